@@ -1,5 +1,5 @@
 import react from '@vitejs/plugin-react'
-import {defineConfig} from 'vite'
+import {defineConfig, type Plugin} from 'vite'
 
 // The chunks that change rarely have names of their own, and no name has a hash: dist is committed, and the server tags files by their content.
 const chunkOf = (id: string): string | undefined => {
@@ -11,9 +11,30 @@ const chunkOf = (id: string): string | undefined => {
   return undefined
 }
 
+// early makes a browser load the application beside the script that imports it, and not after it.
+const early = (): Plugin => ({
+  name: 'early',
+  apply: 'build',
+  transformIndexHtml: {
+    order: 'post',
+    handler(html, {bundle}) {
+      const chunks = Object.values(bundle ?? {}).filter(f => f.type === 'chunk')
+      const first = chunks.find(c => c.facadeModuleId?.endsWith('/src/start.tsx'))
+      if (!first) throw new Error('no chunk of src/start.tsx is built')
+      const needed = new Set([first])
+      for (const c of needed) for (const name of c.imports) needed.add(chunks.find(x => x.fileName === name)!)
+      const styles = new Set([...needed].flatMap(c => [...(c.viteMetadata?.importedCss ?? [])]))
+      return [
+        ...[...needed].map(c => ({rel: 'modulepreload', href: `./${c.fileName}`})),
+        ...[...styles].map(f => ({rel: 'stylesheet', href: `./${f}`})),
+      ].flatMap(({rel, href}) => (html.includes(`"${href}"`) ? [] : [{tag: 'link', attrs: {rel, crossorigin: true, href}, injectTo: 'head' as const}]))
+    },
+  },
+})
+
 export default defineConfig({
   base: './',
-  plugins: [react()],
+  plugins: [react(), early()],
   build: {
     outDir: 'dist',
     emptyOutDir: true,
@@ -22,6 +43,8 @@ export default defineConfig({
     modulePreload: {polyfill: false},
     chunkSizeWarningLimit: 800,
     rolldownOptions: {
+      // What libraries make by them and nobody uses, as the map of the drawing, is left out.
+      treeshake: {manualPureFunctions: ['memo', 'forwardRef', 'createContext']},
       output: {
         entryFileNames: 'assets/[name].js',
         chunkFileNames: 'assets/[name].js',

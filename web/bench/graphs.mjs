@@ -1,7 +1,7 @@
 // A graph of 500 nodes: in the canvas editor, and of a run that goes on.
 import {settled} from '../specs/lib.mjs'
 import {canvasOf500} from './documents.mjs'
-import {frames, moves, opened, repeat, seen} from './measure.mjs'
+import {frames, moves, opened, repeat} from './measure.mjs'
 import {row} from './report.mjs'
 
 const frame = 35
@@ -31,19 +31,52 @@ async function pan(page) {
   return list
 }
 
-async function zoom(page) {
+export async function zoom(page) {
   const at = await bare(page)
   await page.mouse.move(at.x, at.y)
   return frames(page, () => wheel(page))
 }
 
-async function drag(page) {
-  const box = await page.locator('.react-flow__node').nth(250).boundingBox()
-  const at = {x: box.x + box.width / 2, y: box.y + box.height / 2}
+// still waits until the drawing moves no more.
+export const still = page =>
+  page.waitForFunction(
+    () => {
+      const at = document.querySelector('.react-flow__viewport').style.transform
+      window.benchStill = at === window.benchPlace ? window.benchStill + 1 : 0
+      window.benchPlace = at
+      return window.benchStill > 10
+    },
+    null,
+    {polling: 'raf'},
+  )
+
+// middle gives the middle node of those that can be taken by the mouse, and where.
+const middle = page =>
+  page.evaluate(() => {
+    const free = [...document.querySelectorAll('.react-flow__node')].flatMap(node => {
+      const box = node.getBoundingClientRect()
+      const [x, y] = [box.x + box.width / 2, box.y + box.height / 2]
+      return node.contains(document.elementFromPoint(x, y)) ? [{id: node.dataset.id, x, y}] : []
+    })
+    return free[Math.floor(free.length / 2)]
+  })
+
+// drag leads a node around. It fails where the node does not follow.
+export async function drag(page) {
+  const {id, ...at} = await middle(page)
+  const node = page.locator(`.react-flow__node[data-id="${id}"]`)
+  const place = () => node.evaluate(e => e.style.transform)
+  const begun = await place()
+  let around = begun
   await page.mouse.move(at.x, at.y)
   await page.mouse.down()
-  const list = await frames(page, () => moves(page, at, 20, 60))
+  const list = await frames(page, async () => {
+    await moves(page, at, 20, 30)
+    around = await place()
+    await moves(page, at, 20, 30)
+  })
   await page.mouse.up()
+  if (around === begun) throw new Error(`the node ${id} does not follow the mouse`)
   return list
 }
 
@@ -55,8 +88,8 @@ export async function editor({api, open, origin}) {
   await settled(page)
   const all = {drag: [], pan: [], zoom: []}
   await repeat(async () => {
-    await page.getByRole('button', {name: 'Fit', exact: true}).click() // only the nodes in view are drawn: nearly all, again
-    await seen(page, isDrawn, 400)
+    await page.getByRole('button', {name: 'Fit', exact: true}).click()
+    await still(page)
     all.drag.push(...(await drag(page)))
     all.pan.push(...(await pan(page)))
     all.zoom.push(...(await zoom(page)))

@@ -16,23 +16,32 @@ import {SessionContext} from './shell/session.ts'
 import {Guard} from './ui/Guard.tsx'
 import {ErrorBox, Loading} from './ui/parts.tsx'
 
-const RunPage = lazy(() => import('./pages/Run.tsx').then(m => ({default: m.RunPage})))
+const runPage = () => import('./pages/Run.tsx')
+const RunPage = lazy(() => runPage().then(m => ({default: m.RunPage})))
 const ComparePage = lazy(() => import('./pages/Compare.tsx').then(m => ({default: m.ComparePage})))
 const WaitPage = lazy(() => import('./pages/Wait.tsx').then(m => ({default: m.WaitPage})))
 const SchedulesPage = lazy(() => import('./pages/Schedules.tsx').then(m => ({default: m.SchedulesPage})))
 const VersionsPage = lazy(() => import('./versions/VersionsPage.tsx'))
-const EditPage = lazy(() => import('./edit/EditPage.tsx'))
+const editPage = () => import('./edit/EditPage.tsx')
+const EditPage = lazy(editPage)
 
 type State = {at: 'asking'} | {at: 'out'; why?: unknown} | {at: 'in'; session: Session} | {at: 'error'; error: unknown}
 
-// App signs in, and shows the page to who is signed in.
-export function App({code}: {code: string}) {
+// The pages whose code is most are loaded while the server is asked who is signed in.
+const early: [RegExp, () => Promise<unknown>][] = [
+  [/\/runs\/[^/]+$/, runPage],
+  [/\/workflows\/[^/]+\/edit$/, editPage],
+]
+for (const [at, load] of early) if (at.test(window.location.pathname)) load().catch(() => {}) // the page itself says what is wrong
+
+// App signs in, and shows the page to who is signed in. asked is who that is, where the server is asked already.
+export function App({code, asked}: {code: string; asked: Promise<Session | null> | null}) {
   const [state, setState] = useState<State>({at: 'asking'})
   const queries = useQueryClient()
   const begun = useRef(false)
-  const ask = useCallback(async () => {
+  const ask = useCallback(async (from = getSession()) => {
     try {
-      const session = await getSession()
+      const session = await from
       setState(session ? {at: 'in', session} : {at: 'out'})
     } catch (error) {
       setState({at: 'error', error})
@@ -42,7 +51,7 @@ export function App({code}: {code: string}) {
     if (begun.current) return
     begun.current = true
     if (!code) {
-      void ask()
+      void ask(asked ?? getSession())
       return
     }
     signIn(code).then(
@@ -53,7 +62,7 @@ export function App({code}: {code: string}) {
         setState(session ? {at: 'in', session} : {at: 'out', why})
       },
     )
-  }, [code, ask])
+  }, [code, asked, ask])
   const leave = useCallback(() => {
     queries.clear()
     setState({at: 'out'})
@@ -64,7 +73,7 @@ export function App({code}: {code: string}) {
     case 'asking':
       return <Loading what="the page" />
     case 'error':
-      return <ErrorBox error={state.error} again={ask} />
+      return <ErrorBox error={state.error} again={() => void ask()} />
     case 'out':
       return <SignIn why={state.why} done={session => setState({at: 'in', session})} />
     case 'in':

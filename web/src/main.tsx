@@ -1,8 +1,12 @@
 import './styles/base.css'
-import {takeCode} from './api/session.ts'
+import {getSession, takeCode} from './api/session.ts'
 
 // The code leaves the address before anything else runs: no other module of the page has seen it.
 const code = takeCode()
 
+// The server is asked who is signed in while the application is loaded. What goes wrong is shown by the application.
+const session = code ? null : getSession()
+session?.catch(() => {})
+
 const {start} = await import('./start.tsx')
-start(code)
+start(code, session)

@@ -5,6 +5,7 @@ import {Router} from 'wouter'
 import {App} from './App.tsx'
 import {base} from './api/base.ts'
 import {ApiError} from './api/client.ts'
+import type {Session} from './api/session.ts'
 import {aroundNav} from './shell/leave.ts'
 import {applyTheme} from './shell/theme.ts'
 
@@ -18,14 +19,14 @@ const queries = new QueryClient({
   },
 })
 
-// start draws the page. code is a one-time code with which to sign in; '' has none.
-export function start(code: string): void {
+// start draws the page. code is a one-time code with which to sign in; '' has none, and session is who is signed in then.
+export function start(code: string, session: Promise<Session | null> | null): void {
   applyTheme()
   createRoot(document.getElementById('root')!).render(
     <StrictMode>
       <QueryClientProvider client={queries}>
         <Router base={base} aroundNav={aroundNav}>
-          <App code={code} />
+          <App code={code} asked={session} />
         </Router>
       </QueryClientProvider>
     </StrictMode>,

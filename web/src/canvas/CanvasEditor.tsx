@@ -272,7 +272,7 @@ function Drawn({
             />
           </div>
         )}
-        <div data-part="outline">
+        <div data-part="outline" className={styles.outline}>
           <h2>Outline</h2>
           <Outline editing={editing} troubles={troubles} />
         </div>

@@ -11,15 +11,17 @@ import {
   ReactFlow,
   type ReactFlowInstance,
   SelectionMode,
+  type Viewport,
 } from '@xyflow/react'
-import {type DragEvent, useCallback, useMemo, useRef, useState} from 'react'
+import {type DragEvent, useMemo, useRef, useState} from 'react'
 import {clean} from '../lib/hostile.ts'
 import {useKept} from '../lib/use_kept.ts'
+import {useStable} from '../lib/use_stable.ts'
 import {useShownTheme} from '../shell/theme.ts'
 import {type CanvasNode, handlesOf, type Kind, kindsOf, output, type Point, subagent} from './document.ts'
 import styles from './Flow.module.css'
 import {FlowEdge, type FlowEdgeType} from './FlowEdge.tsx'
-import {FlowNode, type FlowNodeType} from './FlowNode.tsx'
+import {FlowNode, type FlowNodeType, isFar, many} from './FlowNode.tsx'
 import {handlePlaces, straysOf} from './handles.ts'
 import {addNode, connect, reconnect} from './operations.ts'
 import {keyOf, sizeOf, wayOf} from './places.ts'
@@ -48,6 +50,8 @@ type Props = {
 
 const nodeTypes = {step: FlowNode}
 const edgeTypes = {link: FlowEdge}
+const fitting = {padding: 0.2, maxZoom: 1}
+const added = ['Meta', 'Control', 'Shift'] // what adds to the selection
 
 // Flow is the drawing: nodes are dragged, edges drawn and led elsewhere by mouse or touch. What it draws is the document and nothing else.
 export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: Props) {
@@ -56,9 +60,11 @@ export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: P
   const flow = useRef<FlowInstance | null>(null)
   const [dragged, setDragged] = useState<ReadonlyMap<string, Point> | null>(null)
   const made = useRef(new Map<string, FlowNodeType>())
+  // Of a large graph that is seen from far away, neither handles nor ends of edges can be taken: none are made.
+  const [far, setFar] = useState(c.nodes.length > many)
 
   const across = useMemo(() => wayOf(c, places) === 'right', [c, places])
-  const nodes = useMemo<FlowNodeType[]>(() => {
+  const settled = useMemo<FlowNodeType[]>(() => {
     const strays = straysOf(c)
     const was = made.current
     made.current = new Map()
@@ -66,7 +72,7 @@ export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: P
       const key = keyOf(c, n)
       const problems = troubles.get(key) ?? []
       const trouble = problems.some(p => p.severity === 'error') ? 'error' : problems.some(p => p.severity === 'warning') ? 'warning' : ''
-      const position = dragged?.get(key) ?? places.get(key)!
+      const position = places.get(key)!
       const size = sizeOf(n)
       const kind = kindWords(n.kind).word
       const stray = [...(strays.get(n.id) ?? [])]
@@ -95,7 +101,15 @@ export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: P
       made.current.set(key, kept)
       return kept
     })
-  }, [c, places, dragged, chosen, troubles, states, across])
+  }, [c, places, chosen, troubles, states, across])
+  // While nodes are dragged, only they are made anew.
+  const nodes = useMemo(() => {
+    if (!dragged) return settled
+    return settled.map(n => {
+      const position = dragged.get(n.id)
+      return position ? {...n, position} : n
+    })
+  }, [settled, dragged])
 
   const boxes = useMemo(() => new Map<string, Box>(c.nodes.map(n => [keyOf(c, n), {...places.get(keyOf(c, n))!, ...sizeOf(n)}])), [c, places])
   const drawn = useMemo<FlowEdgeType[]>(() => {
@@ -121,7 +135,7 @@ export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: P
         type: 'link',
         data: {asks, across, side: asks ? null : side},
         selected: chosenEdges.has(e.key),
-        reconnectable: !readOnly,
+        reconnectable: !readOnly && !far,
         ariaLabel: clean(`${from.name} to ${to.name}${word ? `, ${word}` : ''}`),
         className: asks ? styles.asks : styles.edge,
         style: {stroke: chosenEdges.has(e.key) ? 'var(--accent)' : colour},
@@ -129,36 +143,33 @@ export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: P
         ...(e.label ? {label: clean(e.label)} : {}),
       } satisfies FlowEdgeType
     })
-  }, [c, boxes, chosenEdges, readOnly, across])
+  }, [c, boxes, chosenEdges, readOnly, across, far])
   const edges = useKept(drawn, sameEdge)
 
-  const changed = useCallback(
-    (changes: NodeChange<FlowNodeType>[]) => {
-      const moves = changes.flatMap(ch => (ch.type === 'position' && ch.position ? [[ch.id, ch.position] as const] : []))
-      if (moves.length > 0) setDragged(d => new Map([...(d ?? []), ...moves]))
-      const picks = changes.filter(ch => ch.type === 'select')
-      if (picks.length > 0) {
-        const now = new Set(chosen)
-        for (const p of picks) {
-          if (p.selected) now.add(p.id)
-          else now.delete(p.id)
-        }
-        select(now, chosenEdges)
+  const changed = useStable((changes: NodeChange<FlowNodeType>[]) => {
+    const moves = changes.flatMap(ch => (ch.type === 'position' && ch.position ? [[ch.id, ch.position] as const] : []))
+    if (moves.length > 0) setDragged(d => new Map([...(d ?? []), ...moves]))
+    const picks = changes.filter(ch => ch.type === 'select')
+    if (picks.length > 0) {
+      const now = new Set(chosen)
+      for (const p of picks) {
+        if (p.selected) now.add(p.id)
+        else now.delete(p.id)
       }
-    },
-    [chosen, chosenEdges, select],
-  )
-  const dropped = () => {
+      select(now, chosenEdges)
+    }
+  })
+  const dropped = useStable(() => {
     if (dragged && !readOnly) {
       const moved = Object.fromEntries([...dragged].map(([k, p]) => [k, {x: Math.round(p.x), y: Math.round(p.y)}]))
       place({...full, ...moved}, dragged.size === 1 ? `move ${[...dragged.keys()][0]}` : `move ${dragged.size} nodes`)
     }
     setDragged(null)
-  }
+  })
   const linkOf = (l: Connection | Edge): Link => ({from: l.source, handle: l.sourceHandle ?? output, to: l.target})
   const draw = (link: Link) => act(connect(c, link), {anyway: () => act(connect(c, link, true))})
   const lead = (index: number, link: Link) => act(reconnect(c, index, link), {anyway: () => act(reconnect(c, index, link, true))})
-  const ended = (e: MouseEvent | TouchEvent, s: FinalConnectionState) => {
+  const ended = useStable((e: MouseEvent | TouchEvent, s: FinalConnectionState) => {
     if (readOnly || !s.fromNode || !s.fromHandle || s.fromHandle.type !== 'source') return
     const link = {from: s.fromNode.id, handle: s.fromHandle.id ?? output}
     const p = 'changedTouches' in e ? e.changedTouches[0]! : e
@@ -174,7 +185,33 @@ export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: P
     }
     const at = flow.current?.screenToFlowPosition({x: p.clientX, y: p.clientY})
     if (at) ask(at, link)
-  }
+  })
+  const reconnected = useStable((edge: FlowEdgeType, to: Connection) => {
+    const index = c.edges.find(x => x.key === edge.id)?.index
+    if (index !== undefined) lead(index, linkOf(to))
+  })
+  const reconnectEnded = useStable((_: unknown, edge: FlowEdgeType, __: unknown, s: FinalConnectionState) => {
+    const index = c.edges.find(x => x.key === edge.id)?.index
+    if (index === undefined || s.isValid || !s.toNode || !s.fromNode) return
+    const link =
+      s.fromHandle?.type === 'source'
+        ? {from: s.fromNode.id, handle: s.fromHandle.id ?? output, to: s.toNode.id}
+        : {from: s.toNode.id, handle: s.toHandle?.id ?? output, to: s.fromNode.id}
+    lead(index, link)
+  })
+  const isValid = useStable((l: Connection | Edge) => refusal(c, linkOf(l)) === null)
+  const connecting = useStable(() => refuse(null))
+  const edgeTapped = useStable((e: Pick<MouseEvent, 'shiftKey' | 'metaKey' | 'ctrlKey'>, edge: FlowEdgeType) => {
+    const adds = e.shiftKey || e.metaKey || e.ctrlKey
+    select(adds ? chosen : [], adds ? [...chosenEdges, edge.id] : [edge.id])
+  })
+  const paneTapped = useStable(() => {
+    select([])
+    pane()
+  })
+  const moved = useStable((_: unknown, {zoom}: Viewport) => setFar(isFar(zoom, c.nodes.length)))
+  const tapped = useStable(tap)
+  const opened = useStable(open)
   const drop = (e: DragEvent) => {
     const kind = e.dataTransfer.getData(dragType) as Kind
     if (!kindsOf(c.shape.format).includes(kind) || !flow.current) return
@@ -192,10 +229,11 @@ export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: P
         colorMode={theme}
         onInit={f => {
           flow.current = f
+          setFar(isFar(f.getZoom(), c.nodes.length))
           ready(f)
         }}
         fitView
-        fitViewOptions={{padding: 0.2, maxZoom: 1}}
+        fitViewOptions={fitting}
         minZoom={0.05}
         maxZoom={1.6}
         nodesDraggable={!readOnly}
@@ -205,39 +243,24 @@ export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: P
         disableKeyboardA11y
         deleteKeyCode={null}
         selectionKeyCode="Shift"
-        multiSelectionKeyCode={['Meta', 'Control', 'Shift']}
+        multiSelectionKeyCode={added}
         selectionMode={SelectionMode.Partial}
         connectionRadius={28}
         elevateNodesOnSelect={false}
-        onlyRenderVisibleElements={c.nodes.length > 150}
+        onlyRenderVisibleElements={c.nodes.length > 1000}
+        onMove={moved}
         onNodesChange={changed}
         onNodeDragStop={dropped}
         onSelectionDragStop={dropped}
-        onEdgeClick={(e, edge) =>
-          select(e.shiftKey || e.metaKey || e.ctrlKey ? chosen : [], e.shiftKey || e.metaKey || e.ctrlKey ? [...chosenEdges, edge.id] : [edge.id])
-        }
-        onPaneClick={() => {
-          select([])
-          pane()
-        }}
-        onNodeClick={tap}
-        onNodeDoubleClick={open}
-        isValidConnection={l => refusal(c, linkOf(l)) === null}
-        onConnectStart={() => refuse(null)}
+        onEdgeClick={edgeTapped}
+        onPaneClick={paneTapped}
+        onNodeClick={tapped}
+        onNodeDoubleClick={opened}
+        isValidConnection={isValid}
+        onConnectStart={connecting}
         onConnectEnd={ended}
-        onReconnect={(edge, to) => {
-          const index = c.edges.find(x => x.key === edge.id)?.index
-          if (index !== undefined) lead(index, linkOf(to))
-        }}
-        onReconnectEnd={(_, edge, __, s) => {
-          const index = c.edges.find(x => x.key === edge.id)?.index
-          if (index === undefined || s.isValid || !s.toNode || !s.fromNode) return
-          const link =
-            s.fromHandle?.type === 'source'
-              ? {from: s.fromNode.id, handle: s.fromHandle.id ?? output, to: s.toNode.id}
-              : {from: s.toNode.id, handle: s.toHandle?.id ?? output, to: s.fromNode.id}
-          lead(index, link)
-        }}
+        onReconnect={reconnected}
+        onReconnectEnd={reconnectEnded}
         onDragOver={e => {
           e.preventDefault()
           e.dataTransfer.dropEffect = 'copy'

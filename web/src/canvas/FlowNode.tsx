@@ -25,9 +25,15 @@ export const titleOf = (n: CanvasNode): string => (n.kind === 'start' && n.name 
 
 export type FlowNodeType = Node<FlowData, 'step'>
 
+// many is how many nodes a graph has at most whose nodes are always drawn whole.
+export const many = 60
+
+// isFar tells that a graph of so many nodes is seen from too far away to read it.
+export const isFar = (zoom: number, nodes: number): boolean => zoom < 0.5 && nodes > many
+
 // FlowNode draws a node: its kind by shape and icon, its ways out with their names. Far away, many nodes are drawn bare.
 export const FlowNode = memo(({data}: NodeProps<FlowNodeType>) => {
-  const bare = useStore(s => s.transform[2] < 0.5 && s.nodes.length > 60)
+  const bare = useStore(s => isFar(s.transform[2], s.nodes.length))
   const {node, trouble, troubles, across} = data
   const strays = data.stray === '' ? [] : data.stray.split('\n')
   const all = waysOf(node, strays)
@@ -35,7 +41,7 @@ export const FlowNode = memo(({data}: NodeProps<FlowNodeType>) => {
   const conditions = Array.isArray(node.data.conditions) ? node.data.conditions : []
   return (
     <div
-      className={`${styles.node} ${styles[node.kind ?? 'unknown']}`}
+      className={`${styles.node} ${styles[node.kind ?? 'unknown'] ?? ''}`}
       data-trouble={trouble || undefined}
       data-state={data.state || undefined}
       data-across={across || undefined}

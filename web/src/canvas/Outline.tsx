@@ -1,4 +1,5 @@
-import {useMemo, useRef} from 'react'
+import {defaultRangeExtractor, useVirtualizer} from '@tanstack/react-virtual'
+import {useLayoutEffect, useMemo, useRef} from 'react'
 import {Line} from '../ui/Text.tsx'
 import {output} from './document.ts'
 import {titleOf} from './FlowNode.tsx'
@@ -8,17 +9,38 @@ import {handleWord} from './rules.ts'
 import {type Editing, nodeOf} from './use_editing.ts'
 import {kindWords} from './words.ts'
 
-// Outline has the nodes as a tree, for lists and screen readers: arrows go through it, and the keys of the drawing work on the node that is chosen.
+// Outline has the nodes as a tree, for lists and screen readers: arrows go through it, and the keys of the drawing work on the node that is chosen. Only rows in view are in the page, and that
+// which Tab leads to.
 export function Outline({editing, troubles}: {editing: Editing; troubles: ReadonlyMap<string, readonly unknown[]>}) {
   const {c, nodes, current, select} = editing
   const rows = useMemo(() => outline(c), [c])
   const list = useRef<HTMLDivElement>(null)
+  const wanted = useRef<string | null>(null) // the row that takes the focus as soon as it is in the page
   const at = rows.findIndex(r => r.key === current)
+  const tab = Math.max(0, at)
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => list.current,
+    getItemKey: i => rows[i]!.key,
+    estimateSize: () => 26,
+    overscan: 10,
+    rangeExtractor: r => {
+      const shown = defaultRangeExtractor(r)
+      return rows.length === 0 || shown.includes(tab) ? shown : [...shown, tab].sort((a, b) => a - b)
+    },
+  })
+  useLayoutEffect(() => {
+    if (wanted.current === null) return
+    const row = [...(list.current?.querySelectorAll<HTMLElement>('[role=treeitem]') ?? [])].find(r => r.dataset.key === wanted.current)
+    if (!row) return
+    wanted.current = null
+    row.focus()
+  })
   const to = (i: number) => {
     const row = rows[Math.max(0, Math.min(rows.length - 1, i))]
     if (!row) return
+    wanted.current = row.key
     select([row.key])
-    list.current?.querySelectorAll<HTMLElement>('[role=treeitem]')[rows.indexOf(row)]?.focus()
   }
   return (
     <div
@@ -35,49 +57,54 @@ export function Outline({editing, troubles}: {editing: Editing; troubles: Readon
         to(by)
       }}
     >
-      {rows.map((row, i) => {
-        const n = nodeOf(c, row.key)
-        if (!n) return null
-        const {word, icon: Icon} = kindWords(n.kind)
-        const conditions = Array.isArray(nodeOf(c, c.edges.find(e => e.to === row.key && e.port === row.under)?.from ?? null)?.data.conditions)
-          ? (nodeOf(c, c.edges.find(e => e.to === row.key && e.port === row.under)!.from)!.data.conditions as unknown[])
-          : []
-        const under = row.under === '' || row.under === output ? '' : handleWord(row.under, conditions)
-        const bad = troubles.get(row.key)?.length ?? 0
-        return (
-          <div
-            key={row.key}
-            role="treeitem"
-            aria-level={row.level}
-            aria-selected={nodes.has(row.key)}
-            tabIndex={at === i || (at < 0 && i === 0) ? 0 : -1}
-            className={styles.row}
-            style={{paddingLeft: 6 + (row.level - 1) * 12}}
-            onClick={() => to(i)}
-            onFocus={() => {
-              if (!nodes.has(row.key)) select([row.key])
-            }}
-            onKeyDown={() => undefined}
-          >
-            <Icon size={13} aria-hidden="true" />
-            <span className="hidden">{word}</span>
-            <span className={styles.name}>
-              <Line max={60}>{titleOf(n)}</Line>
-            </span>
-            {under && (
-              <span className={styles.under}>
-                <Line max={20}>{under}</Line>
+      <div role="none" className={styles.all} style={{height: virtual.getTotalSize()}}>
+        {virtual.getVirtualItems().map(v => {
+          const row = rows[v.index]!
+          const n = nodeOf(c, row.key)
+          if (!n) return null
+          const {word, icon: Icon} = kindWords(n.kind)
+          const before = row.from === null ? undefined : nodeOf(c, row.from)
+          const conditions = Array.isArray(before?.data.conditions) ? before.data.conditions : []
+          const under = row.under === '' || row.under === output ? '' : handleWord(row.under, conditions)
+          const bad = troubles.get(row.key)?.length ?? 0
+          return (
+            <div
+              key={row.key}
+              ref={virtual.measureElement}
+              data-index={v.index}
+              data-key={row.key}
+              role="treeitem"
+              aria-level={row.level}
+              aria-selected={nodes.has(row.key)}
+              tabIndex={tab === v.index ? 0 : -1}
+              className={styles.row}
+              style={{paddingLeft: 6 + (row.level - 1) * 12, transform: `translateY(${v.start}px)`}}
+              onClick={() => to(v.index)}
+              onFocus={() => {
+                if (!nodes.has(row.key)) select([row.key])
+              }}
+              onKeyDown={() => undefined}
+            >
+              <Icon size={13} aria-hidden="true" />
+              <span className="hidden">{word}</span>
+              <span className={styles.name}>
+                <Line max={60}>{titleOf(n)}</Line>
               </span>
-            )}
-            {bad > 0 && (
-              <span className={styles.bad}>
-                {bad}
-                <span className="hidden"> {bad === 1 ? 'problem' : 'problems'}</span>
-              </span>
-            )}
-          </div>
-        )
-      })}
+              {under && (
+                <span className={styles.under}>
+                  <Line max={20}>{under}</Line>
+                </span>
+              )}
+              {bad > 0 && (
+                <span className={styles.bad}>
+                  {bad}
+                  <span className="hidden"> {bad === 1 ? 'problem' : 'problems'}</span>
+                </span>
+              )}
+            </div>
+          )
+        })}
+      </div>
     </div>
   )
 }

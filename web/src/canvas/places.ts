@@ -159,21 +159,30 @@ export function neighbour(c: Canvas, places: ReadonlyMap<string, Point>, from: s
   return best
 }
 
-export type Row = {key: string; level: number; under: string}
+// Row is a node of the outline. under is the way that leads to it, and from the node whose way it is; null: nothing leads to it.
+export type Row = {key: string; level: number; under: string; from: string | null}
 
 // outline gives the nodes as a tree for lists: each once, behind the node that leads to it first; sub-agents below who asks them; at the end what nothing leads to.
 export function outline(c: Canvas): Row[] {
   const rows: Row[] = []
   const seen = new Set<string>()
   const next = new Map<string, {to: string; by: string}[]>()
-  for (const e of c.edges) if (c.byID.has(e.to)) next.set(e.from, [...(next.get(e.from) ?? []), {to: e.to, by: e.sub ? subagent : e.port}])
+  const led = new Set<string>()
+  for (const e of c.edges) {
+    if (e.from !== e.to) led.add(e.to)
+    if (!c.byID.has(e.to)) continue
+    const ways = next.get(e.from)
+    const way = {to: e.to, by: e.sub ? subagent : e.port}
+    if (ways) ways.push(way)
+    else next.set(e.from, [way])
+  }
   const roots = [
     ...c.nodes.filter((n, i) => (c.shape.format === 'rounds' ? i === 0 : n.kind === 'start')),
-    ...c.nodes.filter(n => n.kind !== 'start' && !c.edges.some(e => e.to === n.id && e.from !== n.id)),
+    ...c.nodes.filter(n => n.kind !== 'start' && !led.has(n.id)),
     ...c.nodes,
   ]
   for (const root of roots) {
-    const stack: Row[] = [{key: keyOf(c, root), level: 1, under: ''}]
+    const stack: Row[] = [{key: keyOf(c, root), level: 1, under: '', from: null}]
     for (let row = stack.pop(); row; row = stack.pop()) {
       if (seen.has(row.key)) continue
       seen.add(row.key)
@@ -181,7 +190,7 @@ export function outline(c: Canvas): Row[] {
       const ways = next.get(row.key) ?? []
       // Levels are those of branches and sub-agents: a line of nodes is no stair.
       const forks = ways.filter(w => w.by !== subagent).length > 1
-      for (const w of [...ways].reverse()) stack.push({key: w.to, level: row.level + (forks || w.by === subagent ? 1 : 0), under: w.by})
+      for (const w of [...ways].reverse()) stack.push({key: w.to, level: row.level + (forks || w.by === subagent ? 1 : 0), under: w.by, from: row.key})
     }
   }
   return rows

@@ -60,6 +60,9 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
   const shown = panes.filter(p => (p.id === 'canvas' ? canvas : p.id === 'drawing' ? !canvas : true))
   const readOnly = !mayEdit || state.found !== null
   const view = useRef<EditorView | null>(null)
+  // Text and drawing are made when they are shown first: hidden ones would cost as much with each change of the canvas.
+  const beside = useRef(false)
+  beside.current ||= pane.at !== 'canvas'
   useKeys({
     'mod+s': () => {
       if (mayEdit) void session.save()
@@ -141,28 +144,32 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
               </div>
             )}
             <div className={styles.text}>
-              <TextEditor
-                model={model}
-                check={check}
-                known={known}
-                readOnly={readOnly}
-                label="Document"
-                opened={v => {
-                  view.current = v
-                }}
-                cursor={setCursor}
-              />
+              {beside.current && (
+                <TextEditor
+                  model={model}
+                  check={check}
+                  known={known}
+                  readOnly={readOnly}
+                  label="Document"
+                  opened={v => {
+                    view.current = v
+                  }}
+                  cursor={setCursor}
+                />
+              )}
             </div>
             <div className={styles.drawing}>
-              <DrawingPane
-                check={check}
-                at={at}
-                branch={branch}
-                setBranch={asked.set}
-                go={goNode}
-                states={testing.states}
-                tools={!canvas && <TextTest id={id} text={text} testing={testing} checking={checking} mayRun={mayEdit} go={go} />}
-              />
+              {beside.current && (
+                <DrawingPane
+                  check={check}
+                  at={at}
+                  branch={branch}
+                  setBranch={asked.set}
+                  go={goNode}
+                  states={testing.states}
+                  tools={!canvas && <TextTest id={id} text={text} testing={testing} checking={checking} mayRun={mayEdit} go={go} />}
+                />
+              )}
             </div>
             <div className={styles.problems}>
               <Problems checking={checking} again={checking.again} go={go} />

@@ -1,5 +1,6 @@
-import {expect, it, vi} from 'vitest'
-import {changedBy} from './use_feed.ts'
+import {QueryClient, QueryObserver} from '@tanstack/react-query'
+import {afterEach, expect, it, vi} from 'vitest'
+import {Asking, changedBy} from './use_feed.ts'
 
 vi.hoisted(() => {
   vi.stubGlobal('document', {querySelector: () => null})
@@ -10,4 +11,37 @@ it('asks anew for what a notice changes alone, and for all where notices may be 
   for (const type of ['run.started', 'run.completed', 'wait.opened', 'wait.closed']) expect(changedBy(type)).toEqual(['runs', 'counts', 'waits'])
   for (const type of ['workflow.changed', 'workflow.deleted']) expect(changedBy(type)).toEqual(['workflows', 'schedules'])
   for (const type of ['feed.ready', 'poll', 'of another version']) expect(changedBy(type)).toEqual(['runs', 'counts', 'waits', 'workflows', 'schedules'])
+})
+
+afterEach(() => void vi.useRealTimers())
+
+it('asks once for many notices, and waits for the answer to what is being asked', async () => {
+  vi.useFakeTimers()
+  const queries = new QueryClient()
+  const answers: ((n: number) => void)[] = []
+  const asked = {runs: 0, waits: 0}
+  const watch = (key: 'runs' | 'waits', queryFn: () => Promise<number>) =>
+    new QueryObserver(queries, {queryKey: [key, 'list'], queryFn, staleTime: Number.POSITIVE_INFINITY}).subscribe(() => {})
+  watch('runs', () => {
+    asked.runs++
+    return new Promise(done => answers.push(done))
+  })
+  watch('waits', async () => ++asked.waits)
+  await vi.advanceTimersByTimeAsync(0)
+  expect(asked).toEqual({runs: 1, waits: 1})
+  const asking = new Asking(queries)
+  for (let i = 0; i < 10; i++) {
+    asking.ask(['runs', 'waits'])
+    await vi.advanceTimersByTimeAsync(20)
+  }
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(asked, 'the answer for runs has not come').toEqual({runs: 1, waits: 2})
+  answers[0]!(1)
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(asked).toEqual({runs: 2, waits: 2})
+  asking.ask(['waits'])
+  asking.stop()
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(asked.waits).toBe(2)
+  queries.clear()
 })

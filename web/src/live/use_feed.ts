@@ -1,4 +1,4 @@
-import {useQueryClient} from '@tanstack/react-query'
+import {type QueryClient, useQueryClient} from '@tanstack/react-query'
 import {useEffect, useState} from 'react'
 import {isGone} from '../api/client.ts'
 import {type FeedState, follow, onNotice} from './feed.ts'
@@ -9,31 +9,55 @@ const all = ['runs', 'counts', 'waits', 'workflows', 'schedules']
 export const changedBy = (type: string): string[] =>
   /^(run|wait)\./.test(type) ? ['runs', 'counts', 'waits'] : type.startsWith('workflow.') ? ['workflows', 'schedules'] : all
 
-// useFeed asks anew for what a notice says has changed, and for all when there is a stream again: new runs and changes of workflows have no number behind which to go on. Many
-// notices at a time ask once. What was not there, as a workflow that was deleted elsewhere, is not asked for again.
+const pause = 250
+
+// Asking asks anew for the queries of some keys: many at a time once. What is being asked already is answered first, so that a slow answer comes in spite of many notices, and the first stream
+// does not ask for all that the page has just asked for beside it.
+export class Asking {
+  readonly #queries: QueryClient
+  readonly #keys = new Set<string>()
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(queries: QueryClient) {
+    this.#queries = queries
+  }
+
+  ask(keys: readonly string[]): void {
+    for (const key of keys) this.#keys.add(key)
+    this.#timer ??= setTimeout(() => this.#now(), pause)
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #now(): void {
+    this.#timer = undefined
+    for (const key of this.#keys) {
+      if (this.#queries.isFetching({queryKey: [key]}) > 0) continue
+      this.#keys.delete(key)
+      void this.#queries.invalidateQueries({queryKey: [key], predicate: q => !isGone(q.state.error)})
+    }
+    if (this.#keys.size > 0) this.ask([])
+  }
+}
+
+// useFeed asks anew for what a notice says has changed, and for all when there is a stream again: new runs and changes of workflows have no number behind which to go on. What was not
+// there, as a workflow that was deleted elsewhere, is not asked for again.
 export function useFeed(): FeedState {
   const queries = useQueryClient()
   const [state, setState] = useState<FeedState>('connecting')
   useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const keys = new Set<string>()
-    const ask = (changed: string[]) => {
-      for (const key of changed) keys.add(key)
-      timer ??= setTimeout(() => {
-        timer = undefined
-        for (const key of keys) void queries.invalidateQueries({queryKey: [key], predicate: q => !isGone(q.state.error)})
-        keys.clear()
-      }, 250)
-    }
-    const leave = onNotice(n => ask(changedBy(n.type)))
+    const asking = new Asking(queries)
+    const leave = onNotice(n => asking.ask(changedBy(n.type)))
     const stop = follow(s => {
       setState(s)
-      if (s === 'open') ask(all)
+      if (s === 'open') asking.ask(all)
     })
     return () => {
       stop()
       leave()
-      clearTimeout(timer)
+      asking.stop()
     }
   }, [queries])
   return state

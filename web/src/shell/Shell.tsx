@@ -27,7 +27,7 @@ export function Shell({feed, leave, children}: {feed: FeedState; leave: () => vo
   const [open, setOpen] = useState<'palette' | 'help' | null>(null)
   const session = useSession()
   const theme = useTheme()
-  const waits = useOpenWaits()
+  const waits = useOpenWaits(false)
   const look = themes[theme]
   useKeys({
     'mod+k': () => setOpen(o => (o === 'palette' ? null : 'palette')),

@@ -1,35 +1,44 @@
-import {useMemo, useState} from 'react'
+import {memo, useMemo, useState} from 'react'
 import {pieces} from '../lib/hostile.ts'
+import {partsOf} from '../lib/text_parts.ts'
 import styles from './Text.module.css'
 
-// first and more bound what is laid out at once: a line of megabytes would hold up the page.
+// first and more bound what is laid out at once: a text of megabytes would hold up the page.
 const first = 12_000
-const more = 200_000
+const more = 100_000
 
-// Text shows a text of anyone as it is: no markup, and characters that would change how it is read by their numbers.
+// Text shows a text of anyone as it is: no markup, and characters that would change how it is read by their numbers. What is shown of it already is not laid out again with each part.
 export function Text({children, mono = false}: {children: string; mono?: boolean}) {
-  const [shown, setShown] = useState(first)
-  const part = children.length > shown ? children.slice(0, shown) : children
-  const list = useMemo(() => pieces(part), [part])
+  const [count, setCount] = useState(1)
+  const parts = useMemo(() => partsOf(children, first, more, count), [children, count])
+  const end = parts.at(-1)?.to ?? 0
   return (
     <span className={mono ? styles.mono : styles.text} dir="auto">
-      {list.map((p, i) =>
-        p.odd ? (
-          <span key={i} className={styles.odd} title="A character that is not seen, or that changes the direction of text">
-            {p.text}
-          </span>
-        ) : (
-          p.text
-        ),
-      )}
-      {part.length < children.length && (
-        <button type="button" className={styles.more} onClick={() => setShown(shown + more)}>
-          Show more ({Math.ceil((children.length - part.length) / 1000)}k characters left)
+      {parts.map(p => (
+        <Part key={p.from} text={children.slice(p.from, p.to)} isBlock={p.isLines} />
+      ))}
+      {end < children.length && (
+        <button type="button" className={styles.more} onClick={() => setCount(count + 1)}>
+          Show more ({Math.ceil((children.length - end) / 1000)}k characters left)
         </button>
       )}
     </span>
   )
 }
+
+// Part is some of a text: whole lines, which are laid out for themselves, or what is within a line.
+const Part = memo(({text, isBlock}: {text: string; isBlock: boolean}) => {
+  const shown = pieces(text).map((p, i) =>
+    p.odd ? (
+      <span key={i} className={styles.odd} title="A character that is not seen, or that changes the direction of text">
+        {p.text}
+      </span>
+    ) : (
+      p.text
+    ),
+  )
+  return isBlock ? <span className={styles.block}>{shown}</span> : shown
+})
 
 // Line shows a text on one line, cut off at its end.
 export function Line({children, max = 200}: {children: string; max?: number}) {

@@ -1,7 +1,8 @@
 import {useState} from 'react'
-import {ApiError, ask, client} from '../api/client.ts'
+import {ask, client} from '../api/client.ts'
 import {count} from '../lib/format.ts'
 import {asText, kindOf, referenceOf} from '../lib/json.ts'
+import {readText} from '../lib/read_text.ts'
 import {Copy} from './Copy.tsx'
 import {Button} from './parts.tsx'
 import {Text} from './Text.tsx'
@@ -11,20 +12,24 @@ import styles from './Value.module.css'
 export function Value({of, run, label}: {of: unknown; run?: string; label: string}) {
   const ref = referenceOf(of)
   const [whole, setWhole] = useState<string | null>(null)
+  const [came, setCame] = useState<number | null>(null) // how many bytes of it, while it is loaded
   const [error, setError] = useState('')
   if (of === null || of === undefined || of === '') return <p className={styles.none}>Empty</p>
   const isText = typeof of === 'string' || (ref !== null && kindOf(ref) === 'text')
   const text = ref ? (whole ?? ref.head) : asText(of)
   const load = async () => {
     if (!ref || !run) return
+    setError('')
+    setCame(0)
     try {
       const data = await ask(
-        client.GET('/api/v1/runs/{id}/values/{digest}', {params: {path: {id: run, digest: ref.sha256}, query: {type: kindOf(ref)}}, parseAs: 'text'}),
+        client.GET('/api/v1/runs/{id}/values/{digest}', {params: {path: {id: run, digest: ref.sha256}, query: {type: kindOf(ref)}}, parseAs: 'stream'}),
       )
-      setWhole(asText(data))
+      setWhole(data ? await readText(data, setCame) : '')
     } catch (err) {
-      setError(err instanceof ApiError ? err.message : String(err))
+      setError(err instanceof Error ? err.message : String(err))
     }
+    setCame(null)
   }
   return (
     <div className={styles.box}>
@@ -35,8 +40,8 @@ export function Value({of, run, label}: {of: unknown; run?: string; label: strin
         <Text mono={!isText}>{text}</Text>
         {ref && whole === null && (
           <p className={styles.more}>
-            <Button onClick={load} disabled={!run}>
-              Load all {count(ref.bytes)} bytes
+            <Button onClick={load} disabled={!run || came !== null}>
+              {came === null ? `Load all ${count(ref.bytes)} bytes` : `Loading: ${count(came)} of ${count(ref.bytes)} bytes`}
             </Button>
             {error && <Text>{error}</Text>}
           </p>
