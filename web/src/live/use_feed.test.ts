@@ -41,7 +41,25 @@ it('asks once for many notices, and waits for the answer to what is being asked'
   expect(asked).toEqual({runs: 2, waits: 2})
   asking.ask(['waits'])
   asking.stop()
-  await vi.advanceTimersByTimeAsync(1000)
+  await vi.advanceTimersByTimeAsync(10_000)
   expect(asked.waits).toBe(2)
+  queries.clear()
+})
+
+it('asks for what takes long less often', async () => {
+  vi.useFakeTimers()
+  const queries = new QueryClient()
+  let asked = 0
+  const queryFn = () => new Promise<number>(done => setTimeout(() => done(++asked), 1000))
+  new QueryObserver(queries, {queryKey: ['runs'], queryFn}).subscribe(() => {})
+  await vi.advanceTimersByTimeAsync(1000)
+  const asking = new Asking(queries)
+  for (let i = 0; i < 1000; i++) {
+    asking.ask(['runs'])
+    await vi.advanceTimersByTimeAsync(50)
+  }
+  expect(asked, 'in 50 s, of which a fifth may be spent on answers').toBeGreaterThanOrEqual(10)
+  expect(asked).toBeLessThanOrEqual(12)
+  asking.stop()
   queries.clear()
 })

@@ -10,13 +10,16 @@ export const changedBy = (type: string): string[] =>
   /^(run|wait)\./.test(type) ? ['runs', 'counts', 'waits'] : type.startsWith('workflow.') ? ['workflows', 'schedules'] : all
 
 const pause = 250
+const share = 4 // the pause is so many times as long as the answers took
+const longest = 10_000
 
 // Asking asks anew for the queries of some keys: many at a time once. What is being asked already is answered first, so that a slow answer comes in spite of many notices, and the first stream
-// does not ask for all that the page has just asked for beside it.
+// does not ask for all that the page has just asked for beside it. What takes a server long is asked for less often.
 export class Asking {
   readonly #queries: QueryClient
   readonly #keys = new Set<string>()
   #timer: ReturnType<typeof setTimeout> | undefined
+  #from = 0 // when there may be a request again
 
   constructor(queries: QueryClient) {
     this.#queries = queries
@@ -24,21 +27,28 @@ export class Asking {
 
   ask(keys: readonly string[]): void {
     for (const key of keys) this.#keys.add(key)
-    this.#timer ??= setTimeout(() => this.#now(), pause)
+    this.#timer ??= setTimeout(() => void this.#now(), Math.max(pause, this.#from - performance.now()))
   }
 
   stop(): void {
     clearTimeout(this.#timer)
+    this.#keys.clear()
   }
 
-  #now(): void {
+  async #now(): Promise<void> {
+    const begun = performance.now()
     this.#timer = undefined
+    if (begun < this.#from) return this.ask([])
+    const asked: Promise<void>[] = []
     for (const key of this.#keys) {
       if (this.#queries.isFetching({queryKey: [key]}) > 0) continue
       this.#keys.delete(key)
-      void this.#queries.invalidateQueries({queryKey: [key], predicate: q => !isGone(q.state.error)})
+      asked.push(this.#queries.invalidateQueries({queryKey: [key], predicate: q => !isGone(q.state.error)}))
     }
     if (this.#keys.size > 0) this.ask([])
+    await Promise.allSettled(asked)
+    const now = performance.now()
+    this.#from = now + Math.min(longest, share * (now - begun))
   }
 }
 

@@ -5,6 +5,7 @@ import {useMemo, useRef} from 'react'
 import {ask, client} from '../api/client.ts'
 import {count, duration, usd} from '../lib/format.ts'
 import {useKept} from '../lib/use_kept.ts'
+import {useStable} from '../lib/use_stable.ts'
 import {useShownTheme} from '../shell/theme.ts'
 import control from '../ui/control.module.css'
 import {Empty, Loading} from '../ui/parts.tsx'
@@ -83,6 +84,13 @@ export default function GraphTab({live, place, definition}: TabProps) {
   const edges = useMemo(() => (drawn ? routesOf(drawn, states, takenOf(definition, view)) : []), [drawn, states, definition, view])
   const shownNodes = useKept(nodes, sameBox)
   const shownEdges = useKept(edges, sameRoute)
+  const moving = useStable((e: unknown) => {
+    if (e) moved.current = true // by hand, not by the page
+  })
+  const tapped = useStable((_: unknown, n: BoxNode) => {
+    const step = states.get(n.id)?.last
+    if (step) place.set({step: step.seq})
+  })
   if (asked.isPending) return <Loading what="the graph" />
   if (!drawn || drawn.nodes.length === 0) return <Empty title="The graph of this run is not known">Its steps are under Steps.</Empty>
   const small = () => (flow.current?.getZoom() ?? 1) < readable && drawn.nodes.length <= 60
@@ -123,9 +131,7 @@ export default function GraphTab({live, place, definition}: TabProps) {
             }}
             fitView
             fitViewOptions={fitting}
-            onMove={e => {
-              if (e) moved.current = true // by hand, not by the page
-            }}
+            onMove={moving}
             minZoom={0.05}
             maxZoom={1.5}
             nodesDraggable={false}
@@ -135,10 +141,7 @@ export default function GraphTab({live, place, definition}: TabProps) {
             deleteKeyCode={null}
             onlyRenderVisibleElements={drawn.nodes.length > 150}
             preventScrolling={false}
-            onNodeClick={(_, n) => {
-              const step = states.get(n.id)?.last
-              if (step) place.set({step: step.seq})
-            }}
+            onNodeClick={tapped}
           >
             <Background variant={BackgroundVariant.Dots} gap={20} size={1} />
             <Controls
