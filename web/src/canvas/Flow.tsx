@@ -220,7 +220,7 @@ export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: P
     act(addNode(c, full, kind, {x: Math.round(at.x - 100), y: Math.round(at.y - 30)}))
   }
   return (
-    <div className={styles.flow}>
+    <div className={styles.flow} data-far={far || undefined}>
       <ReactFlow<FlowNodeType, FlowEdgeType>
         nodes={nodes}
         edges={edges}

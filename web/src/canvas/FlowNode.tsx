@@ -45,6 +45,7 @@ export const FlowNode = memo(({data}: NodeProps<FlowNodeType>) => {
       data-trouble={trouble || undefined}
       data-state={data.state || undefined}
       data-across={across || undefined}
+      data-bare={bare || undefined}
     >
       {bare && <Spots at={handlePlaces(node, strays, across)} />}
       {!bare && (

@@ -34,6 +34,7 @@ const StepBox = memo(({data}: NodeProps<BoxNode>) => {
     <div
       className={`${styles.node} ${styles[shapeOf(box.kind)]} ${styles[status]}`}
       data-chosen={data.chosen || undefined}
+      data-bare={bare || undefined}
       data-heat={heat === null ? undefined : true}
       style={heat === null ? undefined : ({'--heat': `${Math.round(heat * 40)}%`} as CSSProperties)}
     >
