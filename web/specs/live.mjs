@@ -4,7 +4,7 @@
 // goes through these views, and each is compared with the page that is open there: all elements of the main part, with their texts, names and states. The log, the trail and the context are asked of
 // the server, which knows no earlier state of a run: they are compared wherever the run stands still, at each call of a model and at each wait, for which the model's replies are held back. There the
 // other page is loaded anew; in between it only leaves the run and comes back, which forgets all of the run but not the scripts.
-import {caller, check, ended, settled, signIn, until, withBrowser} from './lib.mjs'
+import {caller, check, ended, enter, settled, until, withBrowser} from './lib.mjs'
 import {model} from './model.mjs'
 import {meter, proxy} from './proxy.mjs'
 import {serve} from './server.mjs'
@@ -64,64 +64,103 @@ const folded = ['Graph', 'Timeline', 'Steps', 'Conversation', 'Events']
 const told = ['Log', 'Trail', 'Context']
 const tall = {viewport: {width: 1280, height: 6000}}
 
-const eventsOf = page =>
-  page
-    .getByRole('tab', {name: /^Events/})
-    .textContent({timeout: 1000})
-    .then(t => Number(t.replace('Events', '')))
-    .catch(() => 0)
+// picture shows a view of a run where `name` is given, waits until the page has n events there, and gives how many it has and what it shows: the elements of its main part with their texts, states,
+// names and classes. All of this is one request to the browser, which looks again when something has changed.
+const picture = (page, n, name = '') =>
+  page.evaluate(
+    async ([n, name]) => {
+      const main = () => window.document.querySelector('main')
+      const tab = name => [...(main()?.querySelectorAll('[role=tab]') ?? [])].find(t => t.textContent.startsWith(name))
+      const events = () => Number(tab('Events')?.textContent.replace('Events', '') ?? 0)
+      const isReady = () => {
+        if (events() !== n) return false
+        if (!name) return true
+        const to = tab(name)
+        if (to.ariaSelected !== 'true') {
+          to.click()
+          return false
+        }
+        if (name !== 'Events') return true
+        const edges = [...main().querySelectorAll('label')].find(l => /also edges/.test(l.textContent))?.querySelector('input')
+        if (edges && !edges.checked) edges.click()
+        return edges?.checked
+      }
+      await new Promise(done => {
+        const look = () => {
+          if (!isReady()) return
+          clearTimeout(over)
+          observer.disconnect()
+          done()
+        }
+        const observer = new MutationObserver(look)
+        const over = setTimeout(done, 60_000)
+        observer.observe(window.document.body, {subtree: true, childList: true, characterData: true, attributes: true})
+        look()
+      })
+      const told = [
+        'role',
+        'title',
+        'class',
+        'href',
+        'd',
+        'disabled',
+        'open',
+        'data-id',
+        'aria-label',
+        'aria-selected',
+        'aria-expanded',
+        'aria-current',
+        'aria-valuenow',
+      ]
+      // Where an edge of the graph is drawn was measured on the screen: it differs by small parts of a pixel.
+      const tells = (node, a) => node.hasAttribute(a) && !(a === 'd' && node.matches('.react-flow__edges *'))
+      const lines = []
+      const walk = (node, depth) => {
+        if (node.nodeType === Node.TEXT_NODE) lines.push(' '.repeat(depth) + node.data)
+        if (node.nodeType !== Node.ELEMENT_NODE) return
+        lines.push(`${' '.repeat(depth)}<${[node.localName, ...told.filter(a => tells(node, a)).map(a => `${a}=${node.getAttribute(a)}`)].join(' ')}>`)
+        for (const child of node.childNodes) walk(child, depth + 1)
+      }
+      walk(main(), 0)
+      return {events: events(), ready: isReady() === true, text: lines.join('\n')}
+    },
+    [n, name],
+  )
 
-// picture is what a page shows of a run: the elements of its main part with their texts, states, names and classes.
-const picture = page =>
-  page.evaluate(() => {
-    const told = [
-      'role',
-      'title',
-      'class',
-      'href',
-      'd',
-      'disabled',
-      'open',
-      'data-id',
-      'aria-label',
-      'aria-selected',
-      'aria-expanded',
-      'aria-current',
-      'aria-valuenow',
-    ]
-    // Where an edge of the graph is drawn was measured on the screen: it differs by small parts of a pixel.
-    const tells = (node, a) => node.hasAttribute(a) && !(a === 'd' && node.matches('.react-flow__edges *'))
-    const lines = []
-    const walk = (node, depth) => {
-      if (node.nodeType === Node.TEXT_NODE) lines.push(' '.repeat(depth) + node.data)
-      if (node.nodeType !== Node.ELEMENT_NODE) return
-      lines.push(`${' '.repeat(depth)}<${[node.localName, ...told.filter(a => tells(node, a)).map(a => `${a}=${node.getAttribute(a)}`)].join(' ')}>`)
-      for (const child of node.childNodes) walk(child, depth + 1)
-    }
-    walk(window.document.querySelector('main'), 0)
-    return lines
-  })
-
-const differ = (a, b) => {
+const differ = (one, other) => {
+  const [a, b] = [one.split('\n'), other.split('\n')]
   const at = a.findIndex((line, i) => line !== b[i])
   const near = lines => lines.slice(Math.max(0, at - 4), at + 5).join('\n')
-  return a.length === b.length && at < 0 ? '' : `live, of ${a.length} lines:\n${near(a)}\nfresh, of ${b.length}:\n${near(b)}`
+  return `live, of ${a.length} lines:\n${near(a)}\nfresh, of ${b.length}:\n${near(b)}`
 }
 
-async function equal(what, live, fresh) {
-  let why = ''
-  for (const end = performance.now() + 30_000; ; ) {
-    const [a, b] = await Promise.all([picture(live), picture(fresh)])
-    why = differ(a, b)
-    if (!why || performance.now() > end) break
+// equal holds that two pages show the same in a view. name is the view where it has to be chosen, first in fresh and, where the page does not stay at it, in live.
+async function equal(what, n, [live, liveName], [fresh, name]) {
+  let [b, a] = await Promise.all([picture(fresh, n, name), picture(live, n, liveName)])
+  for (const end = performance.now() + 30_000; a.text !== b.text && performance.now() < end; ) {
+    await new Promise(done => setTimeout(done, 20))
+    ;[b, a] = await Promise.all([picture(fresh, n), picture(live, n)])
   }
-  check(`${what}: the live view is that of a fresh load`, !why, why)
+  for (const [page, p] of Object.entries({live: a, fresh: b})) check(`the ${page} page has ${n} events (${what})`, p.ready, String(p.events))
+  check(`${what}: the live view is that of a fresh load`, a.text === b.text, a.text === b.text ? '' : differ(a.text, b.text))
 }
 
-const show = (page, tab) => page.getByRole('tab', {name: new RegExp(`^${tab}`)}).click()
-
-// go leads to another address of the application, without loading the page.
-const go = (page, path) => page.evaluate(to => history.pushState(null, '', to), path)
+// leave leads to a view that has nothing of the run and then back to it, without loading the page.
+const leave = (page, path) =>
+  page.evaluate(async to => {
+    history.pushState(null, '', '/schedules')
+    await new Promise(done => {
+      const look = () => {
+        if (window.document.querySelector('main h1')?.textContent !== 'Schedules') return
+        observer.disconnect()
+        done()
+      }
+      const observer = new MutationObserver(look)
+      observer.observe(window.document.body, {subtree: true, childList: true, characterData: true})
+      look()
+    })
+    history.pushState(null, '', to)
+  }, path)
 
 export async function spec(chromium, {token, program, scratch}) {
   const fake = await model({home: scratch, held: true}, reply)
@@ -154,18 +193,20 @@ export async function spec(chromium, {token, program, scratch}) {
 
       // Each page has a session of its own, so that each has a stream. They were never on another page, and are tall, so that all rows are drawn.
       const now = Date.now() + 3_600_000 // all times are in the past
-      const enter = async () => {
+      const newPage = async () => {
         const page = await open(tall)
         await page.clock.setFixedTime(now)
-        await signIn(page, before.origin, token)
+        await enter(page, before.origin, token)
         return page
       }
       await atRest(rests[0])
       events.open(1)
       const pages = {}
-      const fresh = await enter()
+      const fresh = await newPage()
+      await fresh.goto(`${before.origin}/schedules`)
+      await settled(fresh)
       for (const name of folded) {
-        pages[name] = await enter()
+        pages[name] = await newPage()
         await pages[name].goto(before.origin + path + name.toLowerCase())
         await settled(pages[name])
       }
@@ -173,18 +214,9 @@ export async function spec(chromium, {token, program, scratch}) {
       const compare = async (n, names) => {
         for (const name of names) {
           const live = pages[name] ?? pages.Conversation
-          if (told.includes(name)) await show(live, name)
-          await show(fresh, name)
-          if (name === 'Events') await fresh.getByLabel(/also edges/).check()
-          for (const p of [fresh, live])
-            await until(
-              `a page has ${n} events (${name})`,
-              async () => (await eventsOf(p)) === n,
-              () => eventsOf(p),
-            )
-          await equal(`event ${n}, ${name}`, live, fresh)
+          await equal(`event ${n}, ${name}`, n, [live, told.includes(name) ? name : ''], [fresh, name])
         }
-        if (names.some(name => told.includes(name))) await show(pages.Conversation, 'Conversation')
+        if (names.some(name => told.includes(name))) await picture(pages.Conversation, n, 'Conversation')
       }
 
       allow(/net::ERR_(CONNECTION|EMPTY_RESPONSE|INCOMPLETE|SOCKET_NOT_CONNECTED)/)
@@ -202,9 +234,7 @@ export async function spec(chromium, {token, program, scratch}) {
         const catchUp = async () => {
           for (let n = seen + 1; n < all.length; n++) {
             events.open(n)
-            await go(fresh, '/schedules')
-            await fresh.getByRole('heading', {name: 'Schedules'}).first().waitFor()
-            await go(fresh, `${path}graph`)
+            await leave(fresh, `${path}graph`)
             await compare(n, folded)
           }
           seen = all.length

@@ -71,11 +71,19 @@ export const spec = (chromium, {origin, token}) =>
     const kinds = new Set()
     const page = await open()
     await signIn(page, origin, token)
+    // show leaves what the page shows and opens an editor, as a link does: the scripts stay, the document is asked of the server.
+    const show = async path => {
+      for (const to of ['/schedules', path]) {
+        await page.evaluate(to => history.pushState(null, '', to), to)
+        if (to !== path) await page.getByRole('heading', {name: 'Schedules', level: 1}).waitFor()
+      }
+    }
     for (const [id, {document, file, format}] of documents) {
       const ways = {text: inText, ...(format === 'canvas' && file.endsWith('.json') ? {canvas: onCanvas} : {})}
       for (const [pane, act] of Object.entries(ways)) {
         kinds.add(`${format} ${pane}`)
-        await page.goto(`${origin}/workflows/${id}/edit?pane=${pane}`)
+        await show(`/workflows/${id}/edit?pane=${pane}`)
+        await page.locator(`h1 a[href="/workflows/${encodeURIComponent(id)}"]`).waitFor()
         await settled(page)
         await act(page)
         await changed(page).waitFor({state: 'detached'})
