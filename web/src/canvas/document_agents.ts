@@ -1,5 +1,6 @@
 import {JSONEdit, type Raw} from '../doc/edit.ts'
-import {find, type Node, type Path} from '../doc/tree.ts'
+import {find, type Node} from '../doc/tree.ts'
+import {namedAt, namedIn, namesOf, takenAgents} from './agent_names.ts'
 import {type Canvas, type DocumentAgent, dataOf} from './document.ts'
 import {freshID, guarded, newAgent, no, type Outcome, setField} from './operations.ts'
 
@@ -17,34 +18,13 @@ export const nameAgent = guarded((c: Canvas, index: number, id: string | null): 
   return {label: `new agent ${made}`, changes: e.changes()}
 })
 
-// Keys of agents with lists of ids of others.
-const lists = ['subAgents', 'sub_agents', 'handoffs']
-
-type Named = {path: Path; id: string}
-
-const namedAt = (root: Node, path: Path): Named[] => {
-  const at = find(root, path)
-  return !at || at.children !== undefined || at.type === 'null' ? [] : [{path, id: String(at.value)}]
-}
-
-// namedIn gives the places at which an agent of a document names others: those it asks or hands over to.
-const namedIn = (root: Node, agent: Path): Named[] =>
-  lists.flatMap(key => (find(root, [...agent, key])?.children ?? []).flatMap((_, k) => namedAt(root, [...agent, key, k])))
-
-// namesOf gives all places at which a document names agents: the nodes of all graphs, and the agents.
-function namesOf({root}: Canvas): Named[] {
-  const items = (path: Path) => (find(root, path)?.children ?? []).map((_, i) => [...path, i])
-  const graphs: Path[] = [[], ...items(['branches'])]
-  const nodes = graphs.flatMap(g => items([...g, 'nodes'])).flatMap(n => ['config', 'parameters'].flatMap(key => namedAt(root, [...n, key, 'agentId'])))
-  return [...nodes, ...items(['agents']).flatMap(a => namedIn(root, a))]
-}
-
 // renameAgent gives an agent another id: in the list, in the nodes of all graphs that name it, and in agents that ask it or hand over to it.
 export const renameAgent = guarded((c: Canvas, index: number, id: string): Outcome => {
   const agent = c.agents.find(a => a.index === index)
   if (!agent || agent.id === id) return {label: 'rename', changes: []}
   if (id.trim() === '') return no('S1-6', 'The id of an agent must not be empty.')
   if (c.agents.some(a => a.id === id)) return no('S1-6', `Agent id "${id}" is used twice.`)
+  if (takenAgents(c).has(id)) return no('S1-6', `The document names an agent "${id}" that it does not define: what names that one would run this one.`)
   const places = [...namedAt(c.root, ['agents', index, 'id']), ...namesOf(c)].filter(x => x.id === agent.id)
   const e = new JSONEdit(c.text)
   e.setAll(places.map(({path}) => [path, id]))
@@ -90,7 +70,7 @@ export function broughtAgents(c: Canvas, from: Canvas, named: Iterable<string>):
     was = coming.size
     for (const [id, others] of asks) if (others.some(x => coming.has(x.id))) coming.add(id)
   }
-  const taken = new Set([...c.agents.map(a => a.id), ...namesOf(c).map(x => x.id)])
+  const taken = takenAgents(c)
   const ids = new Map<string, string>()
   for (const id of coming) {
     const now = freshID(taken, id)

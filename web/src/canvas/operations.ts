@@ -1,6 +1,7 @@
 import {type Change, JSONEdit} from '../doc/edit.ts'
 import {find, type Path, TextError} from '../doc/tree.ts'
 import {own} from '../lib/own.ts'
+import {takenAgents} from './agent_names.ts'
 import {type Canvas, type CanvasNode, dataOf, type Kind, kindsOf, output, type Point, subagent} from './document.ts'
 import {type Link, type Refusal, refusal} from './rules.ts'
 import {firstOf} from './rules_rounds.ts'
@@ -83,7 +84,7 @@ export const addNode = guarded((c: Canvas, layout: Layout, kind: Kind, at: Point
 
 // newAgent adds an agent to the document, and gives its id.
 export function newAgent(e: JSONEdit, c: Canvas, word: string): string {
-  const id = freshID(new Set(c.agents.map(a => a.id)), word)
+  const id = freshID(takenAgents(c), word)
   const nth = /\d+$/.exec(id)?.[0] ?? ''
   append(e, ['agents'], {id, name: nth ? `Agent ${nth}` : 'Agent', systemPrompt: ''})
   return id

@@ -200,6 +200,19 @@ describe('agents of a document', () => {
     const now = JSON.parse(edited(text, nameAgent(draw(text), 1, null)))
     expect([now.nodes[1].config.agentId, now.agents[2].id]).toEqual(['b', 'b'])
   })
+  it('get no id that the document names and does not define: it is of the catalog', () => {
+    const named = two(
+      ', "branches": [{"id": "b", "nodes": [{"id": "n", "type": "agent", "parameters": {"agentId": "agent"}}, {"id": "m", "type": "agent", "config": {"agentId": "b"}}]}]',
+    )
+    const added = JSON.parse(edited(named, addNode(draw(named), {}, 'agent', origin)))
+    expect([added.nodes[2].config.agentId, added.agents[0].id]).toEqual(['agent2', 'agent2'])
+    const made = JSON.parse(edited(named, nameAgent(draw(named), 1, null)))
+    expect([made.nodes[1].config.agentId, made.agents[0].id]).toEqual(['b2', 'b2'])
+    const asked = two(', "agents": [{"id": "y", "handoffs": ["agent"]}, {"id": "z"}]')
+    expect(JSON.parse(edited(asked, addNode(draw(asked), {}, 'agent', origin))).agents[2].id).toBe('agent2')
+    for (const id of ['x', 'agent'])
+      expect(renameAgent(draw(asked), 1, id)).toMatchObject({refused: {rule: 'S1-6', reason: expect.stringContaining('does not define')}})
+  })
   it('go with the nodes that are copied into another workflow', () => {
     const copied = copyText(draw(text), {}, [0, 1])
     const now = JSON.parse(edited(empty, paste(draw(empty), {}, copied)))
