@@ -248,6 +248,72 @@ async function byKeyboard(page, api, origin) {
   return ['keyboard', await decided(page, enter, api, origin, 'keyboard')]
 }
 
+// byWords writes expressions with what the forms offer: by the keyboard, with one step to undo, and on a phone.
+async function byWords(page, api, origin) {
+  const nodes = [
+    {id: 's', type: 'start'},
+    {id: 'first', type: 'set', data: {values: {total: 2}}},
+    {id: 'second', type: 'set', data: {values: {double: '', more: ''}, if: 'true'}},
+  ]
+  const connections = [
+    {source: 's', target: 'first'},
+    {source: 'first', target: 'second'},
+  ]
+  await api('/workflows', {id: 'words', document: JSON.stringify({name: 'Words', inputs: {city: 'string'}, nodes, connections})})
+  await page.goto(`${origin}/workflows/words/edit`)
+  await nodeOf(page, 'second').dblclick()
+  const form = inspector(page)
+  const box = form.getByLabel('value of double', {exact: false})
+  const options = form.getByRole('listbox', {name: 'Values'}).getByRole('option')
+  const said = () => options.evaluateAll(all => all.map(o => o.querySelector('code').textContent))
+  await box.click()
+  await page.keyboard.type('{{ $steps.')
+  check('what ran before is offered', (await said()).join() === '$steps.first.output,$steps.first.output.total', (await said()).join())
+  check('the list belongs to the field', (await box.getAttribute('aria-controls')) === (await form.getByRole('listbox').getAttribute('id')))
+  await page.keyboard.press('ArrowDown')
+  const chosen = await options.nth(1).getAttribute('id')
+  check('the second is chosen', (await box.getAttribute('aria-activedescendant')) === chosen && (await options.nth(1).getAttribute('aria-selected')) === 'true')
+  await page.keyboard.press('Enter')
+  await until(
+    'it is written, and closed',
+    async () => (await box.inputValue()) === '{{ $steps.first.output.total }}',
+    () => box.inputValue(),
+  )
+  check('nothing is offered any more', (await options.count()) === 0)
+  await page.getByRole('button', {name: 'Undo', exact: false}).click()
+  await until(
+    'one step takes it back',
+    async () => (await box.inputValue()) === '',
+    () => box.inputValue(),
+  )
+  await page.getByRole('button', {name: 'Redo', exact: false}).click()
+  const condition = form.getByRole('combobox', {name: 'If'})
+  await condition.click()
+  await page.keyboard.press('Control+a')
+  await page.keyboard.type('$in')
+  await page.keyboard.press('Escape')
+  check('Escape closes the list, and no form', (await options.count()) === 0 && (await condition.isVisible()))
+  await page.keyboard.type('put.')
+  await page.keyboard.press('Tab')
+  await until(
+    'Tab writes what is chosen',
+    async () => (await condition.inputValue()) === '$input.city',
+    () => condition.inputValue(),
+  )
+  await page.setViewportSize({width: 390, height: 844})
+  await form.getByRole('button', {name: 'Insert a value'}).nth(1).click()
+  await options.filter({hasText: '$input.city'}).click()
+  const width = await page.evaluate(() => document.documentElement.scrollWidth)
+  check('the page is as wide as the phone', width <= 390, String(width))
+  await publish(page)
+  const {data} = JSON.parse((await api('/workflows/words')).document).nodes[2]
+  check(
+    'the document has the expressions',
+    JSON.stringify(data) === JSON.stringify({values: {double: '{{ $steps.first.output.total }}', more: '{{ $input.city }}'}, if: '$input.city'}),
+    JSON.stringify(data),
+  )
+}
+
 // plain takes away the times, which differ from run to run.
 const plain = logs => JSON.stringify(logs.map(({timestamp: _timestamp, ...rest}) => rest))
 
@@ -308,6 +374,10 @@ export const spec = (chromium, settings) =>
   withBrowser(chromium, settings.origin, async ({open}) => {
     const {origin, token} = settings
     const api = caller(origin, token)
+    const words = await open({})
+    await signIn(words, origin, token)
+    await byWords(words, api, origin)
+    await words.context().close()
     for (const [play, colorScheme] of [
       [byMouse, 'light'],
       [byKeyboard, 'dark'],

@@ -168,3 +168,26 @@ func Properties(works, keep []string, forms Object) Object {
 func Present(key string) Object {
 	return Object{"required": []string{key}, "properties": Object{key: Object{"not": Object{"type": "null"}}}}
 }
+
+// KeyExpressions is the key of schemas that tells editors which expressions texts hold. Validators do not know it.
+const KeyExpressions = "x-expressions"
+
+// KeyWords is the key of the schema of a format that has the words of expressions, for editors.
+const KeyWords = "x-words"
+
+// The values of [KeyExpressions]. They hold for all texts in a value.
+const (
+	ExpressionValue     = "value"     // any, and the tokens, between {{ and }}
+	ExpressionCondition = "condition" // the text is a condition
+	ExpressionPrompt    = "prompt"    // tokens; as ExpressionValue where the document has inputs
+	ExpressionTemplate  = "template"  // where the document has inputs, references between {{ and }}
+	ExpressionTurn      = "turn"      // as ExpressionTemplate, with any expression
+	ExpressionOutput    = "output"    // as ExpressionValue, when all has run: there is no token
+	ExpressionInput     = "input"     // any of the input alone, between {{ and }}
+)
+
+// Expressions says which expressions the texts of a value hold.
+func Expressions(s Object, kind string) Object {
+	s[KeyExpressions] = kind
+	return s
+}

@@ -223,7 +223,7 @@ func (s *source) hint(message string) string {
 	switch {
 	case strings.Contains(message, "undeclared reference"):
 		if _, rest, ok := strings.Cut(message, "'"); ok && strings.Contains(s.Text, strings.SplitN(rest, "'", 2)[0]+"(") {
-			return "functions: " + functionNames
+			return "functions: " + functionNames()
 		}
 		return "a step's output is $steps.<id>.output; text is written in quotes"
 	case !strings.HasPrefix(message, "Syntax error"):

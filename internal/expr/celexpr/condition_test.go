@@ -201,10 +201,10 @@ func TestConditionProblems(t *testing.T) {
 		{"braces in braces", `{{ {{ $steps.a.output }} == "x" }}`, []string{`3: error: {{ inside {{ (unclosed-template); hint: close the outer {{ first, or leave the inner one out`, `32: error: }} without its {{ (unclosed-template)`}},
 		{"no dollar", `steps.a.output == "x"`, []string{`0: error: undeclared reference to 'steps' (bad-condition); hint: a step's output is $steps.<id>.output; text is written in quotes`}},
 		{"other dollar", `$a == "x"`, []string{`0: error: unknown reference $a; only $steps can be referenced (bad-reference); hint: ` + refForm}},
-		{"unknown function", `$steps.a.output.upper() == "x"`, []string{`21: error: undeclared reference to 'upper' (bad-condition); hint: functions: ` + functionNames}},
+		{"unknown function", `$steps.a.output.upper() == "x"`, []string{`21: error: undeclared reference to 'upper' (bad-condition); hint: functions: ` + functionNames()}},
 		{"no times", `timestamp($steps.a.output).getHours() == 1`, []string{
-			`9: error: undeclared reference to 'timestamp' (bad-condition); hint: functions: ` + functionNames,
-			`35: error: undeclared reference to 'getHours' (bad-condition); hint: functions: ` + functionNames,
+			`9: error: undeclared reference to 'timestamp' (bad-condition); hint: functions: ` + functionNames(),
+			`35: error: undeclared reference to 'getHours' (bad-condition); hint: functions: ` + functionNames(),
 		}},
 		{"single equals", `$steps.a.output = "x"`, []string{
 			`16: error: syntax error: token recognition error at: '= ' (bad-condition); hint: equality is ==`,

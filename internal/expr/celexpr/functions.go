@@ -16,9 +16,71 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
-// functionNames are what an expression may call, in the order of the documentation.
-const functionNames = "size, contains, startsWith, endsWith, matches, trim, lowerAscii, split, json, bool, int, double, string, round, has, all, exists, exists_one, " +
-	"map, filter, sum, min, max, sort, join"
+// Function is a function that expressions may call.
+type Function struct {
+	Name string `json:"name"`
+	// Form is how it is called: x is a value, and what stands between the parentheses beside it is an example of arguments.
+	Form string `json:"form"`
+	// Of are the types that x may have, none where it may have any; Gives are those of the result, none where it may have any. They are JSON types.
+	Of    []string `json:"of,omitempty"`
+	Gives []string `json:"gives,omitempty"`
+	Doc   string   `json:"doc"`
+}
+
+// Call gives the form with a value in the place of x.
+func (f Function) Call(x string) string {
+	if rest, ok := strings.CutPrefix(f.Form, "x."); ok {
+		return x + "." + rest
+	}
+	return strings.Replace(f.Form, "(x)", "("+x+")", 1)
+}
+
+// JSON types in the table of functions.
+const (
+	typeBool, typeText, typeNumber, typeList, typeObject = "boolean", "string", "number", "array", "object"
+)
+
+// Functions gives all functions, in the order of the documentation. The slice is the caller's own.
+func Functions() []Function {
+	text, number, list, yes := []string{typeText}, []string{typeNumber}, []string{typeList}, []string{typeBool}
+	keys := []string{typeList, typeObject}
+	return []Function{
+		{"size", "x.size()", []string{typeText, typeList, typeObject}, number, "how many characters, items or members it has"},
+		{"contains", "x.contains('text')", text, yes, "whether the text contains another one"},
+		{"startsWith", "x.startsWith('text')", text, yes, "whether the text begins with another one"},
+		{"endsWith", "x.endsWith('text')", text, yes, "whether the text ends with another one"},
+		{"matches", "x.matches('^text')", text, yes, "whether a regular expression (RE2) matches somewhere in the text"},
+		{"trim", "x.trim()", text, text, "the text without blanks at both ends"},
+		{"lowerAscii", "x.lowerAscii()", text, text, "the text with A to Z in lower case"},
+		{"split", "x.split(',')", text, list, "the parts of the text between the places of another one"},
+		{"json", "x.json()", text, nil, "the JSON value in the text, fenced or not"},
+		{"bool", "bool(x)", nil, yes, "the value as true or false"},
+		{"int", "int(x)", nil, number, "the value as a whole number"},
+		{"double", "double(x)", nil, number, "the value as a number"},
+		{"string", "string(x)", nil, text, "the value as a text"},
+		{"round", "round(x)", number, number, "the nearest whole number; round(x, 2) keeps two digits"},
+		{"has", "has(x)", nil, yes, "whether it has a value"},
+		{"all", "x.all(i, i != null)", keys, yes, "whether a condition holds for all items i"},
+		{"exists", "x.exists(i, i != null)", keys, yes, "whether it holds for at least one"},
+		{"exists_one", "x.exists_one(i, i != null)", keys, yes, "whether it holds for exactly one"},
+		{"map", "x.map(i, i)", keys, list, "the values of an expression for all items i"},
+		{"filter", "x.filter(i, i != null)", keys, list, "the items for which a condition holds"},
+		{"sum", "x.sum()", list, number, "the sum of the numbers; 0 of none"},
+		{"min", "x.min()", list, nil, "the smallest number or text"},
+		{"max", "x.max()", list, nil, "the largest number or text"},
+		{"sort", "x.sort()", list, list, "the numbers or texts in order"},
+		{"join", "x.join(', ')", list, text, "the texts with another one between them"},
+	}
+}
+
+// functionNames names them for a hint.
+func functionNames() string {
+	var names []string
+	for _, f := range Functions() {
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, ", ")
+}
 
 // Bounds of what functions make. They hold before anything is made: the cost of a call is counted when it has been made.
 const (

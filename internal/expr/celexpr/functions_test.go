@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +55,42 @@ func TestFunctions(t *testing.T) {
 		if got != want && (err == nil || !strings.HasPrefix(got, want)) {
 			t.Errorf("%s: %q, want %q", src, got, want)
 		}
+	}
+}
+
+// Each form of the table compiles, and gives what it says as far as CEL can tell; the documentation has the same functions.
+func TestFunctionTable(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile("../../../docs/expressions.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(doc), "\n## Functions\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var documented []string
+	for _, m := range regexp.MustCompile("[`.]([A-Za-z_]+)\\(").FindAllStringSubmatch(section, -1) {
+		if !slices.Contains(documented, m[1]) {
+			documented = append(documented, m[1])
+		}
+	}
+	var names []string
+	tests := map[string]string{"boolean": " == true", "string": " + 'a' == ''", "number": " + 1 > 0", "array": " + [1] == []"}
+	for _, f := range Functions() {
+		names = append(names, f.Name)
+		call := f.Call("$steps.x.output")
+		if _, ps := ParseInterpolation("{{ "+call+" }}", expr.Options{}); len(ps) > 0 {
+			t.Errorf("%s: %v", call, ps)
+		}
+		for _, kind := range f.Gives {
+			if _, ps := ParseCondition(call+tests[kind], expr.Options{}); refused(ps) {
+				t.Errorf("%s%s: %v, though it gives %s", call, tests[kind], ps, kind)
+			}
+		}
+	}
+	slices.Sort(names)
+	slices.Sort(documented)
+	if !slices.Equal(names, documented) {
+		t.Errorf("functions %v, documented %v", names, documented)
 	}
 }
 

@@ -8,12 +8,13 @@ import (
 	"github.com/hocket-run/hocket/internal/format/nodes"
 )
 
-func canvasForms() part.Object {
+// canvasForms gives the forms of the keys of data of a type of node.
+func canvasForms(typ string) part.Object {
 	agent := part.AgentProperties(false)
 	out := part.Object{
 		"initialInput": part.Anything("the input of runs that are given none"), "agentName": part.Word("the name that people see; Agent by default"),
-		"systemPrompt": part.Word("the system prompt, sent as written"),
-		"userPrompt":   part.Word("the user message, with {{PREVIOUS_OUTPUT}}; the previous output without it"),
+		"systemPrompt": part.Expressions(part.Word("the system prompt, sent as written; where the document has inputs, with {{ $input.NAME }} and {{ $steps.ID.output }}"), part.ExpressionTemplate),
+		"userPrompt":   part.Expressions(part.Word("the user message, with {{PREVIOUS_OUTPUT}}, and any {{ … }} where the document has inputs; the previous output without it"), part.ExpressionPrompt),
 		"context":      part.OneOf("all: the user message is the outputs of all steps before, and the input", "all", ""),
 		"model":        part.Word("provider/model"), "reasoningEffort": part.Word("how long the model thinks: low by default; auto leaves it to the model"),
 		"tools": part.Either("names of tools that the agent may use, or a map of names to true", part.WordList(""), part.MapOf("", part.Object{"type": []string{"boolean", "null"}})),
@@ -21,10 +22,13 @@ func canvasForms() part.Object {
 			"id": part.Object{}, "operator": part.Word("equal or contains"), "value": part.Scalar("the text that the previous output is compared with"),
 		})),
 		"condition": part.Scalar("the older form of one condition: a text that the previous output contains"),
-		"message":   part.Word("the older name of prompt"), "remindAfter": nodes.Duration("another spelling of remind_after"),
+		"message":   part.Expressions(part.Word("the older name of prompt"), part.ExpressionPrompt), "remindAfter": nodes.Duration("another spelling of remind_after"),
 		"join": part.Anything("all: a node with several incoming connections waits for all that can still come"),
 	}
-	for _, more := range []part.Object{agent, nodes.Forms()} {
+	if typ == typeApproval {
+		out["prompt"] = part.Expressions(part.Scalar("the question to the person, with {{PREVIOUS_OUTPUT}}, and any {{ … }} where the document has inputs"), part.ExpressionPrompt)
+	}
+	for _, more := range []part.Object{agent, nodes.Forms(typ)} {
 		for key, form := range more {
 			if _, ok := out[key]; !ok {
 				out[key] = form
@@ -36,15 +40,14 @@ func canvasForms() part.Object {
 
 // Schema gives the body of the JSON Schema of canvas documents.
 func Schema() part.Object {
-	forms := canvasForms()
 	var rules []any
 	for _, typ := range types {
 		works, keep := Keys("data of " + typ)
 		names := part.Object{"enum": []any{typ}}
-		if typ == "approval" {
-			names = part.Object{"enum": []any{typ, "input"}}
+		if typ == typeApproval {
+			names = part.Object{"enum": []any{typ, typeInput}}
 		}
-		then := part.Object{"properties": part.Object{"data": part.Section("", part.Properties(works, keep, forms), nodes.Needs(typ)...)}}
+		then := part.Object{"properties": part.Object{"data": part.Section("", part.Properties(works, keep, canvasForms(typ)), nodes.Needs(typ)...)}}
 		if nodes.Needs(typ) != nil {
 			then["required"] = []string{"data"}
 		}
@@ -75,6 +78,7 @@ func Schema() part.Object {
 		"nodes":    list, "connections": part.Needed(part.List("the connections", part.Ref("connection"))),
 	})), "nodes", "connections")
 	s["dependentSchemas"] = part.Object{"timeZone": part.Object{"anyOf": []any{part.Object{"required": []string{"schedule"}}, part.Object{"required": []string{"schedules"}}}}}
+	s[part.KeyWords] = inputs.Words()
 	s["$defs"] = part.Join(part.AgentDefs(), part.Object{"node": node, "connection": connection})
 	return s
 }

@@ -107,7 +107,7 @@ func ConcurrencyForm() part.Object {
 	return part.With(part.Object{
 		"type": []string{"object", "integer", "null"}, "minimum": 1, "maximum": workflow.MaxConcurrentRuns, "additionalProperties": false,
 		"properties": part.Object{
-			"key":     part.With(part.Object{"type": []string{"string", "number", "boolean", "null"}, "maxLength": workflow.MaxConcurrencyKey}, "runs for which this text is the same count together; {{ … }} in it are expressions over $input. Without it all runs of the workflow do"),
+			"key":     part.With(part.Object{"type": []string{"string", "number", "boolean", "null"}, "maxLength": workflow.MaxConcurrencyKey, part.KeyExpressions: part.ExpressionInput}, "runs for which this text is the same count together; {{ … }} in it are expressions over $input. Without it all runs of the workflow do"),
 			"max":     part.With(most, "how many of them run at once; 1 without it"),
 			"if_busy": part.With(part.Object{"enum": []any{workflow.BusyQueue, workflow.BusySkip, workflow.BusyCancel, nil}}, "how another one is handled: it waits for its turn (queue, the default), is not started (skip), or the oldest is cancelled (cancel)"),
 		},

@@ -21,7 +21,7 @@ func Schema() part.Object {
 		"if": part.Object{"properties": part.Object{"type": part.Object{"const": typeAgent}}, "required": []string{"type"}}, "then": part.Object{"anyOf": []any{inner("config"), inner("parameters")}},
 	}}
 	for _, typ := range nodes.Types() {
-		named := part.Section("", part.Properties(nodes.Keys(typ), nil, nodes.Forms()), nodes.Needs(typ)...)
+		named := part.Section("", part.Properties(nodes.Keys(typ), nil, nodes.Forms(typ)), nodes.Needs(typ)...)
 		then := part.Object{"properties": part.Object{"config": named, "parameters": named}}
 		if nodes.Needs(typ) != nil {
 			then["anyOf"] = []any{part.Present("config"), part.Present("parameters")}
@@ -39,7 +39,7 @@ func Schema() part.Object {
 		"id": text(""), "name": text("the name of the workflow"), "description": text("what it is for"), "nodes": part.List("the nodes; the first one begins", part.Ref("node")), "edges": part.List("the edges", part.Ref("edge")),
 		"maxRounds": part.Typed("how many full rounds a cycle runs", "integer"), "executionMode": part.OneOf("when it runs by itself", "one_time", "interval", "continuous", ""),
 		"schedule": text("when it runs: a duration or a cron line"), "schedules": planKeys.Form(), "timeZone": text("the time zone of the schedules, such as Europe/Lisbon"),
-		"labels": inputs.LabelsForm(), "turnInstruction": part.Word("the text before the recent turns in each message"),
+		"labels": inputs.LabelsForm(), "turnInstruction": part.Expressions(part.Word("the text before the recent turns in each message; with {{ … }} where there are inputs"), part.ExpressionTurn),
 	}
 	forms = part.Join(forms, nodes.DocumentForms())
 	works, keep = Keys("graph")
@@ -50,6 +50,7 @@ func Schema() part.Object {
 	named := part.Join(forms, part.Object{"name": text("the name of the branch that people see; the id without it")})
 	branch := part.Entry("", part.Properties(works, keep, named), "id")
 	branch["allOf"] = []any{part.Present("nodes")}
+	s[part.KeyWords] = inputs.Words()
 	s["$defs"] = part.Join(part.AgentDefs(), part.Object{"node": node, "edge": edge, "branch": branch})
 	return s
 }

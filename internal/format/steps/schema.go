@@ -66,6 +66,7 @@ func Schema() part.Object {
 		"cost_usd": part.With(part.Object{"type": []string{"number", "null"}, "minimum": 0}, "the most money, in US dollars"),
 	}
 	loops := part.Typed("how often a step may run again because a condition leads back to it; 100 by default", "integer")
+	s[part.KeyWords] = inputs.Words()
 	s["$defs"] = part.Join(part.AgentDefs(), part.Object{
 		"steps": part.With(part.Object{"type": "array", "items": part.Ref("step"), "minItems": 1}, "steps, one after another"),
 		"workflow": part.Entry("", part.Object{

@@ -4,10 +4,17 @@ import control from '../ui/control.module.css'
 import {Text} from '../ui/Text.tsx'
 import type {Held} from './bound.ts'
 import {means, type Typed, typedJSON, typedNumber} from './drafts.ts'
+import {TextInput} from './Expression.tsx'
 import styles from './Inspector.module.css'
 import type {Field} from './schema.ts'
 
-type Props = {field: Pick<Field, 'key' | 'kind' | 'choices' | 'hint' | 'required'>; label?: string; held: Held; set: (v: unknown) => void; readOnly: boolean}
+type Props = {
+  field: Pick<Field, 'key' | 'kind' | 'choices' | 'hint' | 'required' | 'holds'>
+  label?: string
+  held: Held
+  set: (v: unknown) => void
+  readOnly: boolean
+}
 
 const labels: Record<string, string> = {
   agentName: 'Name',
@@ -40,20 +47,8 @@ export function FieldInput({field: f, label, held, set, readOnly}: Props) {
     if (odd) setAsJSON(true)
   }, [odd])
   const inner = () => {
-    if (odd || asJSON) return <JSONInput {...shared} held={held} set={set} />
+    if (odd || asJSON) return <JSONInput {...shared} held={held} set={set} holds={f.holds} />
     switch (f.kind) {
-      case 'any':
-        return <textarea {...shared} rows={2} className={control.area} value={text} onChange={e => set(e.target.value === '' ? empty : e.target.value)} />
-      case 'long':
-        return (
-          <textarea
-            {...shared}
-            rows={Math.min(12, Math.max(3, text.split('\n').length + 1))}
-            className={control.area}
-            value={text}
-            onChange={e => set(e.target.value === '' ? empty : e.target.value)}
-          />
-        )
       case 'words':
         return <Words {...shared} value={value} set={set} />
       case 'choice':
@@ -76,8 +71,10 @@ export function FieldInput({field: f, label, held, set, readOnly}: Props) {
         )
       case 'number':
         return <DraftInput {...shared} held={held} set={set} read={typedNumber} one />
-      default:
-        return <input {...shared} className={control.input} value={text} onChange={e => set(e.target.value === '' ? empty : e.target.value)} />
+      default: {
+        const rows = f.kind === 'any' ? 2 : f.kind === 'long' ? Math.min(12, Math.max(3, text.split('\n').length + 1)) : 0
+        return <TextInput {...shared} holds={f.holds} rows={rows} value={text} change={t => set(t === '' ? empty : t)} />
+      }
     }
   }
   return (
@@ -108,13 +105,20 @@ function isOdd(f: Props['field'], v: unknown): boolean {
 
 type Control = {id: string; disabled: boolean; 'aria-describedby'?: string | undefined; set: (v: unknown) => void}
 
-// JSONInput takes any value.
-export function JSONInput(props: Control & {held: Held}) {
+// JSONInput takes any value. holds: the expressions that its texts hold.
+export function JSONInput(props: Control & {held: Held; holds?: string}) {
   return <DraftInput {...props} read={typedJSON} />
 }
 
 // DraftInput takes a text that means a value. What is typed is set once it does; until then the document keeps what it has, and the field what was typed, with the reason. one: it has one line.
-function DraftInput({held, set, read, one = false, ...shared}: Control & {held: Held; read: (text: string) => Typed; one?: boolean}) {
+function DraftInput({
+  held,
+  set,
+  read,
+  one = false,
+  holds = '',
+  ...shared
+}: Control & {held: Held; read: (text: string) => Typed; one?: boolean; holds?: string}) {
   const {text: now, name, drafts} = held
   const [{typed, over}, setTyped] = useState(() => {
     const draft = drafts.get(name)
@@ -137,19 +141,15 @@ function DraftInput({held, set, read, one = false, ...shared}: Control & {held: 
       set(next.value)
     }
   }
-  const bound = {...shared, 'aria-invalid': why !== '' || undefined, value: typed, onChange: (e: {target: {value: string}}) => edit(e.target.value)}
+  const invalid = {...shared, 'aria-invalid': why !== '' || undefined, value: typed}
+  const bound = {...invalid, onChange: (e: {target: {value: string}}) => edit(e.target.value)}
+  const rows = Math.min(12, Math.max(2, typed.split('\n').length))
   return (
     <>
       {one ? (
         <input {...bound} inputMode="decimal" autoComplete="off" className={control.input} />
       ) : (
-        <textarea
-          {...bound}
-          rows={Math.min(12, Math.max(2, typed.split('\n').length))}
-          className={`${control.area} ${control.code}`}
-          spellCheck={false}
-          placeholder="JSON"
-        />
+        <TextInput {...invalid} holds={holds} rows={rows} json change={edit} />
       )}
       {why && (
         <small role="status" className={styles.bad}>

@@ -47,7 +47,14 @@ export function ValueField(props: Props) {
     )
   }
   const kind = form.kind === 'group' || form.kind === 'list' || form.kind === 'map' ? 'json' : form.kind
-  return <FieldInput field={{key: name, kind, choices: form.choices, hint, required}} held={bound} set={v => void bound.set(v)} readOnly={bound.readOnly} />
+  return (
+    <FieldInput
+      field={{key: name, kind, choices: form.choices, hint, required, holds: form.holds}}
+      held={bound}
+      set={v => void bound.set(v)}
+      readOnly={bound.readOnly}
+    />
+  )
 }
 
 // Part is a value with values inside: open where it is set, and closed where it is not.

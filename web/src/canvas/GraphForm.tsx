@@ -5,6 +5,7 @@ import {Text} from '../ui/Text.tsx'
 import {bound} from './bound.ts'
 import {type Graphs, removeBranch, renameBranch} from './branches.ts'
 import type {CanvasEdge} from './document.ts'
+import {Scopes} from './Expression.tsx'
 import {FormField, NameInput, Raw} from './Forms.tsx'
 import styles from './Inspector.module.css'
 import {FormHead, recordOf, Troubles, useOthers, useSorted} from './Inspector.tsx'
@@ -30,6 +31,7 @@ export function GraphForm({editing, schema, problems, openText, change, show, cl
   const fields = useMemo(() => graphFields(schema, branch), [schema, branch])
   const b = bound(editing, c.shape.graph, `graph ${graph.key}`)
   const data = recordOf(b.value)
+  const scope = useMemo(() => ({c, node: null, schema}), [c, schema])
   const {shown, more} = useSorted(branch ? 'branch' : c.shape.format, fields, data)
   const rest = useOthers(fields, data, branch ? [...drawnKeys, 'id'] : drawnKeys)
   return (
@@ -42,17 +44,19 @@ export function GraphForm({editing, schema, problems, openText, change, show, cl
       <div className={styles.body}>
         {problems.length > 0 && <Troubles list={problems} openText={openText} />}
         {branch && <NameInput label="Branch id" name={graph.id} readOnly={readOnly} rename={id => change(renameBranch(c, graphs, graph, id))} />}
-        {shown.map(f => (
-          <FormField key={f.key} field={f} bound={b} root={schema} />
-        ))}
-        {more.length > 0 && (
-          <details className={styles.more}>
-            <summary>{more.length} more</summary>
-            {more.map(f => (
-              <FormField key={f.key} field={f} bound={b} root={schema} />
-            ))}
-          </details>
-        )}
+        <Scopes value={scope}>
+          {shown.map(f => (
+            <FormField key={f.key} field={f} bound={b} root={schema} />
+          ))}
+          {more.length > 0 && (
+            <details className={styles.more}>
+              <summary>{more.length} more</summary>
+              {more.map(f => (
+                <FormField key={f.key} field={f} bound={b} root={schema} />
+              ))}
+            </details>
+          )}
+        </Scopes>
         {rest.map(k => (
           <Raw key={k} name={k} bound={b.child(k)} />
         ))}

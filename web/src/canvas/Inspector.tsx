@@ -9,6 +9,7 @@ import type {Catalog} from './agents.ts'
 import {type Bound, bound} from './bound.ts'
 import {begin} from './branches.ts'
 import {type CanvasEdge, type CanvasNode, dataOf, handlesOf} from './document.ts'
+import {Scopes} from './Expression.tsx'
 import {FormField, NameInput, Raw} from './Forms.tsx'
 import styles from './Inspector.module.css'
 import {Links} from './Links.tsx'
@@ -66,6 +67,7 @@ export function Inspector({editing, node, schema, catalog, problems, openText, o
       return <Tools key={f.key} held={data.child('tools')} set={v => set(['tools'], v)} setOne={(name, on) => set(['tools', name], on)} readOnly={readOnly} />
     return <FormField key={f.key} field={f} bound={data} root={schema} />
   }
+  const scope = useMemo(() => ({c, node, schema}), [c, node, schema])
   const at = places.get(node.id)
   const self: Bound = bound(editing, [...c.shape.nodes, node.index], `names ${c.shape.graph.join(' ')} ${node.id}`)
   return (
@@ -77,13 +79,15 @@ export function Inspector({editing, node, schema, catalog, problems, openText, o
         <NameInput label={`${word} id`} name={node.id} readOnly={readOnly} rename={id => act(rename(c, full, node.index, id))} />
         {rounds && names.map(f => <FormField key={f.key} field={f} bound={self} root={schema} />)}
         {asked && <AgentOfNode editing={editing} node={node} schema={schema} catalog={catalog} />}
-        {shown.map(field)}
-        {more.length > 0 && (
-          <details className={styles.more}>
-            <summary>{more.length} more</summary>
-            {more.map(field)}
-          </details>
-        )}
+        <Scopes value={scope}>
+          {shown.map(field)}
+          {more.length > 0 && (
+            <details className={styles.more}>
+              <summary>{more.length} more</summary>
+              {more.map(field)}
+            </details>
+          )}
+        </Scopes>
         {rest.map(k => (
           <Raw key={k} name={k} bound={data.child(k)} />
         ))}

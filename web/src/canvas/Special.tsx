@@ -17,6 +17,7 @@ export function Conditions({editing, node}: {editing: Editing; node: CanvasNode}
   return (
     <fieldset className={styles.conditions} data-key="conditions">
       <legend>Conditions, the first that holds wins</legend>
+      <small className={styles.quiet}>Values are texts that the previous output is compared with, no expressions.</small>
       {list.map((item, i) => {
         const x = isRecord(item) ? item : {}
         const name = `condition ${i + 1}`
@@ -91,7 +92,7 @@ export function Tools({held, set, setOne, readOnly}: {held: Held; set: (v: unkno
         </label>
       ))}
       <FieldInput
-        field={{key: 'more_tools', hint: 'names of other tools', kind: 'words', choices: [], required: false}}
+        field={{key: 'more_tools', hint: 'names of other tools', kind: 'words', choices: [], required: false, holds: ''}}
         held={{...held, value: others === '' ? undefined : others.split('\n')}}
         readOnly={readOnly}
         set={v => {

@@ -66,7 +66,8 @@ function inner(editing: Editing, at: Path, name: string, path: Path, value: unkn
   }
 }
 
-function nodeAt(c: Canvas, path: Path) {
+// nodeAt gives the value at a place; null where there is none, and where a key on the way is there twice.
+export function nodeAt(c: Canvas, path: Path) {
   try {
     return find(c.root, path)
   } catch (err) {

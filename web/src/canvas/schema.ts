@@ -5,8 +5,9 @@ import {isRecord} from '../lib/record.ts'
 
 export type FormKind = 'text' | 'long' | 'number' | 'yes' | 'choice' | 'words' | 'json' | 'any' | 'group' | 'list' | 'map' | 'either'
 
-// Form is how a value is asked for. group: an object with keys of its own; map: one whose names people choose; either: one of several forms. json: it is asked for as JSON.
-export type Form = {kind: FormKind; choices: string[]; schema: Schema}
+// Form is how a value is asked for. group: an object with keys of its own; map: one whose names people choose; either: one of several forms. json: it is asked for as JSON. holds: the expressions
+// that its texts hold, by the word of the schema; '': none.
+export type Form = {kind: FormKind; choices: string[]; schema: Schema; holds: string}
 
 // Field is a key of an object as a form shows it. names are the spellings of the key, the one that is written first.
 export type Field = Form & {key: string; names: string[]; hint: string; required: boolean; deprecated: boolean}
@@ -60,7 +61,8 @@ export function fieldsOf(schema: unknown, root: unknown): Field[] {
 // formOf gives the form of a value by its schema.
 export function formOf(key: string, schema: unknown, root: unknown): Form {
   const s = resolved(schema, root)
-  const form = (kind: FormKind, choices: string[] = []): Form => ({kind, choices, schema: s})
+  const holds = s['x-expressions']
+  const form = (kind: FormKind, choices: string[] = []): Form => ({kind, choices, schema: s, holds: typeof holds === 'string' ? holds : ''})
   if (Array.isArray(s.enum)) return form('choice', s.enum.filter(x => x !== null && x !== '').map(String))
   if (Array.isArray(s.anyOf) && s.type === undefined) {
     const ways = waysOf(key, s, root)
@@ -94,7 +96,10 @@ export function waysOf(key: string, s: Schema, root: unknown): Form[] {
 }
 
 // itemOf gives the form of the items of a list, and of the values of a map.
-export const itemOf = (f: Form, root: unknown): Form => formOf('', f.kind === 'list' ? f.schema.items : f.schema.additionalProperties, root)
+export function itemOf(f: Form, root: unknown): Form {
+  const item = formOf('', f.kind === 'list' ? f.schema.items : f.schema.additionalProperties, root)
+  return {...item, holds: item.holds || f.holds}
+}
 
 // isOpen tells whether an object may have keys that its schema does not name.
 export const isOpen = (f: Form): boolean => f.schema.additionalProperties !== false

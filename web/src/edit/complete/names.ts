@@ -1,6 +1,7 @@
 import type {Place} from './place.ts'
 import {siblingOf} from './place.ts'
 import {type Node, textOf, valueOf} from './tree.ts'
+import type {Words} from './words.ts'
 
 // Names are what a document calls its parts.
 export type Names = {nodes: string[]; steps: string[]; agents: string[]; models: string[]; inputs: string[]}
@@ -62,28 +63,24 @@ export function namedAt(p: Place, format: string, names: Names, catalog: readonl
   return names.nodes
 }
 
-const fields = ['output', 'outputs', 'agent', 'order', 'error', 'decision', 'note']
-const roots = ['steps', 'input', 'item', 'item_index', 'signal']
-const tokens = ['{{PREVIOUS_OUTPUT}}', '{{APPROVAL_NOTE}}']
-
 // Expression is what may follow in an expression. from is where what is typed of it begins.
 export type Expression = {from: number; labels: string[]; about: string}
 
-// expressionAt gives what may follow in an expression or a placeholder of a text; before is the text before the cursor. null: there is none.
-export function expressionAt(before: string, offset: number, names: Names): Expression | null {
+// expressionAt gives what may follow in an expression or a placeholder of a text; before is the text before the cursor, words are those of the format. null: there is none.
+export function expressionAt(before: string, offset: number, names: Names, words: Words): Expression | null {
   const field = /\$steps\.[\w-]+\.(\w*)$/.exec(before)
-  if (field) return {from: offset - field[1]!.length, labels: fields, about: 'what a step gave'}
+  if (field) return {from: offset - field[1]!.length, labels: words.fields.map(f => f.name), about: 'what a step gave'}
   const step = /\$steps\.([\w-]*)$/.exec(before)
   if (step) return {from: offset - step[1]!.length, labels: names.steps.filter(s => /^[\w-]+$/.test(s)), about: 'a step of this document'}
   const input = /\$input\.(\w*)$/.exec(before)
   if (input) return {from: offset - input[1]!.length, labels: names.inputs, about: 'an input of this document'}
   const root = /\$(\w*)$/.exec(before)
-  if (root) return {from: offset - root[0].length, labels: roots.map(r => `$${r}`), about: 'a value of the run'}
+  if (root) return {from: offset - root[0].length, labels: words.variables.map(v => `$${v.name}`), about: 'a value of the run'}
   const token = /\{\{\w*$/.exec(before)
   if (token)
     return {
       from: offset - token[0].length,
-      labels: [...tokens, ...names.steps.filter(s => /^[\w-]+$/.test(s)).map(s => `{{ $steps.${s}.output }}`)],
+      labels: [...words.tokens.map(t => t.name), ...names.steps.filter(s => /^[\w-]+$/.test(s)).map(s => `{{ $steps.${s}.output }}`)],
       about: 'is replaced by a value of the run',
     }
   return null

@@ -5,6 +5,7 @@ import {type Facts, factsOf, hintsOf, type Kind, keysOf, kindsOf, valuesOf} from
 import {expressionAt, namedAt, namesOf} from './names.ts'
 import {type Place, placeAt} from './place.ts'
 import {Schemas, type Shape} from './schema.ts'
+import {wordsOf} from './words.ts'
 
 // Vocabulary is what completion and hover go by: the schema of the document's format, and the agents that are stored on the server.
 export type Vocabulary = {format: string; schema: SchemaObject | null; agents: readonly string[]}
@@ -34,7 +35,7 @@ export function offersAt(text: string, offset: number, language: Language, known
   if (!p) return null
   const names = namesOf(p.root, known.format, p.steps)
   if (p.kind === 'value') {
-    const expression = expressionAt(p.typed, offset, names)
+    const expression = expressionAt(p.typed, offset, names, wordsOf(known.schema))
     if (expression) {
       const list = expression.labels.map((label, i) => offerOf({label, detail: expression.about, rank: -i, insert: label}))
       const tail = /^\w*(\s*\}\})?/.exec(text.slice(offset, offset + 100))!

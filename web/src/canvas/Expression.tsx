@@ -1,0 +1,155 @@
+import {createContext, type KeyboardEvent, useContext, useLayoutEffect, useMemo, useRef, useState} from 'react'
+import {type Scope, type Suggestion, suggestionsAt} from '../edit/complete/suggest.ts'
+import {wordsOf} from '../edit/complete/words.ts'
+import {clean} from '../lib/hostile.ts'
+import control from '../ui/control.module.css'
+import choose from './Choose.module.css'
+import type {CanvasNode} from './document.ts'
+import field from './Inspector.module.css'
+import {scopeOf} from './scope.ts'
+import type {Editing} from './use_editing.ts'
+
+// Scopes tells the fields of a form what they are about, so that they know what their expressions may name.
+export const Scopes = createContext<{c: Editing['c']; node: CanvasNode | null; schema: unknown} | null>(null)
+
+// useScope gives what the texts of a field may hold; null: no expressions.
+function useScope(holds: string): Scope | null {
+  const about = useContext(Scopes)
+  return useMemo(() => (holds !== '' && about ? scopeOf(about.c, about.node, holds, wordsOf(about.schema)) : null), [about, holds])
+}
+
+type Props = {
+  id: string
+  holds: string // the expressions that the text holds, by the word of the schema
+  value: string
+  change: (text: string) => void
+  disabled: boolean
+  rows: number // 0: it is a field of one line
+  json?: boolean // its texts are those of JSON
+  'aria-describedby'?: string | undefined
+  'aria-invalid'?: boolean | undefined
+}
+
+type Open = {list: readonly Suggestion[]; at: number}
+
+// TextInput is a field for a text. Where it holds expressions, it offers what may be written at the cursor while one is typed, and where a person asks for it.
+export function TextInput({holds, value, change, rows, json = false, ...shared}: Props) {
+  const scope = useScope(holds)
+  const {id} = shared
+  const input = useRef<HTMLInputElement & HTMLTextAreaElement>(null)
+  const [open, setOpen] = useState<Open | null>(null)
+  const [none, setNone] = useState(false)
+  const show = (text: string, cursor: number, asked: boolean) => {
+    const list = scope ? suggestionsAt(text, cursor, scope, asked, json) : []
+    setOpen(list.length > 0 ? {list, at: 0} : null)
+    setNone(asked && list.length === 0)
+  }
+  const ask = () => {
+    const e = input.current
+    if (!e) return
+    e.focus()
+    show(value, e.selectionStart ?? value.length, true)
+  }
+  const pick = (s: Suggestion) => {
+    const e = input.current
+    if (!e) return
+    e.focus()
+    e.setSelectionRange(s.from, s.to)
+    // What is inserted as if it were typed can be taken back by the browser's own undo, too.
+    if (!document.execCommand('insertText', false, s.insert)) change(value.slice(0, s.from) + s.insert + value.slice(s.to))
+    e.setSelectionRange(...s.selection)
+    setOpen(null)
+  }
+  const onKeyDown = (e: KeyboardEvent) => {
+    if (e.nativeEvent.isComposing) return
+    if (e.ctrlKey && e.key === ' ') {
+      e.preventDefault()
+      ask()
+    }
+    if (!open) return
+    const {list, at} = open
+    const move = e.key === 'ArrowDown' ? 1 : e.key === 'ArrowUp' ? -1 : 0
+    if (move !== 0) setOpen({list, at: (at + move + list.length) % list.length})
+    else if ((e.key === 'Enter' || e.key === 'Tab') && !e.shiftKey) pick(list[at]!)
+    else if (e.key === 'Escape') setOpen(null)
+    else {
+      if (['ArrowLeft', 'ArrowRight', 'Home', 'End', 'Tab'].includes(e.key)) setOpen(null)
+      return
+    }
+    e.preventDefault()
+    e.stopPropagation()
+  }
+  const listID = `${id}-values`
+  const helped = scope && {
+    autoComplete: 'off',
+    'aria-autocomplete': 'list' as const,
+    'aria-haspopup': 'listbox' as const,
+    'aria-controls': open ? listID : undefined,
+    'aria-activedescendant': open ? `${listID}-${open.at}` : undefined,
+    onKeyDown,
+    onBlur: () => {
+      setOpen(null)
+      setNone(false)
+    },
+    onClick: () => setOpen(null),
+  }
+  const bound = {
+    ...shared,
+    ...helped,
+    ref: input,
+    value,
+    className: `${rows === 0 ? control.input : control.area} ${json || (scope && rows === 0) ? control.code : ''}`,
+    onChange: (e: {target: {value: string; selectionStart: number | null}}) => {
+      const {value: text, selectionStart} = e.target
+      change(text)
+      if (scope) show(text, selectionStart ?? text.length, false)
+    },
+  }
+  return (
+    <>
+      {rows === 0 ? (
+        <input {...bound} {...(scope ? {role: 'combobox', 'aria-expanded': open !== null} : {})} />
+      ) : (
+        <textarea {...bound} rows={rows} {...(json ? {spellCheck: false, placeholder: 'JSON'} : {})} />
+      )}
+      {open && <Values id={listID} open={open} pick={pick} />}
+      {scope && (
+        <small role="status" className={none ? undefined : 'hidden'}>
+          {open ? `${open.list.length} values` : none ? 'No value fits here.' : ''}
+        </small>
+      )}
+      {scope && !shared.disabled && (
+        <button type="button" className={field.jump} onMouseDown={e => e.preventDefault()} onClick={ask}>
+          Insert a value
+        </button>
+      )}
+    </>
+  )
+}
+
+// Values is the list of what can be written.
+function Values({id, open: {list, at}, pick}: {id: string; open: Open; pick: (s: Suggestion) => void}) {
+  useLayoutEffect(() => void document.getElementById(`${id}-${at}`)?.scrollIntoView({block: 'nearest'}), [id, at])
+  return (
+    <div id={id} role="listbox" aria-label="Values" className={choose.list}>
+      {list.map((s, i) => (
+        <button
+          key={s.label + s.insert}
+          id={`${id}-${i}`}
+          type="button"
+          role="option"
+          tabIndex={-1}
+          aria-selected={i === at}
+          className={choose.choice}
+          onMouseDown={e => e.preventDefault()}
+          onClick={() => pick(s)}
+        >
+          <span className={choose.words}>
+            <code>{clean(s.label)}</code>
+            <small>{clean(s.about)}</small>
+          </span>
+        </button>
+      ))}
+    </div>
+  )
+}

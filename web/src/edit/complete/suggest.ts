@@ -1,0 +1,186 @@
+import type {Words} from './words.ts'
+
+// Kinds are the JSON types that a value may have; null: any.
+export type Kinds = readonly string[] | null
+
+// Known is a reference that has a value where the text is.
+export type Known = {text: string; kinds: Kinds; about: string}
+
+// Scope says what a text may hold. value: expressions between braces; condition: it is one; template: references between braces; token: tokens alone, exactly as they are spelled.
+export type Scope = {read: 'value' | 'condition' | 'template' | 'token'; known: readonly Known[]; tokens: boolean; words: Words}
+
+// Suggestion is what can be written at the cursor: insert replaces from to to, and what is selected then is selection, counted from the beginning of the text.
+export type Suggestion = {label: string; about: string; from: number; to: number; insert: string; selection: readonly [number, number]}
+
+const most = 60
+
+// Place is where in an expression the cursor is. before and after are the parts of the expression around it; open is where its braces begin, -1 where it has none.
+type Place = {open: number; before: string; after: string; closed: boolean}
+
+// quoted are texts in quotes.
+const quoted = /'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"/gs
+
+// expressionEnd gives the place of the braces that close an expression which begins at i; -1: there are none. Braces in texts of the expression close nothing.
+function expressionEnd(text: string, i: number): number {
+  const token = new RegExp(`${quoted.source}|}}|{{`, 'gs')
+  token.lastIndex = i
+  for (let m = token.exec(text); m; m = token.exec(text)) {
+    if (m[0] === '}}') return m.index
+    if (m[0] === '{{') return -1 // another one begins: this one is not closed
+  }
+  return -1
+}
+
+function placeIn(text: string, cursor: number, read: Scope['read']): Place | null {
+  if (read === 'condition') {
+    const plain = (s: string) => s.replaceAll('{{', ' (').replaceAll('}}', ') ')
+    return {open: -1, before: plain(text.slice(0, cursor)), after: plain(text.slice(cursor)), closed: true}
+  }
+  const open = text.lastIndexOf('{{', cursor - 2)
+  if (open < 0 || cursor < open + 2) return null
+  const end = expressionEnd(text, open + 2)
+  if (end >= 0 && end < cursor) return null
+  return {open, before: text.slice(open + 2, cursor), after: end < 0 ? '' : text.slice(cursor, end), closed: end >= 0}
+}
+
+const reference = /\$(?:[\p{L}\p{N}_.-]|\['[^']*'\]|\[\d+\])*$/u
+const onLeft = /\s*([=!<>]=|[<>+*/%-]|\bin)$/
+
+const both = (a: Kinds, b: Kinds): Kinds => (a && b ? a.filter(k => b.includes(k)) : (a ?? b))
+const meet = (a: Kinds, b: Kinds): boolean => both(a, b)?.length !== 0
+
+// behindOf gives the kinds that an operator takes behind a value.
+function behindOf(name: string, kinds: Kinds): Kinds {
+  if (/[=!]=/.test(name)) return kinds
+  if (name === 'in') return ['array', 'object']
+  return both(kinds, name === '+' ? ['number', 'string', 'array'] : /[<>]/.test(name) ? ['number', 'string', 'boolean'] : ['number'])
+}
+
+// Demand is what must stand at a place: a value of some kinds, and a condition as a whole (alone), as a part of one (part), or behind a ! (denied).
+type Demand = {kinds: Kinds; truth: 'none' | 'alone' | 'part' | 'denied'}
+
+function demandAt(before: string, after: string, scope: Scope): Demand {
+  const prev = before.trimEnd()
+  const next = after.trimStart()
+  const left = onLeft.exec(prev)
+  const condition = scope.read === 'condition'
+  // Behind a value that is not known, none is.
+  const value = left && scope.known.find(k => prev.slice(0, left.index).endsWith(k.text))
+  const kinds = left && behindOf(left[1]!, value ? value.kinds : [])
+  const truth =
+    left || /\w\([^()]*$/.test(prev) // an argument
+      ? 'none'
+      : /!$/.test(prev)
+        ? 'denied'
+        : /(&&|\|\||!)[\s(]*$/.test(prev) || (condition && /[?:]$/.test(prev)) || /^[\s)]*(&&|\|\||\?)/.test(next)
+          ? 'part'
+          : condition && /^[\s(]*$/.test(prev) && /^[\s)]*$/.test(next)
+            ? 'alone'
+            : 'none'
+  return {kinds, truth}
+}
+
+// tested gives what makes a value of some kinds the condition that is demanded: '' where it is one; null where it cannot be.
+function tested(kinds: Kinds, {kinds: wanted, truth}: Demand): string | null {
+  if (!meet(kinds, wanted)) return null
+  const may = (kind: string) => !kinds || kinds.includes(kind)
+  if (truth === 'none' || may('boolean') || (truth === 'alone' && may('string'))) return ''
+  if (truth === 'denied') return null
+  return may('string') ? " == 'text'" : may('number') ? ' > 0' : may('array') || may('object') ? '.size() > 0' : null
+}
+
+type Offer = {label: string; about: string; text: string; select?: readonly [number, number] | undefined}
+
+// argument gives the part of a call that is an example.
+const argument = (text: string): readonly [number, number] | undefined => {
+  const [from, to] = [text.indexOf('(') + 1, text.lastIndexOf(')')]
+  return from > 0 && to > from ? [from, to] : undefined
+}
+
+const has = (text: string, part: string): boolean => text.toLowerCase().includes(part.toLowerCase())
+
+// calls gives functions. of: those of a value of these kinds, which is before the dot; undefined: those that a value is given to.
+function calls(begun: string, {words, known}: Scope, demand: Demand, of?: Kinds): Offer[] {
+  return words.functions.flatMap(f => {
+    const method = f.form.startsWith('x.')
+    const takes = f.of ?? null
+    const more = tested(f.gives ?? null, demand)
+    if (method !== (of !== undefined) || !has(f.name, begun) || more === null) return []
+    const x = method ? (meet(of ?? null, takes) ? '' : undefined) : known.find(k => meet(k.kinds, takes))?.text
+    if (x === undefined) return []
+    const text = method ? f.form.slice(2) : f.form.replace('(x)', () => `(${x})`)
+    return [{label: method ? `.${text}` : f.form, about: f.doc, text: text + more, select: argument(text)}]
+  })
+}
+
+function references(begun: string, scope: Scope, demand: Demand): Offer[] {
+  return scope.known.flatMap(({text, kinds, about}) => {
+    const more = tested(kinds, demand)
+    return has(text, begun) && text !== begun && more !== null ? [{label: text, about, text: text + more}] : []
+  })
+}
+
+const word = /^\w*/
+
+// nameTail is the rest of a reference behind the cursor; the name of a function that is called is no part of it.
+const nameTail = /^(?:[\p{L}\p{N}_-]+(?![\p{L}\p{N}_-]*\())?(?:\.[\p{L}\p{N}_-]+(?![\p{L}\p{N}_-]*\())*/u
+
+// suggestionsAt gives what can be written at a cursor. asked: the person asks for it, also where no expression was begun. json: the text is JSON, whose texts hold expressions.
+export function suggestionsAt(text: string, cursor: number, scope: Scope, asked = false, json = false): Suggestion[] {
+  if (
+    json &&
+    !text
+      .slice(0, cursor)
+      .replace(/"(?:\\.|[^"\\])*"/gs, '')
+      .includes('"')
+  )
+    return []
+  const at = placeIn(text, cursor, scope.read)
+  if (!at) {
+    // What is asked for where no expression is gets braces of its own.
+    const inner = asked ? suggestionsAt(`${text.slice(0, cursor)}{{  }}${text.slice(cursor)}`, cursor + 3, scope, true) : []
+    return inner.map(s => ({...s, from: cursor, to: cursor}))
+  }
+  const {before, after} = at
+  if (/['"]/.test(before.replace(quoted, ''))) return [] // within a text
+  const ref = reference.exec(before)
+  const begun = ref?.[0] ?? /(?<![\w.)\]$-])[A-Za-z_]\w*$/.exec(before)?.[0] ?? ''
+  const prev = before.slice(0, before.length - begun.length)
+  const first = prev.trim() === ''
+  if (begun === '' && (/[\w.)\]'"]\s*$/.test(prev) || !(asked || (first && at.open >= 0)))) return []
+  const behind = after.replace(nameTail, '')
+  if (/^\s*([=!<>]=|[<>+*/%-]|in\b)/.test(behind)) return [] // what its operator takes is not looked at
+  const alone = first && behind.trim() === ''
+  const {read} = scope
+  const written = (offers: readonly Offer[], begun: string, tail: RegExp) =>
+    offers.map(o => writtenAt(at, cursor, o, begun.length, tail.exec(after)![0].length))
+  const tokens = scope.tokens && alone && !ref ? scope.words.tokens.filter(t => has(t.name, begun)) : []
+  const out = written(
+    tokens.map(t => ({label: t.name, about: t.doc, text: t.name})),
+    begun,
+    word,
+  )
+  if (read === 'token' || (read === 'template' && !alone)) return out
+  const demand = demandAt(prev, behind, scope)
+  out.push(...written(references(begun, scope, demand), begun, nameTail))
+  if (read === 'template') return out
+  if (!ref) return [...out, ...written(calls(begun, scope, demand), begun, word)].slice(0, most)
+  const [, base = '', name = ''] = /^(.*)\.(\w*)$/su.exec(begun) ?? []
+  const of = scope.known.find(k => k.text === base)?.kinds ?? null
+  if (scope.known.some(k => base.startsWith(k.text))) out.push(...written(calls(name, scope, demand, of), name, word))
+  return out.slice(0, most)
+}
+
+// writtenAt makes a suggestion of an offer: what is not closed is closed, and what stands alone between its braces gets blanks around it.
+function writtenAt({open, before, after, closed}: Place, cursor: number, o: Offer, begun: number, tail: number): Suggestion {
+  const alone = open >= 0 && before.slice(0, before.length - begun).trim() === '' && after.slice(tail).trim() === ''
+  const lead = alone && !o.text.startsWith('{{') ? '{{ ' : ''
+  // The calls around a cursor behind which nothing stands are closed, too.
+  const plain = before.replace(quoted, '')
+  const calls = after.trim() === '' ? ')'.repeat(Math.max(0, plain.split('(').length - plain.split(')').length)) : ''
+  const insert = lead + o.text + calls + (lead || !(alone || closed) ? ' }}' : '')
+  const from = alone ? open : cursor - begun
+  const to = cursor + (alone && closed ? after.length + 2 : tail)
+  const [first, last] = o.select ?? [insert.length - lead.length, insert.length - lead.length]
+  return {label: o.label, about: o.about, from, to, insert, selection: [from + lead.length + first, from + lead.length + last]}
+}
