@@ -106,7 +106,7 @@ type StartOptions struct {
 	Replies []byte
 	// Limits win over the document's where they are set.
 	Limits Limits
-	// Labels are those of the run, over those of the document: at most 32, by which [Engine.List] finds it. Runs that it starts have them too.
+	// Labels are those of the run, over those of the document, by which [Engine.List] finds it: at most 32, and beside them 8 whose keys begin with hocket/. Runs that it starts have them too.
 	Labels map[string]string
 	// Trust allows the commands that the document names, what it wants sent to servers, and that it keeps a memory over runs (SEC5).
 	Trust bool

@@ -1,6 +1,7 @@
 package hocket_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -45,6 +46,21 @@ func TestLabels(t *testing.T) {
 		if err != nil || got != tt.want {
 			t.Errorf("%+v: %q, %v; want %q", tt.f, got, err, tt.want)
 		}
+	}
+	full := map[string]string{}
+	for i := range 32 {
+		full["k"+strconv.Itoa(i)] = "x"
+	}
+	full["hocket/test-run"] = "true"
+	if _, err := e.Run(t.Context(), w, hocket.StartOptions{ID: "full", Replies: hocket.Replies("x"), Labels: full}); err != nil {
+		t.Errorf("as many labels as a run has, and one of Hocket: %v", err)
+	}
+	if runs, _, err := e.List(t.Context(), hocket.Filter{Labels: []string{"hocket/test-run"}}); err != nil || len(runs) != 1 || len(runs[0].Labels) != 33 {
+		t.Errorf("runs with the label of Hocket: %+v, %v", runs, err)
+	}
+	full["k32"] = "x"
+	if _, err := e.Start(t.Context(), w, hocket.StartOptions{Replies: hocket.Replies("x"), Labels: full}); err == nil || !strings.Contains(err.Error(), "33 labels, at most 32") {
+		t.Errorf("a label too many: %v", err)
 	}
 	if _, _, err := e.List(t.Context(), hocket.Filter{Search: "!"}); err == nil || !strings.Contains(err.Error(), "letter or digit") {
 		t.Errorf("a search without words: %v", err)

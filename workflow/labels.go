@@ -10,12 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of labels: how many a workflow or run has, and the bytes of a key and of a value.
+// Bounds of labels: how many a workflow or run has, how many of Hocket's own a run has beside them, and the bytes of a key and of a value.
 const (
 	MaxLabels     = 32
+	MaxOwnLabels  = 8
 	MaxLabelKey   = 63
 	MaxLabelValue = 128
 )
+
+// OwnLabels is the beginning of the keys of Hocket's own labels: what its programs say of a run, such as hocket/test-run of test runs. Documents have none of them, so that a run has
+// room for them whatever its workflow says.
+const OwnLabels = "hocket/"
 
 // Labels are texts by which runs are found: what a person or program says of a workflow or a run. Nil and empty are the same.
 //
@@ -24,8 +29,11 @@ type Labels map[string]string
 
 // Check tells what is no label; nil: all are. The first problem in the order of the keys is given.
 func (l Labels) Check() error {
-	if len(l) > MaxLabels {
-		return fmt.Errorf("%d labels, at most %d are possible", len(l), MaxLabels)
+	switch own := l.own(); {
+	case len(l)-own > MaxLabels:
+		return fmt.Errorf("%d labels, at most %d are possible", len(l)-own, MaxLabels)
+	case own > MaxOwnLabels:
+		return fmt.Errorf("%d labels that begin with %s, at most %d are possible", own, OwnLabels, MaxOwnLabels)
 	}
 	for _, key := range slices.Sorted(maps.Keys(l)) {
 		if err := CheckLabelKey(key); err != nil {
@@ -53,17 +61,38 @@ func (l Labels) With(over Labels) Labels {
 // order of their keys, as a run can have. Both stay as they are.
 func (l Labels) Below(above Labels) Labels {
 	all := Labels(nil).With(above)
+	own := all.own()
+	others := len(all) - own
 	for _, key := range slices.Sorted(maps.Keys(l)) {
-		if _, taken := all[key]; taken || len(all) >= MaxLabels {
+		count, most := &others, MaxLabels
+		if IsOwnLabel(key) {
+			count, most = &own, MaxOwnLabels
+		}
+		if _, taken := all[key]; taken || *count >= most {
 			continue
 		}
 		if all == nil {
 			all = Labels{}
 		}
 		all[key] = l[key]
+		*count++
 	}
 	return all
 }
+
+// own counts Hocket's own labels.
+func (l Labels) own() int {
+	n := 0
+	for key := range l {
+		if IsOwnLabel(key) {
+			n++
+		}
+	}
+	return n
+}
+
+// IsOwnLabel tells whether key is that of one of Hocket's own labels.
+func IsOwnLabel(key string) bool { return strings.HasPrefix(key, OwnLabels) }
 
 // CheckLabelKey tells why key is none of a label.
 func CheckLabelKey(key string) error {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -193,11 +194,37 @@ var labelled = []rule{
 				`"labels": {"a b": "x"}, `:       `label key "a b" has other characters than letters, digits and, between them, . _ - /`,
 				`"labels": {"team": "a,b"}, `:    "the value of label team has a comma",
 				`"labels": {"team": {"x": 1}}, `: "the value of label team must be a text, got a map",
+				`"labels": {"hocket/x": "1"}, `:  `label key "hocket/x" is reserved: keys that begin with hocket/ are of Hocket`,
+				manyLabels(33) + ", ":            "there are 33 labels; the limit is 32",
 			} {
 				if got := refused(t, strings.Replace(doc, labels, bad, 1), service.LoadOptions{}); len(got) != 1 || got[0] != want {
 					t.Errorf("%s: %q, want %q", name, got, want)
 				}
 			}
+		}
+	}},
+	{name: "X-114 labels of Hocket have room beside as many as a document and a run can have", test: func(t *testing.T) {
+		w := newWorld(t)
+		doc := manyLabels(workflow.MaxLabels) + "\n" + steps("a", `- {type: set, values: {in: "x"}}`+"\n")
+		w.keeps("below", doc)
+		r := w.runs(parent, "go", func(q *service.StartRequest) { q.Labels = workflow.Labels{"hocket/test-run": "true"} })
+		r.is(engine.StatusCompleted)
+		for _, one := range append(r.below(), w.runs(doc, "go", func(q *service.StartRequest) { q.Labels = workflow.Labels{"hocket/test-run": "true"} })) {
+			h, err := w.Head(t.Context(), one.id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, "labels", []string{fmt.Sprint(len(h.Labels)), h.Labels["hocket/test-run"], h.Labels["k31"]}, []string{"33", "true", "x"})
+		}
+		own := workflow.Labels{}
+		for i := range workflow.MaxOwnLabels + 1 {
+			own[fmt.Sprint(workflow.OwnLabels, i)] = "x"
+		}
+		for _, many := range []workflow.Labels{{"one-more": "x"}, own} {
+			wf, _ := load(t, doc)
+			_, err := w.Start(t.Context(), service.StartRequest{Workflow: wf, Input: "go", Labels: many})
+			code, _ := errcode.Of(err)
+			same(t, "refused", code, errcode.InvalidLabels)
 		}
 	}},
 	{name: "X-112 a child run has the labels of the run above, and of its own as many as fit", test: func(t *testing.T) {
@@ -246,9 +273,18 @@ var labelled = []rule{
 	}},
 }
 
+// manyLabels is the key `labels` of a document with n of them.
+func manyLabels(n int) string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf(`"k%02d": "x"`, i))
+	}
+	return `"labels": {` + strings.Join(all, ", ") + "}"
+}
+
 func TestLabelled(t *testing.T) { check(t, labelled) }
 
-func TestLabelledCovered(t *testing.T) { covered(t, labelled, "X-76", "X-112") }
+func TestLabelledCovered(t *testing.T) { covered(t, labelled, "X-76", "X-112", "X-114") }
 
 func TestSchedulesExtended(t *testing.T) { check(t, schedulesExtended) }
 

@@ -377,7 +377,7 @@ var entries = [...]Entry{
 	},
 	{InputsNotDeclared, Invalid, "the workflow has no named inputs", [3]string{"give INPUT in place of --set and --set-file", "give input as a text in place of inputs", ""}, "The request names inputs, and the document has no key inputs."},
 	{InvalidLimits, Invalid, "{cause}", [3]string{}, "A limit or budget of the request is negative or too large."},
-	{InvalidLabels, Invalid, "{cause}", [3]string{}, "A label of the request is none, or a run would have more than 32 of them."},
+	{InvalidLabels, Invalid, "{cause}", [3]string{}, "A label of the request is none, or a run would have more than 32 of them, or more than 8 that begin with hocket/."},
 	{InvalidFilter, Invalid, "{field}: {cause}", [3]string{}, "A list of runs is asked for by a label selector, a search, a cost or a duration that is none."},
 	{InvalidForkPoint, Invalid, "{cause}", [3]string{}, "The run has no such event, or cannot be forked or retried at it."},
 	{RecordingUnusable, Invalid, "the recording: {cause}", [3]string{"give another path with --record", "", ""}, "The file for recorded model calls cannot be written."},

@@ -1,12 +1,39 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/httpapi"
+	"github.com/hocket-run/hocket/workflow"
 )
+
+// TestTestRunOfManyLabels: a document with as many labels as there may be has room for the label of a test run; nobody gets room for more of their own by it.
+func TestTestRunOfManyLabels(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var all []string
+	for i := range workflow.MaxLabels {
+		all = append(all, fmt.Sprintf("k%02d: x", i))
+	}
+	doc := "labels: {" + strings.Join(all, ", ") + "}\n" + poem
+	start := func(labels m) answer { return w.do("POST", "/api/v1/runs", m{"document": doc, "labels": labels}) }
+	start(m{"hocket/test-run": "true"}).is(201)
+	var list httpapi.List[httpapi.RunLine]
+	w.do("GET", "/api/v1/runs?label=hocket/test-run%3Dtrue,k31", nil).is(200).into(&list)
+	if len(list.Items) != 1 || len(list.Items[0].Labels) != 33 {
+		t.Errorf("test runs: %+v", list.Items)
+	}
+	start(m{"hocket/test-run": "true", "mine": "x"}).problem(422, "invalid")
+	own := m{}
+	for i := range workflow.MaxOwnLabels + 1 {
+		own[fmt.Sprint(workflow.OwnLabels, i)] = "x"
+	}
+	start(own).problem(422, "invalid")
+	w.do("PUT", "/api/v1/workflows/own", m{"document": "labels: {hocket/test-run: \"true\"}\n" + poem}).problem(422, "invalid")
+}
 
 // TestWorkflowsByLabel: lists of workflows are filtered by labels as those of runs are. Who sees no drafts sees no labels of drafts, and finds nothing by them.
 func TestWorkflowsByLabel(t *testing.T) {

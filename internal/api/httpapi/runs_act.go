@@ -107,7 +107,7 @@ type StartBody struct {
 	Input    json.RawMessage `json:"input,omitempty" doc:"The prompt: a text, or any JSON value, which the prompt contains as text; an object has the inputs of a workflow with named inputs"`
 	Inputs   json.RawMessage `json:"inputs,omitempty" doc:"Named inputs, an object, beside a text in input"`
 	Limits   *Limits         `json:"limits,omitempty"`
-	Labels   view.Labels     `json:"labels,omitempty" doc:"Labels of the run, over those of the workflow"`
+	Labels   view.Labels     `json:"labels,omitempty" doc:"Labels of the run, over those of the workflow: at most 32 with those, and 8 whose keys begin with hocket/"`
 	Session  string          `json:"session,omitempty" maxLength:"255" doc:"Session of the run; of its runs at most one has not ended"`
 	IfBusy   string          `json:"ifBusy,omitempty" enum:"reject,queue,cancel_previous" doc:"What happens while another run of the session has not ended; absent: 409"`
 	Leniency

@@ -62,7 +62,7 @@ func runTools() []*tool {
 				opt("input", anything, "The input of the first agent: a text, or JSON if the workflow needs it."), waitProp,
 				opt("wait", waitProp.schema, "Alias of waitSeconds."),
 				opt("session", aText, "A name of your choice, for runs that must not be in progress at the same time: of the runs of one session at most one has not ended."),
-				opt("labels", `{"type":"object","additionalProperties":{"type":"string"}}`, `Labels of the run, such as {"team": "news"}; list_runs finds runs by them.`),
+				opt("labels", `{"type":"object","additionalProperties":{"type":"string"}}`, `Labels of the run, such as {"team": "news"}; list_runs finds runs by them. At most 32 with those of the workflow, and 8 whose keys begin with hocket/.`),
 				opt("ifBusy", oneOf(string(service.IfBusyReject), string(service.IfBusyQueue), string(service.IfBusyCancelPrevious)), "What to do if another run of the session has not ended: reject (the default: the code conflict), queue (wait for its end) or cancel_previous."),
 				opt("idempotencyKey", aText, "A key of your choice for this request: a second request with the same key starts nothing and returns the existing run."),
 			}),

@@ -2725,7 +2725,7 @@ type StartBody struct {
 	// Inputs Named inputs, an object, beside a text in input
 	Inputs interface{} `json:"inputs,omitempty"`
 
-	// Labels Labels of the run, over those of the workflow
+	// Labels Labels of the run, over those of the workflow: at most 32 with those, and 8 whose keys begin with hocket/
 	Labels *map[string]string `json:"labels,omitempty"`
 	Limits *Limits            `json:"limits,omitempty"`
 
@@ -14868,6 +14868,11 @@ func (r GetRunDefinitionResponse) ContentType() string {
 	return ""
 }
 
+// ListEventsResponse200Headers the declared response headers of an HTTP 200 response for ListEvents
+type ListEventsResponse200Headers struct {
+	HocketLastEvent *int
+}
+
 type ListEventsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -14889,6 +14894,8 @@ type ListEventsResponse struct {
 	ApplicationproblemJSON500 *Problem
 	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
 	ApplicationproblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListEventsResponse200Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -23428,6 +23435,19 @@ func ParseListEventsResponse(rsp *http.Response) (*ListEventsResponse, error) {
 	case rsp.StatusCode == 200:
 		// Content-type (text/event-stream) unsupported
 
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListEventsResponse200Headers
+		if values := rsp.Header.Values("Hocket-Last-Event"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hocket-Last-Event", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HocketLastEvent = &value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil

@@ -27,6 +27,10 @@ func Labels(n *source.Node, report Report) workflow.Labels {
 			report.Errorf(e.KeySpan, e.Value.Path(), codeBadLabel, "%s", err)
 			continue
 		}
+		if workflow.IsOwnLabel(e.Key) {
+			report.Errorf(e.KeySpan, e.Value.Path(), codeBadLabel, "label key %q is reserved: keys that begin with %s are of Hocket", e.Key, workflow.OwnLabels)
+			continue
+		}
 		value := ""
 		switch {
 		case e.Value.IsNull():
@@ -51,7 +55,8 @@ func Labels(n *source.Node, report Report) workflow.Labels {
 // LabelsForm gives the schema of the key `labels`, for editors.
 func LabelsForm() part.Object {
 	return part.With(part.Object{
-		"type": []string{"object", "null"}, "maxProperties": workflow.MaxLabels, "propertyNames": part.Object{"pattern": "^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$"},
+		"type": []string{"object", "null"}, "maxProperties": workflow.MaxLabels,
+		"propertyNames":        part.Object{"pattern": "^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$", "not": part.Object{"pattern": "^" + workflow.OwnLabels}},
 		"additionalProperties": part.Object{"type": []string{"string", "number", "boolean", "null"}, "maxLength": workflow.MaxLabelValue},
 	}, "labels of each run of the workflow, by which runs are found")
 }

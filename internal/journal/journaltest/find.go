@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // quote gives a text as a value of an event.
@@ -108,6 +109,18 @@ func testFindHeads(t *testing.T, m Medium) {
 	}
 	if diff := cmp.Diff(page[0], got); diff != "" {
 		t.Errorf("list (-got +want):\n%s", diff)
+	}
+	full := create("full", 1)
+	full.Create.Labels = journal.Labels{}
+	for i := range workflow.MaxLabels {
+		full.Create.Labels[fmt.Sprintf("k%0*d", workflow.MaxLabelKey-1, i)] = fmt.Sprintf("%0*d", workflow.MaxLabelValue, i)
+	}
+	for i := range workflow.MaxOwnLabels {
+		full.Create.Labels[fmt.Sprintf("%s%0*d", workflow.OwnLabels, workflow.MaxLabelKey-len(workflow.OwnLabels), i)] = fmt.Sprintf("%0*d", workflow.MaxLabelValue, i)
+	}
+	mustAppend(t, h, full)
+	if diff := cmp.Diff(head(t, h, "full").Labels, full.Create.Labels); diff != "" {
+		t.Errorf("as many labels as there can be (-got +want):\n%s", diff)
 	}
 	bad := create("bad", 1)
 	bad.Create.Labels = journal.Labels{"a b": ""}
