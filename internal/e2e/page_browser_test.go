@@ -111,6 +111,7 @@ func TestPage(t *testing.T) {
 		{name: "axe", files: map[string]string{"tools.yaml": deskTools}, args: []string{"--tools", "tools.yaml"}},
 		{name: "watch"},
 		{name: "decide", files: map[string]string{"tools.yaml": deskTools}, args: []string{"--tools", "tools.yaml"}},
+		{name: "answer", files: map[string]string{"tools.yaml": deskTools}, args: []string{"--tools", "tools.yaml"}},
 		{name: "session"},
 		{name: "tabs"},
 		{name: "live"},

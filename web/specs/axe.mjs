@@ -96,7 +96,7 @@ const told = page =>
 const drawnAgain = page => page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))))
 
 // look asks axe in both themes at both widths. In the second theme, where the elements are those of the first one, only the rules of colours can find anything else.
-async function look(page, what) {
+export async function look(page, what) {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe)
   for (const size of sizes) {
     await page.setViewportSize(size)

@@ -2,12 +2,12 @@
 // real and with changed arguments (SEC12); budgets and calls of unknown outcome. All in the dark theme, which done-when 11 asks for.
 import {caller, check, ended, settled, signIn, withBrowser} from './lib.mjs'
 
-const letter = `workflow:
+export const letter = `workflow:
   - {id: letter, type: set, values: {text: "{{ $input }}"}}
   - {id: ok, type: approval, prompt: Send it?, reject: [{type: end, status: failed, message: "not sent: {{ $steps.ok.note }}"}]}
   - {type: end, output: "sent: {{ $steps.letter.output.text }}"}
 `
-const two = `workflow:
+export const two = `workflow:
   - id: both
     type: parallel
     steps:
@@ -19,28 +19,28 @@ const late = deadline => `workflow:
   - {id: ok, type: approval, prompt: Soon?, deadline: ${deadline}s}
   - {type: end, output: done}
 `
-const held = `permissions: {ask: [think], edit: [think]}
+export const held = `permissions: {ask: [think], edit: [think]}
 toolsets: [{type: think}]
 workflow:
   - {id: note, type: tool, tool: think, args: {thought: Pay 5 to Bob}}
   - {type: end, output: "{{ $steps.note.output }}"}
 `
-const budget = `toolsets: [{type: think}]
+export const budget = `toolsets: [{type: think}]
 workflow:
   budget: {calls: 1, on_reached: pause}
   steps:
     - {id: a, type: tool, tool: think, args: {thought: one}}
     - {id: b, type: tool, tool: think, args: {thought: two}}
 `
-const lost = `workflow:
+export const lost = `workflow:
   - {id: pay, type: tool, tool: pay, args: {to: Bob, sum: 5}, call_timeout: 1s}
   - {type: end, output: went on}
 `
 
-const phone = {viewport: {width: 390, height: 844}, colorScheme: 'dark'}
+export const phone = {viewport: {width: 390, height: 844}, colorScheme: 'dark'}
 
 // comfortable checks what a thumb needs: nothing scrolls sideways, and all that is touched is large.
-async function comfortable(page, what) {
+export async function comfortable(page, what) {
   const found = await page.evaluate(() => {
     const wide = [document.documentElement, document.querySelector('main')].some(e => e.scrollWidth > e.clientWidth + 1)
     const small = [...document.querySelectorAll('main :is(a, button, input, select, textarea, summary), nav a')]

@@ -62,7 +62,7 @@ const drawn = async (api, id) => {
   }
 }
 
-// decided runs what is stored from the editor, approves with a note in the inbox, and waits for the end.
+// decided runs what is stored from the editor, approves with a note beside the drawing, and waits for the end.
 const decided = async (page, press, api, origin, id) => {
   await page.goto(`${origin}/workflows/${id}/edit`)
   await nodeOf(page, 'start').waitFor()
@@ -72,15 +72,15 @@ const decided = async (page, press, api, origin, id) => {
   await page.keyboard.press('Control+a')
   await page.keyboard.insertText('an invitation')
   await press(page.getByRole('dialog').getByRole('button', {name: 'Run'}))
-  await page.getByRole('link', {name: 'Answer'}).waitFor()
   await page.locator('.react-flow__node[data-id="approval"] [data-state="waiting"]').waitFor()
-  await press(page.getByRole('link', {name: 'Answer'}))
-  await page.waitForURL(/\/inbox\//)
-  await settled(page)
-  const run = new URL(page.url()).pathname.split('/')[2]
-  await reach(page, page.getByRole('textbox').last())
+  const run = (await page.getByRole('link', {name: 'test run', exact: true}).getAttribute('href')).split('/').at(-1)
+  await press(page.getByRole('button', {name: 'Answer', exact: true}))
+  const pane = page.getByRole('region', {name: 'Answer', exact: true})
+  await reach(page, pane.getByLabel('Note, recorded with the answer'))
   await page.keyboard.insertText('well done')
-  await press(page.getByRole('button', {name: 'Approve'}))
+  await press(pane.getByRole('button', {name: 'Approve'}))
+  await page.locator('.react-flow__node[data-id="approval"] [data-state="succeeded"]').waitFor()
+  check('the drawing stays', new URL(page.url()).pathname === `/workflows/${id}/edit`, page.url())
   const {status, error, answers} = await ended(api, run)
   check('the run is completed', status === 'completed' && answers[0].note === 'well done', JSON.stringify(error ?? answers))
   return run

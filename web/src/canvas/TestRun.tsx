@@ -19,6 +19,8 @@ import styles from './TestRun.module.css'
 
 const over: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled'])
 
+export type Answering = {run: string; wait: string}
+
 export type Testing = {
   run: string | null
   branch: string
@@ -26,7 +28,9 @@ export type Testing = {
   running: boolean
   states: ReadonlyMap<string, string>
   steps: ReadonlyMap<string, Step> // the last of each node
+  answering: Answering | null // what is answered beside the drawing; another one each time that somebody asks for it
   setRun: (id: string) => void
+  answer: (wait: string | null) => void
   follow: (live: LiveRun | null) => void
 }
 
@@ -36,6 +40,7 @@ type Own = {run: string; branch: string}
 export function useTesting(workflow: string, branch = ''): Testing {
   const [owns, setOwns] = useState<readonly Own[]>([])
   const [live, follow] = useState<LiveRun | null>(null)
+  const [asked, setAsked] = useState<Answering | null>(null)
   const last = useQuery({
     queryKey: ['runs', 'last', workflow, branch],
     queryFn: async () => {
@@ -51,7 +56,10 @@ export function useTesting(workflow: string, branch = ''): Testing {
   const states = useMemo(() => new Map((view?.nodes ?? []).filter(n => n.status !== 'pending').map(n => [n.node, n.status])), [view])
   const steps = useMemo(() => new Map((view?.steps ?? []).map(s => [s.node, s])), [view])
   const setRun = useCallback((id: string) => setOwns(all => [{run: id, branch}, ...all.filter(o => o.branch !== branch)]), [branch])
-  return {run, branch, live: view ? live : null, running: own !== null && (view === null || !over.has(view.status)), states, steps, setRun, follow}
+  const answer = useCallback((wait: string | null) => setAsked(wait === null || run === null ? null : {run, wait}), [run])
+  const answering = view && asked?.run === run ? asked : null
+  const running = own !== null && (view === null || !over.has(view.status))
+  return {run, branch, live: view ? live : null, running, states, steps, answering, setRun, answer, follow}
 }
 
 // Follow follows the run that is drawn.
@@ -92,15 +100,20 @@ export function TestRun({testing, text, format, name, initial, inputs, why, show
   const stop = useMutation({mutationFn: () => ask(client.POST('/api/v1/runs/{id}/cancel', {params: {path: {id: run!}}, body: {}}))})
   const close = useCallback(() => setOpen(false), [])
   const wait = live?.view.waiting[0]
+  const asked = live?.view.waiting.find(w => w.id === testing.answering?.wait)
   const schema = inputs as {properties?: object} | null | undefined
   return (
-    <div className={styles.test}>
+    <div className={styles.test} data-test>
       {live && run && (
         <span className={styles.stand} role="status">
           <Status of={live.view.status} />
           <Link href={`/runs/${run}`}>{testing.running || live.view.workflow.id === null ? 'test run' : 'last run'}</Link>
-          {wait && <Link href={`/inbox/${run}/${wait.id}`}>Answer</Link>}
         </span>
+      )}
+      {wait && (
+        <Button kind="primary" data-answers aria-expanded={testing.answering !== null} onClick={() => testing.answer(asked?.id ?? wait.id)}>
+          {wait.kind === 'signal' ? 'What it waits for' : 'Answer'}
+        </Button>
       )}
       {why && !testing.running && (
         <span className={styles.why} id="why-no-run">

@@ -3,6 +3,7 @@ import {Link} from 'wouter'
 import {isMac} from '../shell/keys.ts'
 import {Button, IconButton} from '../ui/parts.tsx'
 import {Line} from '../ui/Text.tsx'
+import {isBegun} from './begun.ts'
 import type {Checking} from './check.ts'
 import styles from './EditHead.module.css'
 import type {Session, State} from './session.ts'
@@ -42,13 +43,18 @@ export function EditHead({id, session, state, mayEdit, checking}: Props) {
         ? 'A document with errors is not stored: correct them first. This browser keeps it'
         : ''
   const {draft} = state.stored.definition
+  const isNew = isBegun(state.stored)
   return (
     <header className={styles.head}>
       <div className={styles.name}>
         <h1>
-          <Link href={`/workflows/${encodeURIComponent(id)}`}>
-            <Line>{state.stored.definition.name || id}</Line>
-          </Link>
+          {isNew ? (
+            <Line>{id}</Line>
+          ) : (
+            <Link href={`/workflows/${encodeURIComponent(id)}`}>
+              <Line>{state.stored.definition.name || id}</Line>
+            </Link>
+          )}
         </h1>
         <span className={styles.stand} role="status">
           {stand(state)}
@@ -63,7 +69,7 @@ export function EditHead({id, session, state, mayEdit, checking}: Props) {
             <IconButton label="Redo" disabled={!canRedo || stuck} onClick={() => model.redo()}>
               <Redo2 size={16} />
             </IconButton>
-            <Link href={`/workflows/${encodeURIComponent(id)}/versions`}>Versions</Link>
+            {!isNew && <Link href={`/workflows/${encodeURIComponent(id)}/versions`}>Versions</Link>}
             <Button
               disabled={!state.dirty || state.busy !== null || stuck || errors}
               title={why || (state.dirty ? `Store as a draft (${isMac ? '⌘S' : 'Ctrl S'})` : 'There is no change to store')}

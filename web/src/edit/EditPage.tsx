@@ -1,15 +1,21 @@
 import {useQuery} from '@tanstack/react-query'
+import {useState} from 'react'
 import {Link} from 'wouter'
+import {ApiError} from '../api/client.ts'
 import {may} from '../api/session.ts'
 import {useSession} from '../shell/session.ts'
 import {Empty, ErrorBox, Loading, Page} from '../ui/parts.tsx'
 import {Line} from '../ui/Text.tsx'
+import {begun} from './begun.ts'
 import {Editor} from './Editor.tsx'
+import {localDrafts} from './local_draft.ts'
 import {readStored} from './stored.ts'
 
-// EditPage loads a workflow once, and opens it: what others store later is shown where it matters, when something is stored.
+// EditPage loads a workflow once, and opens it: what others store later is shown where it matters, when something is stored. One that is not there is opened with the text that
+// the browser keeps of it.
 export default function EditPage({id}: {id: string}) {
-  const mayEdit = may(useSession(), 'edit')
+  const who = useSession()
+  const mayEdit = may(who, 'edit')
   const got = useQuery({
     queryKey: ['edit', id],
     queryFn: () => readStored(id, mayEdit),
@@ -19,6 +25,10 @@ export default function EditPage({id}: {id: string}) {
     refetchOnReconnect: false,
   })
   const title = <Line>{id}</Line>
+  const [isKept] = useState(() => localDrafts(who.namespace, id).read() !== null)
+  const absent = got.error instanceof ApiError && got.error.status === 404
+  const [first] = useState(() => begun(id))
+  if (absent && mayEdit && isKept) return <Editor id={id} stored={first} />
   if (got.error) {
     return (
       <Page title={title}>

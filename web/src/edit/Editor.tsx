@@ -2,6 +2,7 @@ import type {EditorView} from '@codemirror/view'
 import {lazy, Suspense, useEffect, useMemo, useRef, useState} from 'react'
 import {useSearch} from 'wouter'
 import {may} from '../api/session.ts'
+import {narrow} from '../canvas/editor_parts.ts'
 import {graphOf, graphsOf} from '../canvas/graphs.ts'
 import {Follow, useTesting} from '../canvas/TestRun.tsx'
 import {useStoredLayout} from '../canvas/use_stored_layout.ts'
@@ -9,6 +10,7 @@ import {useKeys} from '../shell/keys.ts'
 import {useSession as useSignedIn} from '../shell/session.ts'
 import {Dialog} from '../ui/Dialog.tsx'
 import {Button, ErrorBox, Loading} from '../ui/parts.tsx'
+import {isBegun} from './begun.ts'
 import {Conflict} from './Conflict.tsx'
 import type {Problem} from './check.ts'
 import {DrawingPane} from './DrawingPane.tsx'
@@ -26,6 +28,7 @@ import {useText} from './use_model.ts'
 import {useLeaving, useSession} from './use_session.ts'
 import {useSchema, useVocabulary} from './use_vocabulary.ts'
 
+const AnswerPane = lazy(() => import('../wait/AnswerPane.tsx'))
 const CanvasPane = lazy(() => import('../canvas/CanvasPane.tsx'))
 
 // Editor is the editing of one workflow: head, text and problems; of a canvas document the canvas, too, in turn with the text. Where it is narrow, one of them is
@@ -34,6 +37,7 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
   const who = useSignedIn()
   const mayEdit = may(who, 'edit')
   const {session, state, model} = useSession(who.namespace, id, stored)
+  const isNew = isBegun(state.stored)
   const own = `/workflows/${encodeURIComponent(id)}/edit`
   const search = useSearch()
   const asked = useBranch(own, search)
@@ -56,7 +60,7 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
   const at = useMemo(() => (check?.drawing ? (nodeAt(check.drawing.nodes ?? [], cursor)?.id ?? '') : ''), [check, cursor])
   const leaving = useLeaving(session, state.unsaved, own)
   const pane = usePane(own, search, canvas)
-  const layout = useStoredLayout(id, model, canvas && mayEdit, canvas && mayEdit && state.found === null)
+  const layout = useStoredLayout(id, model, canvas && mayEdit && !isNew, canvas && mayEdit && !isNew && state.found === null)
   const shown = panes.filter(p => (p.id === 'canvas' ? canvas : p.id === 'drawing' ? !canvas : true))
   const readOnly = !mayEdit || state.found !== null
   const view = useRef<EditorView | null>(null)
@@ -76,6 +80,19 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
   const go = (p: Problem) => p.at && show(p.at.from, p.at.to)
   const goNode = (n: DrawnNode) => n.span && show(n.span.start.offset, n.span.start.offset)
   const testing = useTesting(id, branch)
+  const answering = testing.live !== null && testing.answering !== null
+  // front tells whether the answer is what is shown where there is room for one part.
+  const [front, setFront] = useState(true)
+  useEffect(() => {
+    if (testing.answering) setFront(true)
+  }, [testing.answering])
+  const covers = answering && front && narrow()
+  const body = useRef<HTMLDivElement>(null)
+  const closeAnswer = (answered: boolean) => {
+    testing.answer(null)
+    const back = answered ? '[data-test] > button:last-child' : '[data-answers]'
+    requestAnimationFrame(() => body.current?.querySelector<HTMLElement>(back)?.focus())
+  }
   // A node of the address is shown once, when the server has said where it is.
   const node = useRef(new URLSearchParams(search).get('node'))
   const goNodeNow = useRef(goNode)
@@ -90,6 +107,12 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
     <div className={styles.editor}>
       <EditHead id={id} session={session} state={state} mayEdit={mayEdit} checking={checking} />
       {state.found && <Found found={state.found} stored={state.stored} restore={() => session.restore()} discard={() => session.discard()} />}
+      {isNew && (
+        <p className={styles.note}>
+          Nothing of this workflow is stored: the server stores no document with errors. This browser keeps the text. Correct what is marked, and store it with{' '}
+          <em>Save draft</em>.
+        </p>
+      )}
       {state.error !== null && (
         <div className={styles.error}>
           <ErrorBox error={state.error} />
@@ -105,15 +128,23 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
                 key={p.id}
                 type="button"
                 role="tab"
-                aria-selected={pane.at === p.id}
+                aria-selected={pane.at === p.id && !covers}
                 data-pane={p.id}
                 className={styles.pane}
-                onClick={() => pane.set(p.id)}
+                onClick={() => {
+                  setFront(false)
+                  pane.set(p.id)
+                }}
               >
                 {p.label}
                 {p.id === 'problems' && check && check.problems.length > 0 && <span>{check.problems.length}</span>}
               </button>
             ))}
+            {answering && (
+              <button type="button" role="tab" aria-selected={covers} data-pane="answer" className={styles.pane} onClick={() => setFront(true)}>
+                Answer
+              </button>
+            )}
           </div>
           {hand && !canvas && (
             <p className={styles.note}>
@@ -123,7 +154,7 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
           )}
           {testing.run && <Follow key={testing.run} run={testing.run} follow={testing.follow} />}
           {!canvas && <Failure testing={testing} nodes={check?.drawing?.nodes ?? []} go={goNode} />}
-          <div className={styles.body} data-pane={pane.at}>
+          <div ref={body} data-pane={pane.at} data-answer={answering ? (front ? 'front' : 'behind') : undefined} className={styles.body}>
             {pane.at === 'canvas' && (
               <div className={styles.canvas}>
                 <Suspense fallback={<Loading what="the canvas" />}>
@@ -174,6 +205,13 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
             <div className={styles.problems}>
               <Problems checking={checking} again={checking.again} go={go} />
             </div>
+            {answering && (
+              <div className={styles.answer}>
+                <Suspense fallback={<Loading what="what waits" />}>
+                  <AnswerPane live={testing.live!} asked={testing.answering!} go={testing.answer} close={closeAnswer} />
+                </Suspense>
+              </div>
+            )}
           </div>
         </>
       )}

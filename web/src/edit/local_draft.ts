@@ -1,4 +1,4 @@
-// LocalDraft is a text that was not stored, kept in the browser. etag is that of the definition that it changes.
+// LocalDraft is a text that was not stored, kept in the browser. etag is that of the definition that it changes; without one and a version nothing is stored yet.
 export type LocalDraft = {text: string; etag: string; version: number | null; at: string}
 
 const keyOf = (namespace: string, id: string): string => `hocket-draft:${namespace}:${id}`
@@ -18,14 +18,22 @@ const isDraft = (v: unknown): v is LocalDraft =>
   typeof v.at === 'string' &&
   !Number.isNaN(Date.parse(v.at))
 
+function draftOf(text: string | null): LocalDraft | null {
+  try {
+    const v: unknown = JSON.parse(text ?? 'null')
+    return isDraft(v) ? v : null
+  } catch {
+    return null
+  }
+}
+
 // localDrafts keeps drafts in a storage of the browser, which may refuse everything.
 export const localDrafts = (namespace: string, id: string, storage: () => Storage = () => localStorage) => {
   const key = keyOf(namespace, id)
   return {
     read(): LocalDraft | null {
       try {
-        const v: unknown = JSON.parse(storage().getItem(key) ?? 'null')
-        return isDraft(v) ? v : null
+        return draftOf(storage().getItem(key))
       } catch {
         return null
       }
@@ -47,6 +55,24 @@ export const localDrafts = (namespace: string, id: string, storage: () => Storag
       }
     },
   }
+}
+
+// begunIn lists the ids of workflows of which nothing is stored, and whose texts the browser keeps.
+export function begunIn(namespace: string, storage: () => Pick<globalThis.Storage, 'getItem' | 'key' | 'length'> = () => localStorage): string[] {
+  const before = keyOf(namespace, '')
+  const out: string[] = []
+  try {
+    const s = storage()
+    for (let n = 0; n < s.length; n++) {
+      const key = s.key(n) ?? ''
+      if (!key.startsWith(before)) continue
+      const d = draftOf(s.getItem(key))
+      if (d?.etag === '' && d.version === null) out.push(key.slice(before.length))
+    }
+  } catch {
+    return []
+  }
+  return out.sort()
 }
 
 export type LocalDrafts = ReturnType<typeof localDrafts>

@@ -1,5 +1,6 @@
 import {beforeEach, describe, expect, it, vi} from 'vitest'
 import {ApiError, type Problem} from '../api/client.ts'
+import {begun} from './begun.ts'
 import {localDrafts} from './local_draft.ts'
 import {DocumentModel} from './model.ts'
 import {type Ports, Session} from './session.ts'
@@ -290,5 +291,58 @@ describe('a session', () => {
       disk.setItem('hocket-draft:default:letter', text)
       expect(opened(server('a'), disk).session.state.found).toBeNull()
     }
+  })
+})
+
+describe('a workflow of which nothing is stored', () => {
+  const first = () => {
+    const stores: {etag: string; text: string}[] = []
+    const ports: Ports = {
+      read: async () => stored('of another client', 1),
+      store: async (was, text) => {
+        stores.push({etag: was.etag, text})
+        return stored(text, 1)
+      },
+      publish: async was => was,
+      drafts: localDrafts('default', 'letter', () => kept),
+      now: () => new Date('2026-11-28T12:00:00Z'),
+    }
+    return {ports, stores}
+  }
+  let kept = storage()
+  beforeEach(() => {
+    kept = storage()
+    localDrafts('default', 'letter', () => kept).keep({text: 'workflow: [', etag: '', version: null, at: '2026-11-28T11:00:00Z'})
+  })
+
+  it('is opened with the text that the browser keeps, and stored when it can be', async () => {
+    const {ports, stores} = first()
+    const session = new Session(new DocumentModel('workflow: ['), begun('letter'), ports)
+    const leave = session.open()
+    expect(session.state).toMatchObject({dirty: true, unsaved: true, found: null, conflict: null})
+    leave()
+    expect(ports.drafts.read()?.text).toBe('workflow: [')
+    session.open()
+    session.model.setText('workflow: []', 'type')
+    session.keepNow()
+    expect(ports.drafts.read()).toMatchObject({text: 'workflow: []', etag: ''})
+    expect(await session.save()).toBe(true)
+    expect(stores).toEqual([{etag: '', text: 'workflow: []'}])
+    expect(session.state).toMatchObject({dirty: false, said: 'Stored as draft v1.'})
+    expect(ports.drafts.read()).toBe(null)
+  })
+
+  it('shows both texts where another client took the id first', async () => {
+    const {ports} = first()
+    const session = new Session(new DocumentModel('workflow: ['), begun('letter'), {
+      ...ports,
+      store: async () => {
+        throw conflict()
+      },
+    })
+    session.open()
+    expect(await session.save()).toBe(false)
+    expect(session.state.conflict?.text).toBe('of another client')
+    expect(ports.drafts.read()?.text).toBe('workflow: [')
   })
 })

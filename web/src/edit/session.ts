@@ -1,3 +1,4 @@
+import {isBegun} from './begun.ts'
 import type {LocalDraft, LocalDrafts} from './local_draft.ts'
 import type {DocumentModel} from './model.ts'
 import {isConflict, isCurrent, type Stored} from './stored.ts'
@@ -50,8 +51,10 @@ export class Session {
     private readonly ports: Ports,
   ) {
     const found = ports.drafts.read()
-    const differs = found !== null && found.text !== stored.text
-    if (found && !differs) ports.drafts.drop()
+    const isOwn = found !== null && isBegun(stored) && found.text === model.text
+    if (isOwn) this.#keptAt = found.at
+    const differs = found !== null && found.text !== stored.text && !isOwn
+    if (found && found.text === stored.text) ports.drafts.drop()
     this.#base = baseOf(stored)
     const dirty = model.text !== stored.text
     this.#state = {stored, dirty, unsaved: dirty, busy: null, error: null, said: '', found: differs ? found : null, conflict: null, kept: true}

@@ -1,5 +1,6 @@
 import {describe, expect, it, vi} from 'vitest'
-import {readStored} from './stored.ts'
+import {begun} from './begun.ts'
+import {isConflict, readStored, storeDraft} from './stored.ts'
 
 // The client takes fetch when it is made.
 const net = vi.hoisted(() => {
@@ -67,5 +68,21 @@ describe('the version that is edited', () => {
       Object.assign(now, {versions: [next, ...now.versions], draft: next})
     })
     await expect(readStored('a')).rejects.toThrow('changes all the time')
+  })
+})
+
+describe('the first version', () => {
+  it('is created, and takes no id that is taken', async () => {
+    const asked: [string, string, unknown][] = []
+    net.fetch = async q => {
+      const body: unknown = await q.json()
+      asked.push([q.method, new URL(q.url).pathname, body])
+      if (asked.length > 1) return Response.json({status: 409, code: 'conflict', reason: 'definition-changed', title: 'Conflict'}, {status: 409})
+      return Response.json({id: 'a', version: 1, draft: 1, published: null, document: 'text'}, {status: 201, headers: {ETag: '"1"'}})
+    }
+    expect(await storeDraft(begun('a'), 'text')).toMatchObject({etag: '"1"', text: 'text'})
+    expect(asked).toEqual([['POST', '/api/v1/workflows', {id: 'a', document: 'text', draft: true}]])
+    const again = await storeDraft(begun('a'), 'text').catch((err: unknown) => err)
+    expect(isConflict(again)).toBe(true)
   })
 })

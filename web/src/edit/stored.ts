@@ -1,5 +1,6 @@
 import {ApiError, ask, client, type Schemas} from '../api/client.ts'
 import {type Format, formats} from '../lib/formats.ts'
+import {isBegun} from './begun.ts'
 
 type Definition = Schemas['Definition']
 
@@ -46,9 +47,10 @@ export async function readStored(id: string, mayEdit = true, signal?: AbortSigna
   throw new Error('The workflow changes all the time: other clients store versions of it.')
 }
 
-// storeDraft stores a text as the draft, unless the workflow was changed since it was read.
+// storeDraft stores a text as the draft, unless the workflow was changed since it was read. Where nothing is stored, it creates the workflow.
 export function storeDraft(was: Stored, text: string): Promise<Stored> {
   const {id} = was.definition
+  if (isBegun(was)) return storedOf(client.POST('/api/v1/workflows', {body: {id, document: text, draft: true}}))
   return storedOf(
     client.PUT('/api/v1/workflows/{id}', {
       params: {path: {id}, header: {'If-Match': was.etag}},

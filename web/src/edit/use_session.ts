@@ -1,5 +1,6 @@
 import {useCallback, useEffect, useState, useSyncExternalStore} from 'react'
 import {guardLeaving} from '../shell/leave.ts'
+import {isBegun} from './begun.ts'
 import {localDrafts} from './local_draft.ts'
 import {DocumentModel} from './model.ts'
 import {Session, type State} from './session.ts'
@@ -9,7 +10,7 @@ import {publishDraft, readStored, type Stored, storeDraft} from './stored.ts'
 export function useSession(namespace: string, id: string, stored: Stored): {session: Session; state: State; model: DocumentModel} {
   const [session] = useState(
     () =>
-      new Session(new DocumentModel(stored.text), stored, {
+      new Session(new DocumentModel((isBegun(stored) && localDrafts(namespace, id).read()?.text) || stored.text), stored, {
         read: () => readStored(id),
         store: storeDraft,
         publish: publishDraft,

@@ -1,8 +1,11 @@
 import {useMutation} from '@tanstack/react-query'
 import {type FormEvent, useState} from 'react'
-import {useLocation} from 'wouter'
+import {Link, useLocation} from 'wouter'
 import {ApiError, ask, client} from '../api/client.ts'
+import {canBeID, type Kept, keepBegun, ownID} from '../edit/begun.ts'
+import {localDrafts} from '../edit/local_draft.ts'
 import {textOf} from '../lib/files.ts'
+import {useSession} from '../shell/session.ts'
 import control from '../ui/control.module.css'
 import {Dialog} from '../ui/Dialog.tsx'
 import {Button, ErrorBox, Field} from '../ui/parts.tsx'
@@ -13,18 +16,20 @@ import styles from './Workflow.module.css'
 // NewWorkflow stores a document that is pasted, taken from a file or from a sample, as the draft of a new workflow, and opens it.
 export function NewWorkflow() {
   const [open, setOpen] = useState(false)
+  const [typed, setTyped] = useState<Typed>({id: '', document: ''})
   return (
     <>
       <Button onClick={() => setOpen(true)}>New from text</Button>
-      {open && <New close={() => setOpen(false)} />}
+      {open && <New typed={typed} type={setTyped} close={() => setOpen(false)} />}
     </>
   )
 }
 
-function New({close}: {close: () => void}) {
+type Typed = {id: string; document: string}
+
+function New({typed, type, close}: {typed: Typed; type: (t: Typed) => void; close: () => void}) {
+  const {id, document} = typed
   const [, go] = useLocation()
-  const [id, setID] = useState('')
-  const [document, setDocument] = useState('')
   const [unread, setUnread] = useState<unknown>(null)
   const make = useMutation({
     mutationFn: () => ask(client.POST('/api/v1/workflows', {body: {document, draft: true, ...(id.trim() ? {id: id.trim()} : {})}})),
@@ -34,8 +39,7 @@ function New({close}: {close: () => void}) {
     if (!file) return
     try {
       setUnread(null)
-      setDocument(await textOf(file))
-      if (!id) setID(file.name.replace(/\.(ya?ml|json)$/i, ''))
+      type({id: id || file.name.replace(/\.(ya?ml|json)$/i, ''), document: await textOf(file)})
     } catch (err) {
       setUnread(err)
     }
@@ -58,8 +62,7 @@ function New({close}: {close: () => void}) {
             onChange={e => {
               const s = samples.find(x => x.id === e.target.value)
               if (!s) return
-              setDocument(s.document)
-              setID(s.id)
+              type({id: s.id, document: s.document})
             }}
           >
             <option value="">choose one to begin with</option>
@@ -77,15 +80,16 @@ function New({close}: {close: () => void}) {
             required
             spellCheck={false}
             value={document}
-            onChange={e => setDocument(e.target.value)}
+            onChange={e => type({id, document: e.target.value})}
           />
         </Field>
         <Field label="Id" hint="It names the workflow in addresses and commands; without one, the document's own">
-          <input className={`${control.input} ${control.code}`} maxLength={200} value={id} onChange={e => setID(e.target.value)} />
+          <input className={`${control.input} ${control.code}`} maxLength={200} value={id} onChange={e => type({id: e.target.value, document})} />
         </Field>
         {unread !== null && <ErrorBox error={unread} />}
         {make.error && <ErrorBox error={make.error} />}
         {problem && <Diagnostics list={problem.diagnostics ?? []} />}
+        {problem?.reason === 'document-not-stored' && <Correct id={id.trim() || ownID(document)} document={document} />}
         <div>
           <Button kind="primary" type="submit" disabled={make.isPending}>
             Create the draft
@@ -93,5 +97,38 @@ function New({close}: {close: () => void}) {
         </div>
       </form>
     </Dialog>
+  )
+}
+
+// Correct leads to the editor with a text that the server does not store, since it has errors. The browser keeps it until it is stored.
+function Correct({id, document}: {id: string; document: string}) {
+  const {namespace} = useSession()
+  const [, go] = useLocation()
+  const [kept, setKept] = useState<Kept>('kept')
+  const to = `/workflows/${encodeURIComponent(id)}/edit`
+  const open = () => {
+    const now = keepBegun(localDrafts(namespace, id), document, new Date())
+    setKept(now)
+    if (now === 'kept') go(to)
+  }
+  return (
+    <div className={styles.correct} role="status">
+      <p>
+        The server stores no document with errors. Correct it here and create the draft again, or go on in the editor, which marks each error at its place; this
+        browser keeps the text until it is stored.
+        {!canBeID(id) && ' The editor needs the id of the workflow: type one above, without slashes and with neither a dash nor a dot at its beginning.'}
+      </p>
+      {kept === 'full' && <p>This browser has no room for the text, or keeps none: correct it here.</p>}
+      {kept === 'taken' && (
+        <p>
+          This browser keeps <Link href={to}>another text of this id</Link>, which was not stored either. Store or discard that one, or take another id.
+        </p>
+      )}
+      <div>
+        <Button disabled={!canBeID(id)} onClick={open}>
+          Go on in the editor
+        </Button>
+      </div>
+    </div>
   )
 }

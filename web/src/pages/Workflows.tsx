@@ -7,6 +7,7 @@ import {ago} from '../lib/format.ts'
 import {useSession} from '../shell/session.ts'
 import {Button, Empty, ErrorBox, Loading, Page} from '../ui/parts.tsx'
 import {Line} from '../ui/Text.tsx'
+import {Begun} from './Begun.tsx'
 import styles from './Inbox.module.css'
 import {LabelFilter, Labels} from './Labels.tsx'
 import {NewWorkflow} from './NewWorkflow.tsx'
@@ -39,6 +40,7 @@ export function WorkflowsPage() {
         )
       }
     >
+      {may(who, 'edit') && <Begun />}
       {(label || all.some(w => Object.keys(w.labels).length > 0)) && <LabelFilter label={label} set={l => go(hrefOf(l))} />}
       {list.error && !list.isFetching ? (
         <ErrorBox error={list.error} again={() => void list.refetch()} />

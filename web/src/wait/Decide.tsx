@@ -7,7 +7,7 @@ import type {LiveRun} from '../live/run_source.ts'
 import type {Waiting} from '../run/types.ts'
 import {useSession} from '../shell/session.ts'
 import control from '../ui/control.module.css'
-import {ErrorBox, Field} from '../ui/parts.tsx'
+import {Button, ErrorBox, Field} from '../ui/parts.tsx'
 import {Status} from '../ui/Status.tsx'
 import {Line, Text} from '../ui/Text.tsx'
 import {useNow} from '../ui/use_now.ts'
@@ -18,10 +18,11 @@ import styles from './Decide.module.css'
 import {closedOf, factsOf, refusalOf, type WaitFacts} from './facts.ts'
 import {kindOf, waitTitle} from './words.ts'
 
-type Props = {wait: Waiting; live: LiveRun; done: (said: string) => void}
+// go shows another wait of the run where the form is; without it, that is a page.
+type Props = {wait: Waiting; live: LiveRun; done: (said: string) => void; go?: (wait: string) => void}
 
 // Decide shows what is judged in full, what led there, and the form. It stays, with what was typed, when an answer is refused or another one was first.
-export function Decide({wait, live, done}: Props) {
+export function Decide({wait, live, done, go}: Props) {
   const {view, events} = live
   const session = useSession()
   const queries = useQueryClient()
@@ -91,9 +92,15 @@ export function Decide({wait, live, done}: Props) {
           <ul className={styles.others}>
             {others.map(w => (
               <li key={w.id}>
-                <Link href={`/inbox/${view.id}/${w.id}`}>
-                  <Line>{waitTitle(w)}</Line>
-                </Link>
+                {go ? (
+                  <Button onClick={() => go(w.id)}>
+                    <Line>{waitTitle(w)}</Line>
+                  </Button>
+                ) : (
+                  <Link href={`/inbox/${view.id}/${w.id}`}>
+                    <Line>{waitTitle(w)}</Line>
+                  </Link>
+                )}
               </li>
             ))}
           </ul>

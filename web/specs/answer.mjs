@@ -1,0 +1,168 @@
+// A test run is answered beside the drawing: approval and question, held call, budget, call of unknown outcome. What was typed into the document stays, and so does the drawing with its states;
+// by keyboard, on a phone, and where another answer is first.
+import {look} from './axe.mjs'
+import {budget, comfortable, held, letter, lost, phone, two} from './decide.mjs'
+import {caller, check, ended, reach, settled, signIn, until, withBrowser} from './lib.mjs'
+
+const pane = page => page.getByRole('region', {name: 'Answer', exact: true})
+const note = page => pane(page).getByLabel('Note, recorded with the answer')
+const mark = '# not stored\n'
+
+// typed changes the document, and does not store it.
+async function typed(page) {
+  await page.getByRole('textbox', {name: 'Document', exact: true}).click()
+  await page.keyboard.press('Control+Home')
+  await page.keyboard.insertText(mark)
+  await page.getByRole('status').filter({hasText: 'changes not stored'}).waitFor()
+}
+
+// stays checks that the editor is where it was, with what was typed.
+async function stays(page, path, isTyped = true) {
+  check('the editor stays', new URL(page.url()).pathname === path, page.url())
+  if (isTyped) await page.locator('.cm-line', {hasText: mark.trim()}).waitFor()
+}
+
+export const spec = (chromium, {origin, token}) =>
+  withBrowser(chromium, origin, async ({open, allow}) => {
+    const api = caller(origin, token)
+    for (const [id, document] of Object.entries({letter, two, held, budget, lost})) await api('/workflows', {id, document})
+    const pathOf = id => `/workflows/${id}/edit`
+    const edit = async (page, id, query = '') => {
+      await page.goto(origin + pathOf(id) + query)
+      await settled(page)
+      await page.getByRole('button', {name: 'Test run'}).waitFor()
+    }
+    const tests = async () => (await api('/runs?label=hocket/test-run=true&limit=100')).items
+    // test starts a test run, and waits until it waits for a person.
+    const test = async page => {
+      const before = (await tests()).length
+      await page.getByRole('button', {name: 'Test run'}).click()
+      const dialog = page.getByRole('dialog', {name: 'Test run'})
+      await dialog.getByLabel('Input').fill('Dear Ada, come on Sunday.')
+      await dialog.getByRole('button', {name: 'Run'}).click()
+      await page.getByRole('button', {name: 'Answer', exact: true}).waitFor()
+      const all = await tests()
+      check('there is one test run more', all.length === before + 1, String(all.length))
+      return all[0].id
+    }
+    const page = await open()
+    await signIn(page, origin, token)
+
+    // An approval, by keyboard alone, beside a text that is not stored.
+    await edit(page, 'letter')
+    await typed(page)
+    const first = await test(page)
+    const answer = page.getByRole('button', {name: 'Answer', exact: true})
+    await reach(page, answer)
+    await page.keyboard.press('Enter')
+    await pane(page).getByRole('heading', {name: 'Send it?'}).waitFor()
+    check('the form has the focus', await pane(page).evaluate(e => e === document.activeElement))
+    await pane(page).getByRole('region', {name: 'what is judged'}).getByText('Dear Ada, come on Sunday.').waitFor()
+    await page.locator('[data-state="waiting"]', {hasText: 'ok'}).waitFor()
+    await look(page, 'an answer beside the drawing')
+    await pane(page).focus()
+    await page.keyboard.press('Escape')
+    await pane(page).waitFor({state: 'detached'})
+    await until('the focus is back', () => answer.evaluate(e => e === document.activeElement))
+    await page.keyboard.press('Enter')
+    await reach(page, note(page))
+    await page.keyboard.insertText('she asked for it')
+    await reach(page, pane(page).getByRole('button', {name: 'Approve'}))
+    await page.keyboard.press('Enter')
+    await pane(page).waitFor({state: 'detached'})
+    await page.locator('[data-state="succeeded"]', {hasText: 'ok'}).waitFor()
+    await page.getByRole('status').filter({hasText: 'Completed'}).first().waitFor()
+    await stays(page, pathOf('letter'))
+    const over = await ended(api, first)
+    check('the note is that of the pane', over.status === 'completed' && over.answers[0].note === 'she asked for it', JSON.stringify(over.answers))
+
+    // Another answer is first: the form says so, and keeps what was typed.
+    const second = await test(page)
+    await answer.click()
+    await note(page).fill('better not')
+    const [wait] = (await api(`/runs/${second}`)).waiting
+    await api(`/runs/${second}/resume?wait=10s`, {wait: wait.id, decision: 'approve'})
+    await pane(page)
+      .getByRole('status', {name: 'This no longer waits'})
+      .getByText(/approved first/)
+      .waitFor()
+    check('the note is kept', (await note(page).inputValue()) === 'better not')
+    await pane(page).getByRole('button', {name: 'Close the answer'}).click()
+    await pane(page).waitFor({state: 'detached'})
+    await stays(page, pathOf('letter'))
+    await page.getByRole('button', {name: 'Undo'}).click()
+    await page.getByRole('status').filter({hasText: '· stored'}).waitFor()
+
+    // Two waits, one after the other, in the same place; a form that does not fit says so.
+    await edit(page, 'two')
+    await typed(page)
+    const both = await test(page)
+    await answer.click()
+    await pane(page).getByRole('heading', {name: 'Is the date right?'}).waitFor()
+    await pane(page).getByRole('button', {name: 'How many guests?'}).click()
+    await pane(page).getByRole('heading', {name: 'How many guests?'}).waitFor()
+    await pane(page).getByRole('button', {name: 'Is the date right?'}).click()
+    await pane(page).getByRole('button', {name: 'Approve'}).click()
+    await pane(page).getByText('Answered: approve').waitFor()
+    await pane(page).getByRole('button', {name: 'How many guests?'}).click()
+    await pane(page).getByLabel('Guests').fill('1')
+    await pane(page)
+      .getByLabel('Guests')
+      .evaluate(e => e.removeAttribute('min'))
+    await pane(page).getByRole('button', {name: 'Send the answer'}).click()
+    await pane(page).getByText('must be at least 2').waitFor()
+    await pane(page).getByLabel('Guests').fill('3')
+    await pane(page).getByRole('button', {name: 'Send the answer'}).click()
+    await pane(page).waitFor({state: 'detached'})
+    const answered = await ended(api, both)
+    check('both answers count', answered.status === 'completed' && answered.output.n === 3, JSON.stringify(answered.output))
+    await stays(page, pathOf('two'))
+
+    // On a phone the form covers the parts of the editor, which are a tab away; what is touched is large. The last run of a workflow is answered there as well.
+    const small = await open(phone)
+    await signIn(small, origin, token)
+    const waits = async id => {
+      const run = await api('/runs?wait=20s', {workflow: id, input: 'Dear Ada'})
+      await edit(small, id, '?pane=drawing')
+      await small.getByRole('button', {name: 'Answer', exact: true}).click()
+      await pane(small).getByRole('heading', {level: 1}).waitFor()
+      await comfortable(small, `an answer of ${id} on a phone`)
+      return run.id
+    }
+    const call = await waits('held')
+    await pane(small).getByRole('region', {name: 'the arguments'}).getByText('Pay 5 to Bob').waitFor()
+    await note(small).fill('it is due')
+    await small.getByRole('tab', {name: 'Drawing'}).click()
+    check('the drawing is in front', !(await pane(small).isVisible()))
+    await small.locator('[data-state="waiting"]', {hasText: 'note'}).waitFor()
+    await small.getByRole('tab', {name: 'Answer'}).click()
+    check('the form is as it was', (await note(small).inputValue()) === 'it is due')
+    await pane(small).getByRole('button', {name: 'Approve'}).click()
+    await pane(small).waitFor({state: 'detached'})
+    check('the held call is made', (await ended(api, call)).answers[0].note === 'it is due')
+    await stays(small, pathOf('held'), false)
+
+    const used = await waits('budget')
+    await pane(small).getByLabel('New total of calls').fill('5')
+    await pane(small).getByRole('button', {name: 'Continue'}).click()
+    await pane(small).waitFor({state: 'detached'})
+    check('the run continues', (await ended(api, used)).status === 'completed')
+
+    const unknown = await waits('lost')
+    await pane(small).getByRole('button', {name: 'Skip'}).click()
+    await pane(small).waitFor({state: 'detached'})
+    check('the run continues after a lost call', (await ended(api, unknown)).status === 'completed')
+
+    // Who lacks the right to approve is told so there, too.
+    allow(/status of 403/)
+    const made = await api('/tokens', {name: 'writer', role: 'edit'})
+    const writer = await open()
+    await signIn(writer, origin, made.secret ?? made.token)
+    await edit(writer, 'letter')
+    await test(writer)
+    await writer.getByRole('button', {name: 'Answer', exact: true}).click()
+    await pane(writer)
+      .getByText(/lacks the right to approve/)
+      .waitFor()
+    check('approving is not offered', await pane(writer).getByRole('button', {name: 'Approve'}).isDisabled())
+  })

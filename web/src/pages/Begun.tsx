@@ -1,0 +1,55 @@
+import {useState} from 'react'
+import {Link} from 'wouter'
+import {begunIn, localDrafts} from '../edit/local_draft.ts'
+import {useSession} from '../shell/session.ts'
+import {Dialog} from '../ui/Dialog.tsx'
+import {Button} from '../ui/parts.tsx'
+import {Line} from '../ui/Text.tsx'
+import styles from './Inbox.module.css'
+
+// Begun lists the workflows that were begun in this browser, and of which the server stores nothing: their texts have errors.
+export function Begun() {
+  const {namespace} = useSession()
+  const [ids, setIDs] = useState(() => begunIn(namespace))
+  const [gone, setGone] = useState<string | null>(null)
+  if (ids.length === 0) return null
+  return (
+    <section aria-label="Begun in this browser">
+      <h2>Begun in this browser, not stored</h2>
+      <ul className={styles.list}>
+        {ids.map(id => (
+          <li key={id}>
+            <div className={styles.what}>
+              <Link href={`/workflows/${encodeURIComponent(id)}/edit`} className={styles.link}>
+                <Line>{id}</Line>
+              </Link>
+              <small>the server stores it when it has no errors</small>
+            </div>
+            <Button className={styles.over} onClick={() => setGone(id)}>
+              Discard
+            </Button>
+          </li>
+        ))}
+      </ul>
+      {gone !== null && (
+        <Dialog title="Discard the text?" close={() => setGone(null)}>
+          <p>
+            The text of <Line>{gone}</Line> is nowhere but in this browser. This cannot be undone.
+          </p>
+          <div>
+            <Button
+              kind="danger"
+              onClick={() => {
+                localDrafts(namespace, gone).drop()
+                setIDs(begunIn(namespace))
+                setGone(null)
+              }}
+            >
+              Discard the text
+            </Button>
+          </div>
+        </Dialog>
+      )}
+    </section>
+  )
+}
