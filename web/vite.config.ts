@@ -1,3 +1,5 @@
+import {createHash} from 'node:crypto'
+import {relative} from 'node:path'
 import react from '@vitejs/plugin-react'
 import {defineConfig, type Plugin} from 'vite'
 
@@ -7,7 +9,8 @@ const chunkOf = (id: string): string | undefined => {
   if (/node_modules\/(@codemirror|@lezer|@marijn|crelt|style-mod|w3c-keyname)/.test(id)) return 'code'
   if (/node_modules\/jsonc-parser\//.test(id)) return 'text'
   if (id.includes('node_modules')) return 'vendor'
-  if (/\/src\/(api|lib|live|shell|ui)\//.test(id)) return 'shell'
+  if (/\/src\/(api|lib|live|shell|ui)\/|\/src\/edit\/(begun|local_draft)/.test(id)) return 'shell'
+  if (/\/src\/wait\/[A-Z]|\/src\/pages\/Wait\./.test(id)) return 'wait'
   return undefined
 }
 
@@ -32,9 +35,21 @@ const early = (): Plugin => ({
   },
 })
 
+// classOf names a class after its place in the source alone: the names of one file end alike, which packs better than a number for each.
+const places = new Map<string, string>()
+const classOf = (name: string, file: string): string => {
+  const place = relative(import.meta.dirname, file.split('?')[0]!).replaceAll('\\', '/')
+  const end = createHash('sha256').update(place).digest('base64url').slice(0, 3)
+  const other = places.get(end)
+  if (other !== undefined && other !== place) throw new Error(`classes of ${place} and ${other} have the same names: make their ends longer`)
+  places.set(end, place)
+  return `${name}_${end}`
+}
+
 export default defineConfig({
   base: './',
   plugins: [react(), early()],
+  css: {modules: {generateScopedName: classOf}},
   build: {
     outDir: 'dist',
     emptyOutDir: true,
@@ -55,6 +70,7 @@ export default defineConfig({
             {name: 'flow', test: id => chunkOf(id) === 'flow'},
             {name: 'code', test: id => chunkOf(id) === 'code'},
             {name: 'text', test: id => chunkOf(id) === 'text'},
+            {name: 'wait', test: id => chunkOf(id) === 'wait'},
             {name: 'shell', test: id => chunkOf(id) === 'shell'}, // one file packs better than thirty small ones
             {name: 'vendor', test: id => chunkOf(id) === 'vendor', priority: 1},
           ],
