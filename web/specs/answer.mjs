@@ -53,7 +53,7 @@ export const spec = (chromium, {origin, token}) =>
     await typed(page)
     const first = await test(page)
     const answer = page.getByRole('button', {name: 'Answer', exact: true})
-    await reach(page, answer)
+    await reach(page, answer, 'Shift+Tab')
     await page.keyboard.press('Enter')
     await pane(page).getByRole('heading', {name: 'Send it?'}).waitFor()
     check('the form has the focus', await pane(page).evaluate(e => e === document.activeElement))
@@ -126,7 +126,7 @@ export const spec = (chromium, {origin, token}) =>
       await edit(small, id, '?pane=drawing')
       await small.getByRole('button', {name: 'Answer', exact: true}).click()
       await pane(small).getByRole('heading', {level: 1}).waitFor()
-      await comfortable(small, `an answer of ${id} on a phone`)
+      await comfortable(small, `an answer of ${id} on a phone`, '[aria-label=Answer]')
       return run.id
     }
     const call = await waits('held')

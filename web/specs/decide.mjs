@@ -39,18 +39,18 @@ export const lost = `workflow:
 
 export const phone = {viewport: {width: 390, height: 844}, colorScheme: 'dark'}
 
-// comfortable checks what a thumb needs: nothing scrolls sideways, and all that is touched is large.
-export async function comfortable(page, what) {
-  const found = await page.evaluate(() => {
+// comfortable checks what a thumb needs: nothing scrolls sideways, and all that is touched in a part of the page is large.
+export async function comfortable(page, what, inside = 'main') {
+  const found = await page.evaluate(inside => {
     const wide = [document.documentElement, document.querySelector('main')].some(e => e.scrollWidth > e.clientWidth + 1)
-    const small = [...document.querySelectorAll('main :is(a, button, input, select, textarea, summary), nav a')]
-
+    const touched = ['a', 'button', 'input', 'select', 'textarea', 'summary'].map(e => `${inside} ${e}`)
+    const small = [...document.querySelectorAll([...touched, 'nav a'].join())]
       .map(e => e.closest('[data-whole]') ?? e) // a row that is touched as a whole
       .map(e => ({name: e.textContent.trim().slice(0, 40) || e.getAttribute('aria-label') || e.id, box: e.getBoundingClientRect()}))
       .filter(({box}) => box.width > 0 && (box.height < 44 || box.width < 44))
       .map(({name, box}) => `${name}: ${Math.round(box.width)}×${Math.round(box.height)}`)
     return {wide, small}
-  })
+  }, inside)
   check(`nothing scrolls sideways (${what})`, !found.wide)
   check(`all that is touched is large (${what})`, found.small.length === 0, found.small.join(', '))
 }

@@ -14,7 +14,7 @@ export function Begun() {
   const [gone, setGone] = useState<string | null>(null)
   if (ids.length === 0) return null
   return (
-    <section aria-label="Begun in this browser">
+    <section className={styles.begun} aria-label="Begun in this browser">
       <h2>Begun in this browser, not stored</h2>
       <ul className={styles.list}>
         {ids.map(id => (

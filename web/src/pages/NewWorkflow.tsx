@@ -1,5 +1,5 @@
 import {useMutation} from '@tanstack/react-query'
-import {type FormEvent, useState} from 'react'
+import {type FormEvent, useEffect, useRef, useState} from 'react'
 import {Link, useLocation} from 'wouter'
 import {ApiError, ask, client} from '../api/client.ts'
 import {canBeID, type Kept, keepBegun, ownID} from '../edit/begun.ts'
@@ -87,9 +87,12 @@ function New({typed, type, close}: {typed: Typed; type: (t: Typed) => void; clos
           <input className={`${control.input} ${control.code}`} maxLength={200} value={id} onChange={e => type({id: e.target.value, document})} />
         </Field>
         {unread !== null && <ErrorBox error={unread} />}
-        {make.error && <ErrorBox error={make.error} />}
+        {problem?.reason === 'document-not-stored' ? (
+          <Correct key={make.submittedAt} id={id.trim() || ownID(document)} document={document} />
+        ) : (
+          make.error && <ErrorBox error={make.error} />
+        )}
         {problem && <Diagnostics list={problem.diagnostics ?? []} />}
-        {problem?.reason === 'document-not-stored' && <Correct id={id.trim() || ownID(document)} document={document} />}
         <div>
           <Button kind="primary" type="submit" disabled={make.isPending}>
             Create the draft
@@ -105,6 +108,8 @@ function Correct({id, document}: {id: string; document: string}) {
   const {namespace} = useSession()
   const [, go] = useLocation()
   const [kept, setKept] = useState<Kept>('kept')
+  const box = useRef<HTMLDivElement>(null)
+  useEffect(() => box.current?.scrollIntoView({block: 'nearest'}), [])
   const to = `/workflows/${encodeURIComponent(id)}/edit`
   const open = () => {
     const now = keepBegun(localDrafts(namespace, id), document, new Date())
@@ -112,10 +117,10 @@ function Correct({id, document}: {id: string; document: string}) {
     if (now === 'kept') go(to)
   }
   return (
-    <div className={styles.correct} role="status">
+    <div ref={box} className={styles.correct} role="alert">
       <p>
-        The server stores no document with errors. Correct it here and create the draft again, or go on in the editor, which marks each error at its place; this
-        browser keeps the text until it is stored.
+        <strong>The document has errors, and the server stores none with errors.</strong> Correct it here and create the draft again, or go on in the editor,
+        which marks each error at its place; this browser keeps the text until it is stored.
         {!canBeID(id) && ' The editor needs the id of the workflow: type one above, without slashes and with neither a dash nor a dot at its beginning.'}
       </p>
       {kept === 'full' && <p>This browser has no room for the text, or keeps none: correct it here.</p>}
