@@ -76,6 +76,10 @@ const decided = async (page, press, api, origin, id) => {
   const run = (await page.getByRole('link', {name: 'test run', exact: true}).getAttribute('href')).split('/').at(-1)
   await press(page.getByRole('button', {name: 'Answer', exact: true}))
   const pane = page.getByRole('region', {name: 'Answer', exact: true})
+  await until('the node that waits is in view', async () => {
+    const [node, beside] = [await nodeOf(page, 'approval').boundingBox(), await pane.boundingBox()]
+    return node.x + node.width <= beside.x
+  })
   await reach(page, pane.getByLabel('Note, recorded with the answer'))
   await page.keyboard.insertText('well done')
   await press(pane.getByRole('button', {name: 'Approve'}))

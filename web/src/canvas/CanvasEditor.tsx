@@ -39,6 +39,7 @@ type Props = {
   states?: ReadonlyMap<string, string> // of the nodes in the last run
   last?: (node: string) => ReactNode // what the node had in the last run
   tools?: ReactNode // of the shell
+  beside?: string | null // the node that something beside the drawing is about
   base?: Layout // the places that are stored
 }
 
@@ -78,6 +79,7 @@ function Drawn({
   states = noStates,
   last,
   tools,
+  beside = null,
   base = noBase,
 }: Props & {editing: Editing}) {
   const {c, graph, nodes, edges, current, full, places, select, place, act, refused, refuse} = editing
@@ -118,14 +120,15 @@ function Drawn({
   const edge = open && nodes.size === 0 && edges.size === 1 ? c.edges.find(e => edges.has(e.key)) : undefined
   const settings = open && nodes.size === 0 && !edge
   const form = shown || settings || edge !== undefined
-  // What is opened stays in view beside the inspector.
+  // What is opened stays in view beside the inspector, or beside what else is open.
   const showNow = useRef(show)
   showNow.current = show
+  const opened = shown ? current : beside
   useEffect(() => {
-    if (!shown || current === null) return
-    const timer = setTimeout(() => showNow.current(current), 80) // the drawing has its new width then
+    if (opened === null) return
+    const timer = setTimeout(() => showNow.current(opened), 80) // the drawing has its new width then
     return () => clearTimeout(timer)
-  }, [shown, current])
+  }, [opened])
   const goTo = (key: string) => {
     show(key)
     focus(key)
