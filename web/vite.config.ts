@@ -9,8 +9,7 @@ const chunkOf = (id: string): string | undefined => {
   if (/node_modules\/(@codemirror|@lezer|@marijn|crelt|style-mod|w3c-keyname)/.test(id)) return 'code'
   if (/node_modules\/jsonc-parser\//.test(id)) return 'text'
   if (id.includes('node_modules')) return 'vendor'
-  if (/\/src\/(api|lib|live|shell|ui)\/|\/src\/edit\/(begun|local_draft)/.test(id)) return 'shell'
-  if (/\/src\/wait\/[A-Z]|\/src\/pages\/Wait\./.test(id)) return 'people'
+  if (/\/src\/(api|lib|live|shell|ui)\//.test(id)) return 'shell'
   return undefined
 }
 
@@ -70,7 +69,6 @@ export default defineConfig({
             {name: 'flow', test: id => chunkOf(id) === 'flow'},
             {name: 'code', test: id => chunkOf(id) === 'code'},
             {name: 'text', test: id => chunkOf(id) === 'text'},
-            {name: 'people', test: id => chunkOf(id) === 'people'},
             {name: 'shell', test: id => chunkOf(id) === 'shell'}, // one file packs better than thirty small ones
             {name: 'vendor', test: id => chunkOf(id) === 'vendor', priority: 1},
           ],

@@ -109,7 +109,9 @@ function Correct({id, document}: {id: string; document: string}) {
   const [, go] = useLocation()
   const [kept, setKept] = useState<Kept>('kept')
   const box = useRef<HTMLDivElement>(null)
-  useEffect(() => box.current?.scrollIntoView({block: 'nearest'}), [])
+  useEffect(() => {
+    void box.current?.scrollIntoView({block: 'nearest'}) // newer browsers give a promise
+  }, [])
   const to = `/workflows/${encodeURIComponent(id)}/edit`
   const open = () => {
     const now = keepBegun(localDrafts(namespace, id), document, new Date())
