@@ -4,12 +4,13 @@ import react from '@vitejs/plugin-react'
 import {defineConfig, type Plugin} from 'vite'
 
 // The chunks that change rarely have names of their own, and no name has a hash: dist is committed, and the server tags files by their content.
+const small = /\/src\/(run\/(TestBadge|Awaited|definition)|canvas\/(new_canvas|TestRun\.module)|edit\/(stored|local_draft|check)|wait\/words)\./ // what several pages share
 const chunkOf = (id: string): string | undefined => {
   if (/node_modules\/(@xyflow|d3-|zustand|classcat)/.test(id)) return 'flow'
   if (/node_modules\/(@codemirror|@lezer|@marijn|crelt|style-mod|w3c-keyname)/.test(id)) return 'code'
   if (/node_modules\/jsonc-parser\//.test(id)) return 'text'
   if (id.includes('node_modules')) return 'vendor'
-  if (/\/src\/(api|lib|live|shell|ui)\//.test(id)) return 'shell'
+  if (/\/src\/(api|lib|live|shell|ui)\//.test(id) || small.test(id)) return 'shell'
   return undefined
 }
 

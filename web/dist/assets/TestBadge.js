@@ -1,1 +1,0 @@
-import{pt as e}from"./vendor.js";var t={badge:`_badge_xi94d_1`},n=e(),r=()=>(0,n.jsx)(`span`,{className:t.badge,title:`A test run of the editor`,children:`test`});export{r as t};

@@ -1,1 +1,0 @@
-var e={test:`_test_1ygqf_1`,stand:`_stand_1ygqf_10`,why:`_why_1ygqf_16`,form:`_form_1ygqf_33`,quiet:`_quiet_1ygqf_39`,last:`_last_1ygqf_43`,kinds:`_kinds_1ygqf_61`};export{e as t};

@@ -1,1 +1,0 @@
-var e=e=>e.normalize(`NFKD`).replace(/[\u0300-\u036f]/g,``).toLowerCase().replace(/[^a-z0-9]+/g,`-`).replace(/^-+|-+$/g,``).slice(0,60),t=e=>`${JSON.stringify({name:e,nodes:[{id:`start`,type:`start`,data:{}}],connections:[]},null,2)}\n`,n=e=>`${JSON.stringify({name:e,nodes:[],edges:[]},null,2)}\n`;export{n,e as r,t};
