@@ -31,14 +31,14 @@ async function pan(page) {
   return list
 }
 
-export async function zoom(page) {
+async function zoom(page) {
   const at = await bare(page)
   await page.mouse.move(at.x, at.y)
   return frames(page, () => wheel(page))
 }
 
 // still waits until the drawing moves no more.
-export const still = page =>
+const still = page =>
   page.waitForFunction(
     () => {
       const at = document.querySelector('.react-flow__viewport').style.transform
@@ -51,18 +51,24 @@ export const still = page =>
   )
 
 // middle gives the middle node of those that can be taken by the mouse, and where.
-const middle = page =>
-  page.evaluate(() => {
-    const free = [...document.querySelectorAll('.react-flow__node')].flatMap(node => {
-      const box = node.getBoundingClientRect()
-      const [x, y] = [box.x + box.width / 2, box.y + box.height / 2]
-      return node.contains(document.elementFromPoint(x, y)) ? [{id: node.dataset.id, x, y}] : []
-    })
-    return free[Math.floor(free.length / 2)]
-  })
+const middle = async page => {
+  const found = await page.waitForFunction(
+    () => {
+      const free = [...document.querySelectorAll('.react-flow__node')].flatMap(node => {
+        const box = node.getBoundingClientRect()
+        const [x, y] = [box.x + box.width / 2, box.y + box.height / 2]
+        return node.contains(document.elementFromPoint(x, y)) ? [{id: node.dataset.id, x, y}] : []
+      })
+      return free[Math.floor(free.length / 2)]
+    },
+    null,
+    {polling: 'raf'},
+  )
+  return found.jsonValue()
+}
 
 // drag leads a node around. It fails where the node does not follow.
-export async function drag(page) {
+async function drag(page) {
   const {id, ...at} = await middle(page)
   const node = page.locator(`.react-flow__node[data-id="${id}"]`)
   const place = () => node.evaluate(e => e.style.transform)

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"html"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -35,6 +36,7 @@ type Page struct {
 	// before and behind are index.html around the nonce.
 	before, behind string
 	files          map[string]*file
+	tag            string // of all files below /assets/
 }
 
 // file is one of the built files, also packed where that is smaller.
@@ -52,6 +54,7 @@ const index = "index.html"
 // New reads the files. Errors: that of a file that cannot be read, or of an index.html without a head.
 func New(cfg Config) (*Page, error) {
 	p := &Page{files: map[string]*file{}}
+	var text string
 	err := fs.WalkDir(cfg.Files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -61,13 +64,15 @@ func New(cfg Config) (*Page, error) {
 			return err
 		}
 		if name == index {
-			return p.readIndex(string(b), cfg.Base)
+			text = string(b)
+			return nil
 		}
 		p.files["/"+name] = newFile(name, b)
 		return nil
 	})
-	if err == nil && p.before == "" {
-		err = errors.New("there is no index.html")
+	if err == nil {
+		p.tag = tagOf(p.files)
+		err = p.readIndex(text, cfg.Base)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the page: %w", err)
@@ -75,9 +80,12 @@ func New(cfg Config) (*Page, error) {
 	return p, nil
 }
 
-// readIndex writes the base into index.html: the policy allows no base element, and routes have several depths.
+// readIndex writes the base and the tag of all assets into index.html: the policy allows no base element, and routes have several depths. What assets name of each other is relative.
 func (p *Page) readIndex(text, base string) error {
 	const head = "<head>"
+	if text == "" {
+		return errors.New("there is no index.html")
+	}
 	before, behind, ok := strings.Cut(text, head)
 	if !ok {
 		return errors.New("index.html has no <head>")
@@ -88,8 +96,37 @@ func (p *Page) readIndex(text, base string) error {
 	}
 	base = html.EscapeString(base)
 	p.before = before + head + `<meta name="hocket-base" content="` + base + `"><meta property="csp-nonce" nonce="`
-	p.behind = `">` + strings.ReplaceAll(behind, `="./`, `="`+base)
+	p.behind = `">` + strings.NewReplacer(`="./assets/`, `="`+base+`assets/`+p.tag+`/`, `="./`, `="`+base).Replace(behind)
 	return nil
+}
+
+const assets = "/assets/"
+
+// tagOf is the tag of all files below /assets/.
+func tagOf(files map[string]*file) string {
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if strings.HasPrefix(name, assets) {
+			_, _ = fmt.Fprintln(sum, name, files[name].tag) // a hash takes all
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:tagBytes])
+}
+
+const tagBytes = 12
+
+// find gives the file of a path, and whether the path has the tag of its content. Below /assets/ a path may have the tag of another release, from a page that was loaded before the server was
+// changed, or from a server of another release behind the same address: it is that of the file, too.
+func (p *Page) find(path string) (f *file, isTagged bool) {
+	if rest, ok := strings.CutPrefix(path, assets); ok {
+		if tag, name, ok := strings.Cut(rest, "/"); ok {
+			if b, err := hex.DecodeString(tag); err != nil || len(b) != tagBytes {
+				return nil, false
+			}
+			return p.files[assets+name], tag == p.tag
+		}
+	}
+	return p.files[path], false
 }
 
 // leastPacked is the size from which on a file is worth packing.
@@ -97,7 +134,7 @@ const leastPacked = 512
 
 func newFile(name string, b []byte) *file {
 	sum := sha256.Sum256(b)
-	f := &file{kind: kindOf(name), plain: b, tag: hex.EncodeToString(sum[:12])}
+	f := &file{kind: kindOf(name), plain: b, tag: hex.EncodeToString(sum[:tagBytes])}
 	if len(b) < leastPacked {
 		return f
 	}
@@ -156,10 +193,10 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		transport.WriteProblem(w, r, transport.NoMethod(r.URL.Path, "GET, HEAD"))
 		return
 	}
-	f := p.files[r.URL.Path]
+	f, isTagged := p.find(r.URL.Path)
 	switch {
 	case f != nil:
-		f.serve(w, r)
+		f.serve(w, r, isTagged)
 	case r.URL.Path == "/" || slices.ContainsFunc(routes, func(at string) bool { return strings.HasPrefix(r.URL.Path+"/", at) }):
 		p.serveIndex(w, r, http.StatusOK)
 	default:
@@ -202,10 +239,13 @@ func secure(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// serve answers with a file. Browsers ask for it each time, and get it where it changed.
-func (f *file) serve(w http.ResponseWriter, r *http.Request) {
+// serve answers with a file. Browsers ask for it each time, and get it where it changed; at an address with the tag of its content it never does.
+func (f *file) serve(w http.ResponseWriter, r *http.Request, isTagged bool) {
 	h := w.Header()
 	secure(h)
+	if isTagged {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
 	h.Set("Content-Type", f.kind)
 	body, tag := f.plain, f.tag
 	if f.packed != nil {

@@ -55,7 +55,8 @@ func TestIndex(t *testing.T) {
 		if rec.Code != 200 || h.Get("Content-Type") != "text/html; charset=utf-8" || h.Get("Cache-Control") != "no-cache" || h.Get("ETag") != "" {
 			t.Errorf("%s: %d %v", path, rec.Code, h)
 		}
-		if !strings.Contains(body, `<head><meta name="hocket-base" content="/hocket/">`) || !strings.Contains(body, `src="/hocket/assets/app.js"`) || !strings.Contains(body, `href="/hocket/assets/app.css"`) {
+		named := regexp.MustCompile(`href="/hocket/assets/([0-9a-f]{24})/app\.css"><script type="module" src="/hocket/assets/([0-9a-f]{24})/app\.js"`).FindStringSubmatch(body)
+		if !strings.Contains(body, `<head><meta name="hocket-base" content="/hocket/">`) || named == nil || named[1] != named[2] {
 			t.Errorf("%s: %s", path, body)
 		}
 		nonce := regexp.MustCompile(`<meta property="csp-nonce" nonce="([^"]+)">`).FindStringSubmatch(body)
@@ -86,9 +87,42 @@ func TestBase(t *testing.T) {
 		"": "/", "/": "/", "/hocket": "/hocket/", "/a/b/": "/a/b/", "/a/../b": "/b/", `/"><script>`: "/%22%3E%3Cscript%3E/", "/a&b": "/a&amp;b/",
 	} {
 		_, ask := show(t, base)
-		if body := ask("GET", "/").Body.String(); !strings.Contains(body, `content="`+want+`"`) || !strings.Contains(body, `src="`+want+`assets/app.js"`) {
+		if body := ask("GET", "/").Body.String(); !strings.Contains(body, `content="`+want+`"`) || !strings.Contains(body, `src="`+want+`assets/`) {
 			t.Errorf("base %q: %s", base, body)
 		}
+	}
+}
+
+// What index.html names is kept by browsers for good, and is asked for anew where any of it changed. A page of another release gets the files that there are.
+func TestTagged(t *testing.T) {
+	t.Parallel()
+	_, ask := show(t, "")
+	tag := regexp.MustCompile(`src="/assets/([^/]+)/app\.js"`).FindStringSubmatch(ask("GET", "/").Body.String())[1]
+	for path, want := range map[string]string{
+		"/assets/" + tag + "/app.js": "public, max-age=31536000, immutable", "/assets/" + tag + "/app.css": "public, max-age=31536000, immutable",
+		"/assets/" + strings.Repeat("0", 24) + "/app.js": "no-cache", "/assets/app.js": "no-cache", "/favicon.svg": "no-cache", "/": "no-cache",
+	} {
+		if rec := ask("GET", path); rec.Code != 200 || rec.Header().Get("Cache-Control") != want {
+			t.Errorf("%s: %d %v", path, rec.Code, rec.Header())
+		}
+	}
+	for _, path := range []string{"/assets/" + tag + "/gone.js", "/assets/" + tag + "/", "/assets/" + tag, "/assets/" + tag + "/" + tag + "/app.js", "/assets/" + tag[2:] + "/app.js", "/assets/x/app.js", "/" + tag + "/app.js"} {
+		if rec := ask("GET", path); rec.Code != 404 {
+			t.Errorf("%s: %d %v", path, rec.Code, rec.Header())
+		}
+	}
+	changed := fstest.MapFS{
+		"index.html":    {Data: []byte(`<head><script type="module" src="./assets/app.js"></script></head>`)},
+		"assets/app.js": {Data: []byte(script + " ")}, "assets/app.css": {Data: []byte("body { margin: 0 }")},
+	}
+	p, err := page.New(page.Config{Files: changed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := httptest.NewRecorder()
+	p.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), "GET", "/", nil))
+	if body := rec.Body.String(); strings.Contains(body, tag) || !strings.Contains(body, `src="/assets/`) {
+		t.Errorf("one file changed, and the page names %s", body)
 	}
 }
 
