@@ -54,6 +54,10 @@ function sending(recorded: number) {
       out.enqueue(new TextEncoder().encode(texts.join('')))
       await vi.advanceTimersByTimeAsync(200)
     },
+    sendAndLook: async (ms: number, ...texts: string[]) => {
+      out.enqueue(new TextEncoder().encode(texts.join('')))
+      await vi.advanceTimersByTimeAsync(ms)
+    },
     cut: async () => {
       out.close()
       await vi.advanceTimersByTimeAsync(500)
@@ -110,6 +114,28 @@ describe('a run that is followed', () => {
     await s.cut()
     await again.send(piece(0, 'Once '), piece(5, 'upon '), piece(10, 'a time'))
     expect(source.get().saying.get('1.1')).toBe('Once upon a time')
+    stop()
+  })
+  it('is drawn at once where nothing came for a while, and then no oftener than its drawing allows', async () => {
+    const s = sending(2)
+    const {source, stop} = await followed(s.answer)
+    await s.send(message(created), message(started))
+    let draws = 0
+    source.subscribe(() => {
+      draws++
+      const now = performance.now()
+      vi.spyOn(performance, 'now').mockImplementationOnce(() => now + 50) // it took 50 ms
+    })
+    await vi.advanceTimersByTimeAsync(1000)
+    draws = 0
+    await s.sendAndLook(15, message(event(3, 'step.started', {node: 'a'})))
+    expect(draws).toBe(1)
+    expect(source.get().events).toHaveLength(3)
+    for (let seq = 4; seq < 24; seq++) await s.sendAndLook(10, message(event(seq, 'step.started', {node: 'a'})))
+    expect(draws, 'eight times 50 ms have not passed').toBe(1)
+    await vi.advanceTimersByTimeAsync(400)
+    expect(draws).toBe(2)
+    expect(source.get().events).toHaveLength(23)
     stop()
   })
   it('says why the server refuses it', async () => {

@@ -28,9 +28,10 @@ const over = new Set(['completed', 'failed', 'cancelled'])
 const pollEvery = 1500
 // A run that has ended may be reopened, which no notice says by itself.
 const watchEvery = 10_000
-// A view is drawn again after this many times what the last one took, so that most of the time is left for what comes in; but at least each slowest milliseconds.
+// What comes first is drawn at once. A view is drawn again after this many times what the last one took, so that most of the time is left for what comes in; but at least each slowest milliseconds.
 const share = 8
 const slowest = 3000
+const soonest = 10
 
 // RunSource holds the events of one run and follows it: over a stream where this tab has one of the three that a browser spares, by asking again and again otherwise.
 export class RunSource {
@@ -46,7 +47,7 @@ export class RunSource {
   private current: LiveRun
   private readonly listeners = new Set<() => void>()
   private planned = false
-  private cost = 0
+  private rest = 0 // until when nothing is drawn
   private readonly stop = new AbortController()
   private closeStream = () => {}
 
@@ -220,9 +221,10 @@ export class RunSource {
         this.planned = false
         this.current = this.snapshot()
         for (const f of this.listeners) f()
-        this.cost = performance.now() - begun
+        const now = performance.now()
+        this.rest = now + Math.min(slowest, Math.max(this.events.length > 2000 ? 200 : 30, (now - begun) * share))
       },
-      Math.min(slowest, Math.max(this.events.length > 2000 ? 200 : 30, this.cost * share)),
+      Math.max(soonest, this.rest - performance.now()),
     )
   }
 }
