@@ -1,5 +1,5 @@
 import {createContext, type KeyboardEvent, useContext, useLayoutEffect, useMemo, useRef, useState} from 'react'
-import {type Scope, type Suggestion, suggestionsAt} from '../edit/complete/suggest.ts'
+import {isWhole, type Scope, type Suggestion, suggestionsAt, suggestionsInJSON} from '../edit/complete/suggest.ts'
 import {wordsOf} from '../edit/complete/words.ts'
 import {clean} from '../lib/hostile.ts'
 import control from '../ui/control.module.css'
@@ -30,7 +30,7 @@ type Props = {
   'aria-invalid'?: boolean | undefined
 }
 
-type Open = {list: readonly Suggestion[]; at: number}
+type Open = {list: readonly Suggestion[]; at: number} // at: which is chosen; -1: none
 
 // TextInput is a field for a text. Where it holds expressions, it offers what may be written at the cursor while one is typed, and where a person asks for it.
 export function TextInput({holds, value, change, rows, json = false, ...shared}: Props) {
@@ -40,8 +40,9 @@ export function TextInput({holds, value, change, rows, json = false, ...shared}:
   const [open, setOpen] = useState<Open | null>(null)
   const [none, setNone] = useState(false)
   const show = (text: string, cursor: number, asked: boolean) => {
-    const list = scope ? suggestionsAt(text, cursor, scope, asked, json) : []
-    setOpen(list.length > 0 ? {list, at: 0} : null)
+    const list = scope ? (json ? suggestionsInJSON : suggestionsAt)(text, cursor, scope, asked) : []
+    // Behind a whole reference a longer one is written where it is chosen, and Tab goes on.
+    setOpen(list.length > 0 ? {list, at: scope && !asked && isWhole(text, cursor, scope) ? -1 : 0} : null)
     setNone(asked && list.length === 0)
   }
   const ask = () => {
@@ -69,11 +70,12 @@ export function TextInput({holds, value, change, rows, json = false, ...shared}:
     if (!open) return
     const {list, at} = open
     const move = e.key === 'ArrowDown' ? 1 : e.key === 'ArrowUp' ? -1 : 0
-    if (move !== 0) setOpen({list, at: (at + move + list.length) % list.length})
-    else if ((e.key === 'Enter' || e.key === 'Tab') && !e.shiftKey) pick(list[at]!)
+    const chosen = list[at]
+    if (move !== 0) setOpen({list, at: at < 0 && move < 0 ? list.length - 1 : (at + move + list.length) % list.length})
+    else if (chosen && (e.key === 'Enter' || e.key === 'Tab') && !e.shiftKey) pick(chosen)
     else if (e.key === 'Escape') setOpen(null)
     else {
-      if (['ArrowLeft', 'ArrowRight', 'Home', 'End', 'Tab'].includes(e.key)) setOpen(null)
+      if (['ArrowLeft', 'ArrowRight', 'Home', 'End', 'Tab', 'Enter'].includes(e.key)) setOpen(null)
       return
     }
     e.preventDefault()
@@ -85,7 +87,7 @@ export function TextInput({holds, value, change, rows, json = false, ...shared}:
     'aria-autocomplete': 'list' as const,
     'aria-haspopup': 'listbox' as const,
     'aria-controls': open ? listID : undefined,
-    'aria-activedescendant': open ? `${listID}-${open.at}` : undefined,
+    'aria-activedescendant': open && open.at >= 0 ? `${listID}-${open.at}` : undefined,
     onKeyDown,
     onBlur: () => {
       setOpen(null)

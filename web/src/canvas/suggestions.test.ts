@@ -1,6 +1,6 @@
 import {readFileSync, writeFileSync} from 'node:fs'
 import {describe, expect, it} from 'vitest'
-import {type Scope, type Suggestion, suggestionsAt} from '../edit/complete/suggest.ts'
+import {isWhole, type Scope, type Suggestion, suggestionsAt, suggestionsInJSON} from '../edit/complete/suggest.ts'
 import {wordsOf} from '../edit/complete/words.ts'
 import {type Canvas, type CanvasNode, type Format, readCanvas} from './document.ts'
 import {graphsOf, shapeOf} from './graphs.ts'
@@ -252,11 +252,25 @@ describe('suggestions', () => {
     const at = typed.indexOf('¦')
     expect(suggestionsAt(typed.replace('¦', ''), at, scopeOf(c, c.byID.get('q')!, holds)!, false)).toEqual([])
   })
-  it('are offered within the texts of JSON alone', () => {
+  it('are offered within the texts of JSON alone, and close what is open there', () => {
     const scope = scopeOf(c, c.byID.get('q')!, 'value')!
-    expect(suggestionsAt('{"a": ', 6, scope, true, true)).toEqual([])
-    const [s] = suggestionsAt('{"a": "{{ $input.ci"}', 19, scope, false, true)
-    expect([s!.label, s!.insert]).toEqual(['$input.city', '{{ $input.city }}'])
+    const written = (marked: string, asked = false) => {
+      const at = marked.indexOf('¦')
+      const json = marked.replace('¦', '')
+      return suggestionsInJSON(json, at, scope, asked).map(s => [json.slice(0, s.from) + s.insert + json.slice(s.to), s.selection[1]])
+    }
+    expect(written('{"a": ¦', true)).toEqual([])
+    expect(written('{"a": "b"¦}', true)).toEqual([])
+    expect(written('{"a": "{{ $input.ci¦"}')[0]).toEqual(['{"a": "{{ $input.city }}"}', 24])
+    expect(written('{"a": {"b": "{{ $input.ci¦"}}')[0]).toEqual(['{"a": {"b": "{{ $input.city }}"}}', 30])
+    expect(written('{"a": {"b": "{{ $input.ci¦ }}"}, "c": "{{ $input }}"}')[0]![0]).toBe('{"a": {"b": "{{ $input.city }}"}, "c": "{{ $input }}"}')
+    expect(written('{"a\\"": "\\"{{ $input.ci¦')[0]![0]).toBe('{"a\\"": "\\"{{ $input.city }}')
+  })
+  it('know where a reference is whole', () => {
+    const scope = scopeOf(c, c.byID.get('q')!, 'condition')!
+    const at = (marked: string) => isWhole(marked.replace('¦', ''), marked.indexOf('¦'), scope)
+    expect(['$input¦', '$input.city¦', "true && $steps['the sum'].output¦ > 1"].map(at)).toEqual([true, true, true])
+    expect(['¦', '$inp¦ut', '$input.¦', '$input.cit¦', 'input¦'].map(at)).toEqual([false, false, false, false, false])
   })
   it('do not offer values of kinds that an operator does not take', () => {
     expect(labels('$input.count == $input.¦', 'condition', 'q')).toEqual(['$input.count', '$input.any', '.size()'])

@@ -63,3 +63,36 @@ it('asks for what takes long less often', async () => {
   asking.stop()
   queries.clear()
 })
+
+it('keeps the pause of the slowest of several keys, and gives up what is never answered', async () => {
+  vi.useFakeTimers()
+  const queries = new QueryClient()
+  const asked = {runs: 0, waits: 0}
+  const watch = (key: 'runs' | 'waits', ms: number) =>
+    new QueryObserver(queries, {queryKey: [key], queryFn: () => new Promise<number>(done => setTimeout(() => done(++asked[key]), ms))}).subscribe(() => {})
+  watch('runs', 1000)
+  watch('waits', 10)
+  await vi.advanceTimersByTimeAsync(1000)
+  const asking = new Asking(queries)
+  for (let i = 0; i < 1000; i++) {
+    asking.ask(['runs', 'waits'])
+    await vi.advanceTimersByTimeAsync(50)
+  }
+  expect(asked.runs).toBeLessThanOrEqual(12)
+  asking.stop()
+  queries.clear()
+
+  let begun = 0
+  const dead = new QueryClient()
+  new QueryObserver(dead, {queryKey: ['runs'], initialData: 0, queryFn: () => (begun++ === 0 ? new Promise<number>(() => {}) : Promise.resolve(1))}).subscribe(
+    () => {},
+  )
+  const again = new Asking(dead)
+  again.ask(['runs'])
+  await vi.advanceTimersByTimeAsync(9_000)
+  expect(begun).toBe(1)
+  await vi.advanceTimersByTimeAsync(2_000)
+  expect(begun, 'what was never answered').toBe(2)
+  again.stop()
+  dead.clear()
+})

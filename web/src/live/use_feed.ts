@@ -14,10 +14,10 @@ const share = 4 // the pause is so many times as long as the answers took
 const longest = 10_000
 
 // Asking asks anew for the queries of some keys: many at a time once. What is being asked already is answered first, so that a slow answer comes in spite of many notices, and the first stream
-// does not ask for all that the page has just asked for beside it. What takes a server long is asked for less often.
+// does not ask for all that the page has just asked for beside it; what is not answered within seconds is asked for again in its place. What takes a server long is asked for less often.
 export class Asking {
   readonly #queries: QueryClient
-  readonly #keys = new Set<string>()
+  readonly #keys = new Map<string, number>() // since when they wait
   #timer: ReturnType<typeof setTimeout> | undefined
   #from = 0 // when there may be a request again
 
@@ -26,7 +26,7 @@ export class Asking {
   }
 
   ask(keys: readonly string[]): void {
-    for (const key of keys) this.#keys.add(key)
+    for (const key of keys) if (!this.#keys.has(key)) this.#keys.set(key, performance.now())
     this.#timer ??= setTimeout(() => void this.#now(), Math.max(pause, this.#from - performance.now()))
   }
 
@@ -40,15 +40,15 @@ export class Asking {
     this.#timer = undefined
     if (begun < this.#from) return this.ask([])
     const asked: Promise<void>[] = []
-    for (const key of this.#keys) {
-      if (this.#queries.isFetching({queryKey: [key]}) > 0) continue
+    for (const [key, since] of this.#keys) {
+      if (begun < since + longest && this.#queries.isFetching({queryKey: [key]}) > 0) continue
       this.#keys.delete(key)
       asked.push(this.#queries.invalidateQueries({queryKey: [key], predicate: q => !isGone(q.state.error)}))
     }
     if (this.#keys.size > 0) this.ask([])
     await Promise.allSettled(asked)
     const now = performance.now()
-    this.#from = now + Math.min(longest, share * (now - begun))
+    this.#from = Math.max(this.#from, now + Math.min(longest, share * (now - begun)))
   }
 }
 

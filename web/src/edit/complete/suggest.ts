@@ -125,16 +125,30 @@ const word = /^\w*/
 // nameTail is the rest of a reference behind the cursor; the name of a function that is called is no part of it.
 const nameTail = /^(?:[\p{L}\p{N}_-]+(?![\p{L}\p{N}_-]*\())?(?:\.[\p{L}\p{N}_-]+(?![\p{L}\p{N}_-]*\())*/u
 
-// suggestionsAt gives what can be written at a cursor. asked: the person asks for it, also where no expression was begun. json: the text is JSON, whose texts hold expressions.
-export function suggestionsAt(text: string, cursor: number, scope: Scope, asked = false, json = false): Suggestion[] {
-  if (
-    json &&
-    !text
-      .slice(0, cursor)
-      .replace(/"(?:\\.|[^"\\])*"/gs, '')
-      .includes('"')
-  )
-    return []
+// stringAt gives the text of JSON in which the cursor is, from its first character to its last; null: it is in none.
+function stringAt(json: string, cursor: number): readonly [number, number] | null {
+  for (const m of json.matchAll(/"((?:\\.|[^"\\])*)(?:"|$)/gs)) {
+    const from = m.index + 1
+    const to = from + m[1]!.length
+    if (cursor < from) return null
+    if (cursor <= to) return [from, to]
+  }
+  return null
+}
+
+// suggestionsInJSON gives what can be written in one of the texts of a JSON value.
+export function suggestionsInJSON(json: string, cursor: number, scope: Scope, asked = false): Suggestion[] {
+  const [from, to] = stringAt(json, cursor) ?? []
+  if (from === undefined) return []
+  const all = suggestionsAt(json.slice(from, to), cursor - from, scope, asked)
+  return all.map(s => ({...s, from: from + s.from, to: from + s.to, selection: [from + s.selection[0], from + s.selection[1]]}))
+}
+
+// isWhole tells whether a reference that has a value ends at the cursor: there is nothing to complete.
+export const isWhole = (text: string, cursor: number, scope: Scope): boolean => scope.known.some(k => text.slice(0, cursor).endsWith(k.text))
+
+// suggestionsAt gives what can be written at a cursor. asked: the person asks for it, also where no expression was begun.
+export function suggestionsAt(text: string, cursor: number, scope: Scope, asked = false): Suggestion[] {
   const at = placeIn(text, cursor, scope.read)
   if (!at) {
     // What is asked for where no expression is gets braces of its own.
