@@ -194,7 +194,7 @@ var labelled = []rule{
 				`"labels": {"a b": "x"}, `:       `label key "a b" has other characters than letters, digits and, between them, . _ - /`,
 				`"labels": {"team": "a,b"}, `:    "the value of label team has a comma",
 				`"labels": {"team": {"x": 1}}, `: "the value of label team must be a text, got a map",
-				`"labels": {"hocket/x": "1"}, `:  `label key "hocket/x" is reserved: keys that begin with hocket/ are of Hocket`,
+				`"labels": {"hocket/x": "1"}, `:  `label key "hocket/x" is reserved: keys that begin with hocket/ are for Hocket`,
 				manyLabels(33) + ", ":            "there are 33 labels; the limit is 32",
 			} {
 				if got := refused(t, strings.Replace(doc, labels, bad, 1), service.LoadOptions{}); len(got) != 1 || got[0] != want {

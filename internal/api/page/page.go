@@ -118,15 +118,15 @@ const tagBytes = 12
 // find gives the file of a path, and whether the path has the tag of its content. Below /assets/ a path may have the tag of another release, from a page that was loaded before the server was
 // changed, or from a server of another release behind the same address: it is that of the file, too.
 func (p *Page) find(path string) (f *file, isTagged bool) {
-	if rest, ok := strings.CutPrefix(path, assets); ok {
-		if tag, name, ok := strings.Cut(rest, "/"); ok {
-			if b, err := hex.DecodeString(tag); err != nil || len(b) != tagBytes {
-				return nil, false
-			}
-			return p.files[assets+name], tag == p.tag
-		}
+	if f := p.files[path]; f != nil {
+		return f, false
 	}
-	return p.files[path], false
+	rest, _ := strings.CutPrefix(path, assets)
+	tag, name, _ := strings.Cut(rest, "/")
+	if b, err := hex.DecodeString(tag); err != nil || len(b) != tagBytes {
+		return nil, false
+	}
+	return p.files[assets+name], tag == p.tag
 }
 
 // leastPacked is the size from which on a file is worth packing.

@@ -28,7 +28,8 @@ func Labels(n *source.Node, report Report) workflow.Labels {
 			continue
 		}
 		if workflow.IsOwnLabel(e.Key) {
-			report.Errorf(e.KeySpan, e.Value.Path(), codeBadLabel, "label key %q is reserved: keys that begin with %s are of Hocket", e.Key, workflow.OwnLabels)
+			report.Errorf(e.KeySpan, e.Value.Path(), codeBadLabel, "label key %q is reserved: keys that begin with %s are for Hocket", e.Key, workflow.OwnLabels).
+				Hint = "choose another key"
 			continue
 		}
 		value := ""

@@ -4,7 +4,7 @@ import {Line} from '../ui/Text.tsx'
 import {output} from './document.ts'
 import {titleOf} from './FlowNode.tsx'
 import styles from './Outline.module.css'
-import {outline} from './places.ts'
+import {outline, siblingsOf} from './places.ts'
 import {handleWord} from './rules.ts'
 import {type Editing, nodeOf} from './use_editing.ts'
 import {kindWords} from './words.ts'
@@ -14,6 +14,7 @@ import {kindWords} from './words.ts'
 export function Outline({editing, troubles}: {editing: Editing; troubles: ReadonlyMap<string, readonly unknown[]>}) {
   const {c, nodes, current, select} = editing
   const rows = useMemo(() => outline(c), [c])
+  const siblings = useMemo(() => siblingsOf(rows), [rows])
   const list = useRef<HTMLDivElement>(null)
   const wanted = useRef<string | null>(null) // the row that takes the focus as soon as it is in the page
   const at = rows.findIndex(r => r.key === current)
@@ -75,6 +76,8 @@ export function Outline({editing, troubles}: {editing: Editing; troubles: Readon
               data-key={row.key}
               role="treeitem"
               aria-level={row.level}
+              aria-posinset={siblings[v.index]!.at}
+              aria-setsize={siblings[v.index]!.of}
               aria-selected={nodes.has(row.key)}
               tabIndex={tab === v.index ? 0 : -1}
               className={styles.row}

@@ -1,7 +1,7 @@
 import {readFileSync} from 'node:fs'
 import {describe, expect, it} from 'vitest'
 import {type Canvas, readCanvas} from './document.ts'
-import {arranged, neighbour, outline, placesOf, sizeOf, wayOf} from './places.ts'
+import {arranged, neighbour, outline, placesOf, siblingsOf, sizeOf, wayOf} from './places.ts'
 import {nodeFields, sorted} from './schema.ts'
 
 const canvas = (doc: unknown): Canvas => {
@@ -121,4 +121,12 @@ describe('fields of the published schema', () => {
     const {shown} = sorted('agent', nodeFields(schema, 'agent'), {maxIterations: 3})
     expect(shown.map(f => f.key)).toEqual(['agentName', 'model', 'systemPrompt', 'userPrompt', 'tools', 'reasoningEffort', 'maxIterations'])
   })
+})
+
+it('counts rows among those of their level below the same row', () => {
+  const of = (...levels: number[]) => siblingsOf(levels.map(level => ({level}))).map(s => `${s.at}/${s.of}`)
+  expect(of()).toEqual([])
+  expect(of(1, 1, 1)).toEqual(['1/3', '2/3', '3/3'])
+  expect(of(1, 2, 2, 3, 2, 1, 2)).toEqual(['1/2', '1/3', '2/3', '1/1', '3/3', '2/2', '1/1'])
+  expect(of(1, 3, 2, 3)).toEqual(['1/1', '1/1', '1/1', '1/1'])
 })

@@ -195,3 +195,21 @@ export function outline(c: Canvas): Row[] {
   }
   return rows
 }
+
+// siblingsOf gives the place of each row among those of its level below the same row, from 1, and how many these are.
+export function siblingsOf(rows: readonly {level: number}[]): {at: number; of: number}[] {
+  const out: {at: number; of: number}[] = []
+  const open: {at: number; of: number}[][] = [] // by level, those that may still get one more
+  const end = (from: number) => {
+    for (const all of open.splice(from)) for (const one of all ?? []) one.of = all.length
+  }
+  for (const {level} of rows) {
+    end(level + 1)
+    open[level] ??= []
+    const one = {at: open[level].length + 1, of: 0}
+    open[level].push(one)
+    out.push(one)
+  }
+  end(0)
+  return out
+}

@@ -11,7 +11,7 @@ const kindsOf = (type: unknown): Kinds => {
   return all.length > 0 ? all : null
 }
 
-// hasInputs tells whether the prompts of the graph hold expressions: the key inputs is there, {} at least.
+// inputsOf gives the inputs that the graph declares; where there are any, {} at least, its prompts hold expressions. undefined: it declares none.
 const inputsOf = (c: Canvas): unknown => at(c, [...c.shape.graph, 'inputs'])
 
 function at(c: Canvas, path: Path): unknown {
