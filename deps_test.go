@@ -87,7 +87,7 @@ var layers = []layer{
 	{"internal/store/tables/tablestest", []string{"internal/pgtest", "internal/store/postgres", "internal/store/sqlite", "internal/store/tables"}, "test support opens stores of each kind"},
 	{"internal/store/sqlite", []string{"internal/journal", "internal/store/tables"}, "a store handles records, not events"},
 	{"internal/store/postgres", []string{"internal/journal", "internal/store/tables"}, "a store handles records, not events"},
-	{"internal/journal/journaltest", []string{"internal/journal", "internal/randtest"}, "one suite for all stores"},
+	{"internal/journal/journaltest", []string{"internal/journal", "internal/randtest", "workflow"}, "one suite for all stores"},
 	{"internal/catalog", []string{"internal/format/source", "workflow", "diag"}, "the catalog stores documents; the loader finds positions of rows in them"},
 	{"internal/store/tables/catalogdb", []string{"internal/catalog", "internal/journal", "internal/store/tables", "workflow"}, "its tables are in every kind of store, whose transactions it borrows"},
 	{"internal/catalog/catalogtest", []string{"internal/catalog", "internal/randtest", "workflow"}, "one suite for all stores"},

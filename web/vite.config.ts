@@ -58,7 +58,7 @@ export default defineConfig({
     modulePreload: {polyfill: false},
     chunkSizeWarningLimit: 800,
     rolldownOptions: {
-      // What libraries make by them and nobody uses, as the map of the drawing, is left out.
+      // What libraries make by them and the page does not use, as the map of the drawing, is left out.
       treeshake: {manualPureFunctions: ['memo', 'forwardRef', 'createContext']},
       output: {
         entryFileNames: 'assets/[name].js',

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestTestRunOfManyLabels: a document with as many labels as there may be has room for the label of a test run; nobody gets room for more of their own by it.
+// TestTestRunOfManyLabels: a document with as many labels as there may be has room for the label of a test run; the labels of a person get no more room by it.
 func TestTestRunOfManyLabels(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
