@@ -63,7 +63,7 @@ export default function CanvasPane({id, model, format, graph, setGraph, layout, 
         base={base}
         onOpenText={onOpenText}
         states={testing.states}
-        beside={testing.live?.view.waiting.find(w => w.id === testing.answering?.wait)?.node ?? null}
+        beside={testing.live?.view.waiting.find(w => w.id === testing.wait)?.node ?? null}
         last={node => <LastRun testing={testing} node={node} />}
         tools={
           <TestRun

@@ -19,7 +19,7 @@ import styles from './TestRun.module.css'
 
 const over: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled'])
 
-export type Answering = {run: string; wait: string}
+export type Answering = {run: string; branch: string; wait: string}
 
 export type Testing = {
   run: string | null
@@ -28,19 +28,24 @@ export type Testing = {
   running: boolean
   states: ReadonlyMap<string, string>
   steps: ReadonlyMap<string, Step> // the last of each node
+  followed: readonly string[] // the run that is drawn, and the one that is answered where that is another one
   answering: Answering | null // what is answered beside the drawing; another one each time that somebody asks for it
+  answered: LiveRun | null // the run of it
+  wait: string | null // what is answered of the run that is drawn
   setRun: (id: string) => void
   answer: (wait: string | null) => void
-  follow: (live: LiveRun | null) => void
+  goOn: (wait: string) => void // to another wait of the run that is answered
+  follow: (run: string, live: LiveRun | null) => void
 }
 
 type Own = {run: string; branch: string}
 
-// useTesting holds the run whose states are drawn: the test run, else the last run of the workflow. branch is the graph that is drawn; '' is the main one.
+// useTesting holds the run whose states are drawn: the test run, else the one that is answered, else the last run of the workflow. branch is the graph that is drawn; '' is the main one.
+// What is answered stays, with what was typed, where another run or graph is drawn: it is closed by hand alone.
 export function useTesting(workflow: string, branch = ''): Testing {
   const [owns, setOwns] = useState<readonly Own[]>([])
-  const [live, follow] = useState<LiveRun | null>(null)
-  const [asked, setAsked] = useState<Answering | null>(null)
+  const [lives, setLives] = useState<ReadonlyMap<string, LiveRun>>(new Map())
+  const [answering, setAnswering] = useState<Answering | null>(null)
   const last = useQuery({
     queryKey: ['runs', 'last', workflow, branch],
     queryFn: async () => {
@@ -51,22 +56,35 @@ export function useTesting(workflow: string, branch = ''): Testing {
     enabled: workflow !== '',
   })
   const own = owns.find(o => o.branch === branch)?.run ?? null
-  const run = own ?? last.data ?? null
-  const view = live?.view.id === run ? live.view : null
+  const run = own ?? (answering?.branch === branch ? answering.run : (last.data ?? null))
+  const live = (run !== null && lives.get(run)) || null
+  const view = live?.view ?? null
   const states = useMemo(() => new Map((view?.nodes ?? []).filter(n => n.status !== 'pending').map(n => [n.node, n.status])), [view])
   const steps = useMemo(() => new Map((view?.steps ?? []).map(s => [s.node, s])), [view])
   const setRun = useCallback((id: string) => setOwns(all => [{run: id, branch}, ...all.filter(o => o.branch !== branch)]), [branch])
-  const answer = useCallback((wait: string | null) => setAsked(wait === null || run === null ? null : {run, wait}), [run])
-  const answering = view && asked?.run === run ? asked : null
+  const answer = useCallback((wait: string | null) => setAnswering(wait === null || run === null ? null : {run, branch, wait}), [run, branch])
+  const goOn = useCallback((wait: string) => setAnswering(now => now && {...now, wait}), [])
+  const follow = useCallback((id: string, now: LiveRun | null) => {
+    setLives(all => {
+      const out = new Map(all)
+      if (now) out.set(id, now)
+      else out.delete(id)
+      return out
+    })
+  }, [])
+  const followed = [...new Set([run, answering?.run ?? run])].filter(r => r !== null)
+  const answered = (answering && lives.get(answering.run)) ?? null
+  const wait = answering?.run === run ? answering.wait : null
   const running = own !== null && (view === null || !over.has(view.status))
-  return {run, branch, live: view ? live : null, running, states, steps, answering, setRun, answer, follow}
+  return {run, branch, live, running, states, steps, followed, answering, answered, wait, setRun, answer, goOn, follow}
 }
 
-// Follow follows the run that is drawn.
-export function Follow({run, follow}: {run: string; follow: (live: LiveRun | null) => void}) {
+// Follow follows a run.
+export function Follow({run, follow}: Pick<Testing, 'follow'> & {run: string}) {
   const definition = useDefinition(run)
   const live = useRun(run, definition.data)
-  useEffect(() => follow(live), [live, follow])
+  useEffect(() => follow(run, live), [run, live, follow])
+  useEffect(() => () => follow(run, null), [run, follow])
   return null
 }
 
@@ -100,7 +118,7 @@ export function TestRun({testing, text, format, name, initial, inputs, why, show
   const stop = useMutation({mutationFn: () => ask(client.POST('/api/v1/runs/{id}/cancel', {params: {path: {id: run!}}, body: {}}))})
   const close = useCallback(() => setOpen(false), [])
   const wait = live?.view.waiting[0]
-  const asked = live?.view.waiting.find(w => w.id === testing.answering?.wait)
+  const asked = live?.view.waiting.find(w => w.id === testing.wait)
   const schema = inputs as {properties?: object} | null | undefined
   return (
     <div className={styles.test} data-test>
@@ -111,7 +129,7 @@ export function TestRun({testing, text, format, name, initial, inputs, why, show
         </span>
       )}
       {wait && (
-        <Button kind="primary" data-answers aria-expanded={testing.answering !== null} onClick={() => testing.answer(asked?.id ?? wait.id)}>
+        <Button kind="primary" data-answers aria-expanded={testing.wait !== null} onClick={() => testing.answer(asked?.id ?? wait.id)}>
           {wait.kind === 'signal' ? 'What it waits for' : 'Answer'}
         </Button>
       )}

@@ -80,7 +80,7 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
   const go = (p: Problem) => p.at && show(p.at.from, p.at.to)
   const goNode = (n: DrawnNode) => n.span && show(n.span.start.offset, n.span.start.offset)
   const testing = useTesting(id, branch)
-  const answering = testing.live !== null && testing.answering !== null
+  const answering = testing.answered !== null
   // front tells whether the answer is what is shown where there is room for one part.
   const [front, setFront] = useState(true)
   useEffect(() => {
@@ -152,9 +152,21 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
               of YAML would not stay as they are.
             </p>
           )}
-          {testing.run && <Follow key={testing.run} run={testing.run} follow={testing.follow} />}
           {!canvas && <Failure testing={testing} nodes={check?.drawing?.nodes ?? []} go={goNode} />}
-          <div ref={body} data-pane={pane.at} data-answer={answering ? (front ? 'front' : 'behind') : undefined} className={styles.body}>
+        </>
+      )}
+      {testing.followed.map(run => (
+        <Follow key={run} run={run} follow={testing.follow} />
+      ))}
+      <div
+        ref={body}
+        hidden={state.conflict !== null}
+        data-pane={pane.at}
+        data-answer={answering ? (front ? 'front' : 'behind') : undefined}
+        className={styles.body}
+      >
+        {!state.conflict && (
+          <>
             {pane.at === 'canvas' && (
               <div className={styles.canvas}>
                 <Suspense fallback={<Loading what="the canvas" />}>
@@ -205,16 +217,16 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
             <div className={styles.problems}>
               <Problems checking={checking} again={checking.again} go={go} />
             </div>
-            {answering && (
-              <div className={styles.answer}>
-                <Suspense fallback={<Loading what="what waits" />}>
-                  <AnswerPane live={testing.live!} asked={testing.answering!} go={testing.answer} close={closeAnswer} />
-                </Suspense>
-              </div>
-            )}
+          </>
+        )}
+        {answering && (
+          <div className={styles.answer}>
+            <Suspense fallback={<Loading what="what waits" />}>
+              <AnswerPane live={testing.answered!} isDrawn={testing.wait !== null} asked={testing.answering!} go={testing.goOn} close={closeAnswer} />
+            </Suspense>
           </div>
-        </>
-      )}
+        )}
+      </div>
       {leaving && (
         <Dialog title="Leave without storing?" close={leaving.stay}>
           <p>

@@ -12,10 +12,10 @@ import {Decide} from './Decide.tsx'
 import {closedOf} from './facts.ts'
 import {waitTitle} from './words.ts'
 
-type Props = {live: LiveRun; asked: {wait: string}; go: (wait: string) => void; close: (answered: boolean) => void}
+type Props = {live: LiveRun; isDrawn: boolean; asked: {wait: string}; go: (wait: string) => void; close: (answered: boolean) => void}
 
 // AnswerPane is where a person answers what a run waits for beside the drawing of it. The form is that of the inbox, and stays where another answer is first.
-export default function AnswerPane({live, asked, go, close}: Props) {
+export default function AnswerPane({live, isDrawn, asked, go, close}: Props) {
   const {wait} = asked
   const pane = useRef<HTMLElement>(null)
   const [said, setSaid] = useState<{wait: string; text: string} | null>(null)
@@ -61,7 +61,7 @@ export default function AnswerPane({live, asked, go, close}: Props) {
       }}
     >
       <div className={styles.bar}>
-        <span>Of the run that is drawn</span>
+        <span>{isDrawn ? 'Of the run that is drawn' : 'Of another run than the one that is drawn'}</span>
         <IconButton label="Close the answer" onClick={() => close(answered !== '')}>
           <X size={16} />
         </IconButton>
