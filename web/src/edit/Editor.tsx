@@ -72,27 +72,42 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
       if (mayEdit) void session.save()
     },
   })
+  // front tells whether the answer is what is shown where there is room for one part.
+  const [front, setFront] = useState(true)
   const show = (from: number, to: number) => {
+    setFront(false)
     pane.set('text')
-    model.select(from, to)
-    requestAnimationFrame(() => view.current?.focus())
+    // The text may be made only now: the place is shown once there is a view of it.
+    requestAnimationFrame(() => {
+      model.select(from, to)
+      view.current?.focus()
+    })
   }
   const go = (p: Problem) => p.at && show(p.at.from, p.at.to)
   const goNode = (n: DrawnNode) => n.span && show(n.span.start.offset, n.span.start.offset)
   const testing = useTesting(id, branch)
   const answering = testing.answered !== null
-  // front tells whether the answer is what is shown where there is room for one part.
-  const [front, setFront] = useState(true)
   useEffect(() => {
     if (testing.answering) setFront(true)
   }, [testing.answering])
   const covers = answering && front && narrow()
-  const body = useRef<HTMLDivElement>(null)
+  const root = useRef<HTMLDivElement>(null)
+  // back is where the focus goes once the answer is closed: to the first that takes it, which nothing hidden or disabled does.
+  const back = useRef<string[]>([])
   const closeAnswer = (answered: boolean) => {
+    back.current = ['[data-test] > button:not([data-answers])', '.cm-content', '[role=tab][aria-selected=true]']
+    if (!answered) back.current.unshift('[data-answers]') // what was answered waits no more in a moment
     testing.answer(null)
-    const back = answered ? '[data-test] > button:last-child' : '[data-answers]'
-    requestAnimationFrame(() => body.current?.querySelector<HTMLElement>(back)?.focus())
   }
+  useEffect(() => {
+    if (answering) return
+    const all = back.current.flatMap(b => [...root.current!.querySelectorAll<HTMLElement>(b)])
+    back.current = []
+    all.some(e => {
+      e.focus()
+      return e === document.activeElement
+    })
+  }, [answering])
   // A node of the address is shown once, when the server has said where it is.
   const node = useRef(new URLSearchParams(search).get('node'))
   const goNodeNow = useRef(goNode)
@@ -104,7 +119,7 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
     if (drawn) goNodeNow.current(drawn)
   }, [check])
   return (
-    <div className={styles.editor}>
+    <div ref={root} className={styles.editor}>
       <EditHead id={id} session={session} state={state} mayEdit={mayEdit} checking={checking} />
       {state.found && <Found found={state.found} stored={state.stored} restore={() => session.restore()} discard={() => session.discard()} />}
       {isNew && (
@@ -158,13 +173,7 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
       {testing.followed.map(run => (
         <Follow key={run} run={run} follow={testing.follow} />
       ))}
-      <div
-        ref={body}
-        hidden={state.conflict !== null}
-        data-pane={pane.at}
-        data-answer={answering ? (front ? 'front' : 'behind') : undefined}
-        className={styles.body}
-      >
+      <div hidden={state.conflict !== null} data-pane={pane.at} data-answer={answering ? (front ? 'front' : 'behind') : undefined} className={styles.body}>
         {!state.conflict && (
           <>
             {pane.at === 'canvas' && (

@@ -1,4 +1,4 @@
-import {useState} from 'react'
+import {useRef, useState} from 'react'
 import {Link} from 'wouter'
 import {begunIn, localDrafts} from '../edit/local_draft.ts'
 import {useSession} from '../shell/session.ts'
@@ -12,9 +12,10 @@ export function Begun() {
   const {namespace} = useSession()
   const [ids, setIDs] = useState(() => begunIn(namespace))
   const [gone, setGone] = useState<string | null>(null)
+  const list = useRef<HTMLElement>(null)
   if (ids.length === 0) return null
   return (
-    <section className={styles.begun} aria-label="Begun in this browser">
+    <section ref={list} tabIndex={-1} className={styles.begun} aria-label="Begun in this browser">
       <h2>Begun in this browser, not stored</h2>
       <ul className={styles.list}>
         {ids.map(id => (
@@ -41,8 +42,11 @@ export function Begun() {
               kind="danger"
               onClick={() => {
                 localDrafts(namespace, gone).drop()
+                // The button that the dialog gives the focus back to is gone, and the list with the last one.
+                const next = ids.length > 1 ? list.current : list.current?.closest('main')?.querySelector<HTMLElement>('button')
                 setIDs(begunIn(namespace))
                 setGone(null)
+                requestAnimationFrame(() => next?.focus())
               }}
             >
               Discard the text
