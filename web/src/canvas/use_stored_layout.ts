@@ -1,5 +1,5 @@
 import {useQuery} from '@tanstack/react-query'
-import {useEffect, useMemo, useState} from 'react'
+import {useEffect, useMemo, useRef, useState} from 'react'
 import {ApiError, ask, client, type Schemas} from '../api/client.ts'
 import type {DocumentModel} from '../edit/model.ts'
 import {keeper} from './layout_keeper.ts'
@@ -25,8 +25,10 @@ async function write(id: string, was: Stored, places: Layout): Promise<Stored> {
 export type StoredLayout = {base: Layout | null; error: unknown}
 
 // useStoredLayout gives the places that are stored beside a workflow, and stores what is moved; no version is made. base is null until it is known.
-export function useStoredLayout(id: string, model: DocumentModel, mayRead: boolean, mayEdit: boolean): StoredLayout {
+// isNew: nothing of the workflow is stored yet. What is drawn of it stays while it is stored first, and its places are stored then.
+export function useStoredLayout(id: string, model: DocumentModel, isNew: boolean, mayRead: boolean, mayEdit: boolean): StoredLayout {
   const [error, setError] = useState<unknown>(null)
+  const wasNew = useRef(isNew)
   const got = useQuery({
     queryKey: ['layout', id],
     queryFn: () => read(id),
@@ -46,6 +48,8 @@ export function useStoredLayout(id: string, model: DocumentModel, mayRead: boole
       isConflict: err => err instanceof ApiError && (err.status === 409 || err.status === 412),
       failed: setError,
     })
+    if (wasNew.current && model.layout) k.keep(model.layout)
+    wasNew.current = false
     const leave = model.subscribe(u => u.layout && k.keep(placesNow(model, flatOf(data.layout))))
     return () => {
       leave()
@@ -53,7 +57,7 @@ export function useStoredLayout(id: string, model: DocumentModel, mayRead: boole
     }
   }, [data, id, model, mayEdit])
   const base = useMemo(() => (data ? flatOf(data.layout) : null), [data])
-  return {base: base ?? (got.error || !mayRead ? none : null), error: error ?? got.error}
+  return {base: base ?? (got.error || !mayRead || wasNew.current ? none : null), error: error ?? got.error}
 }
 
 const none: Layout = {}

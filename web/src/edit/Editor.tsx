@@ -60,7 +60,7 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
   const at = useMemo(() => (check?.drawing ? (nodeAt(check.drawing.nodes ?? [], cursor)?.id ?? '') : ''), [check, cursor])
   const leaving = useLeaving(session, state.unsaved, own)
   const pane = usePane(own, search, canvas)
-  const layout = useStoredLayout(id, model, canvas && mayEdit && !isNew, canvas && mayEdit && !isNew && state.found === null)
+  const layout = useStoredLayout(id, model, isNew, canvas && mayEdit && !isNew, canvas && mayEdit && !isNew && state.found === null)
   const shown = panes.filter(p => (p.id === 'canvas' ? canvas : p.id === 'drawing' ? !canvas : true))
   const readOnly = !mayEdit || state.found !== null
   const view = useRef<EditorView | null>(null)
