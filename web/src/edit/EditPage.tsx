@@ -8,11 +8,11 @@ import {Empty, ErrorBox, Loading, Page} from '../ui/parts.tsx'
 import {Line} from '../ui/Text.tsx'
 import {begun} from './begun.ts'
 import {Editor} from './Editor.tsx'
-import {localDrafts} from './local_draft.ts'
+import {begunIn} from './local_draft.ts'
 import {readStored} from './stored.ts'
 
-// EditPage loads a workflow once, and opens it: what others store later is shown where it matters, when something is stored. One that is not there is opened with the text that
-// the browser keeps of it.
+// EditPage loads a workflow once, and opens it: what others store later is shown where it matters, when something is stored. One that is not there is opened where it was
+// begun in this browser, which keeps its text; not with what was kept of one that is deleted.
 export default function EditPage({id}: {id: string}) {
   const who = useSession()
   const mayEdit = may(who, 'edit')
@@ -25,7 +25,7 @@ export default function EditPage({id}: {id: string}) {
     refetchOnReconnect: false,
   })
   const title = <Line>{id}</Line>
-  const [isKept] = useState(() => localDrafts(who.namespace, id).read() !== null)
+  const [isKept] = useState(() => begunIn(who.namespace).includes(id))
   const absent = got.error instanceof ApiError && got.error.status === 404
   const [first] = useState(() => begun(id))
   if (absent && mayEdit && isKept) return <Editor id={id} stored={first} />
