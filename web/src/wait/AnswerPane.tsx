@@ -4,7 +4,7 @@ import type {LiveRun} from '../live/run_source.ts'
 import {Awaited, isThere} from '../run/Awaited.tsx'
 import type {Waiting} from '../run/types.ts'
 import {isTyping} from '../shell/keys.ts'
-import {Button, Empty, IconButton} from '../ui/parts.tsx'
+import {Button, Empty, ErrorBox, IconButton} from '../ui/parts.tsx'
 import {Line} from '../ui/Text.tsx'
 import styles from './AnswerPane.module.css'
 import {Gone} from './Closed.tsx'
@@ -66,6 +66,7 @@ export default function AnswerPane({live, isDrawn, asked, go, close}: Props) {
           <X size={16} />
         </IconButton>
       </div>
+      {isThere(live) && live.refused && <ErrorBox error={live.refused} />}
       {inside()}
     </section>
   )
