@@ -1,5 +1,5 @@
 import {useMutation} from '@tanstack/react-query'
-import {type FormEvent, useEffect, useRef, useState} from 'react'
+import {type Dispatch, type FormEvent, type SetStateAction, useEffect, useRef, useState} from 'react'
 import {Link, useLocation} from 'wouter'
 import {ApiError, ask, client} from '../api/client.ts'
 import {canBeID, type Kept, keepBegun, ownID} from '../edit/begun.ts'
@@ -27,7 +27,7 @@ export function NewWorkflow() {
 
 type Typed = {id: string; document: string}
 
-function New({typed, type, close}: {typed: Typed; type: (t: Typed) => void; close: () => void}) {
+function New({typed, type, close}: {typed: Typed; type: Dispatch<SetStateAction<Typed>>; close: () => void}) {
   const {id, document} = typed
   const [, go] = useLocation()
   const [unread, setUnread] = useState<unknown>(null)
@@ -39,7 +39,8 @@ function New({typed, type, close}: {typed: Typed; type: (t: Typed) => void; clos
     if (!file) return
     try {
       setUnread(null)
-      type({id: id || file.name.replace(/\.(ya?ml|json)$/i, ''), document: await textOf(file)})
+      const text = await textOf(file)
+      type(now => ({id: now.id || file.name.replace(/\.(ya?ml|json)$/i, ''), document: text})) // an id may be typed while it is read
     } catch (err) {
       setUnread(err)
     }
