@@ -7,6 +7,15 @@ import {caller, check, ended, reach, settled, signIn, until, withBrowser} from '
 const pane = page => page.getByRole('region', {name: 'Answer', exact: true})
 const note = page => pane(page).getByLabel('Note, recorded with the answer')
 const mark = '# not stored\n'
+// tall is a canvas document of some hundred lines, whose last node is at its end.
+const tall = `{"name": "Tall", "nodes": [
+  {"id": "start", "type": "start", "data": {"initialInput": "bees"}},${'\n'.repeat(300)}
+  {"id": "far", "type": "agent", "data": {"agentName": "Far", "userPrompt": "{{PREVIOUS_OUTPUT}}"}}],
+ "connections": [{"source": "start", "target": "far"}]}
+`
+
+// focused waits until something has the focus.
+const focused = (what, locator) => until(what, () => locator.evaluate(e => e === document.activeElement))
 
 // typed changes the document, and does not store it.
 async function typed(page) {
@@ -25,7 +34,7 @@ async function stays(page, path, isTyped = true) {
 export const spec = (chromium, {origin, token}) =>
   withBrowser(chromium, origin, async ({open, allow}) => {
     const api = caller(origin, token)
-    for (const [id, document] of Object.entries({letter, two, held, budget, lost})) await api('/workflows', {id, document})
+    for (const [id, document] of Object.entries({letter, two, held, budget, lost, tall})) await api('/workflows', {id, document})
     const pathOf = id => `/workflows/${id}/edit`
     const edit = async (page, id, query = '') => {
       await page.goto(origin + pathOf(id) + query)
@@ -63,7 +72,7 @@ export const spec = (chromium, {origin, token}) =>
     await pane(page).focus()
     await page.keyboard.press('Escape')
     await pane(page).waitFor({state: 'detached'})
-    await until('the focus is back', () => answer.evaluate(e => e === document.activeElement))
+    await focused('the focus is back', answer)
     await page.keyboard.press('Enter')
     await reach(page, note(page))
     await page.keyboard.insertText('she asked for it')
@@ -89,9 +98,53 @@ export const spec = (chromium, {origin, token}) =>
     check('the note is kept', (await note(page).inputValue()) === 'better not')
     await pane(page).getByRole('button', {name: 'Close the answer'}).click()
     await pane(page).waitFor({state: 'detached'})
+    await focused('the focus is where the next run is started', page.getByRole('button', {name: 'Test run'}))
     await stays(page, pathOf('letter'))
-    await page.getByRole('button', {name: 'Undo'}).click()
-    await page.getByRole('status').filter({hasText: '· stored'}).waitFor()
+
+    // What is typed stays where another client stored the workflow first.
+    await test(page)
+    await answer.click()
+    await note(page).fill('typed before the conflict')
+    await api('/workflows/letter', {document: `${letter}# another\n`, draft: true}, 'PUT')
+    allow(/status of 409/)
+    await page.keyboard.press('Control+s')
+    const texts = page.getByRole('region', {name: 'Two versions of the document'})
+    await texts.waitFor()
+    check('the texts have the place', !(await pane(page).isVisible()))
+    await texts.getByRole('button', {name: 'Go on with the right one'}).click()
+    check('the note is kept in a conflict', (await note(page).inputValue()) === 'typed before the conflict')
+    await pane(page).getByRole('button', {name: 'Close the answer'}).click()
+    await focused('the focus is where it is answered', answer)
+    await page.keyboard.press('Control+s')
+    await page.getByRole('status').filter({hasText: 'Stored as draft'}).first().waitFor()
+
+    // What is typed into the answer of the last run stays where another run begins, which is drawn once the answer is closed.
+    const older = await api('/runs?wait=20s', {workflow: 'held', input: 'one'})
+    await edit(page, 'held')
+    const last = page.getByRole('link', {name: 'last run', exact: true})
+    await answer.click()
+    await note(page).fill('of the older one')
+    const heard = page.waitForResponse(r => /\/runs\?workflow=held/.test(r.url()))
+    const newer = await api('/runs?wait=20s', {workflow: 'held', input: 'two'})
+    await heard
+    await page.getByRole('textbox', {name: 'Document', exact: true}).click()
+    check('the note stays', (await note(page).inputValue()) === 'of the older one')
+    check('the run that is answered is drawn', (await last.getAttribute('href')).endsWith(older.id))
+    await pane(page).getByRole('button', {name: 'Close the answer'}).click()
+    await until('the newer run is drawn', async () => (await last.getAttribute('href'))?.endsWith(newer.id))
+
+    // A jump from the canvas to the end of a text that was not shown yet.
+    await edit(page, 'tall')
+    await page.locator('.react-flow__node[data-id="far"]').dblclick()
+    await page.getByRole('button', {name: 'Show in the text'}).click()
+    const line = page.locator('.cm-activeLine', {hasText: '"far"'})
+    await line.waitFor()
+    await until('the line is in view', () =>
+      line.evaluate(e => {
+        const [a, b] = [e, e.closest('.cm-scroller')].map(x => x.getBoundingClientRect())
+        return a.top >= b.top && a.bottom <= b.bottom
+      }),
+    )
 
     // Two waits, one after the other, in the same place; a form that does not fit says so.
     await edit(page, 'two')
@@ -134,6 +187,12 @@ export const spec = (chromium, {origin, token}) =>
     await note(small).fill('it is due')
     await small.getByRole('tab', {name: 'Drawing'}).click()
     check('the drawing is in front', !(await pane(small).isVisible()))
+    const behind = small.locator('[data-test] > button').last()
+    check('what is in front takes the focus', await behind.evaluate(e => e.focus() ?? e === document.activeElement))
+    await small.getByRole('tab', {name: 'Answer'}).click()
+    await pane(small).waitFor()
+    check('what is covered takes no focus', await behind.evaluate(e => e.focus() ?? e !== document.activeElement))
+    await small.getByRole('tab', {name: 'Drawing'}).click()
     await small.locator('[data-state="waiting"]', {hasText: 'note'}).waitFor()
     await small.getByRole('tab', {name: 'Answer'}).click()
     check('the form is as it was', (await note(small).inputValue()) === 'it is due')
