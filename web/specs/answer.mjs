@@ -136,7 +136,7 @@ export const spec = (chromium, {origin, token}) =>
     // A jump from the canvas to the end of a text that was not shown yet.
     await edit(page, 'tall')
     await page.locator('.react-flow__node[data-id="far"]').dblclick()
-    await page.getByRole('button', {name: 'Show in the text'}).click()
+    await page.getByRole('button', {name: 'Show in the text'}).first().click()
     const line = page.locator('.cm-activeLine', {hasText: '"far"'})
     await line.waitFor()
     await until('the line is in view', () =>
