@@ -29,7 +29,7 @@ export type Testing = {
   states: ReadonlyMap<string, string>
   steps: ReadonlyMap<string, Step> // the last of each node
   followed: readonly string[] // the run that is drawn, and the one that is answered where that is another one
-  answering: Answering | null // what is answered beside the drawing; another one each time that somebody asks for it
+  answering: Answering | null // what is answered beside the drawing; another one each time that it is asked for
   answered: LiveRun | null // the run of it
   wait: string | null // what is answered of the run that is drawn
   setRun: (id: string) => void

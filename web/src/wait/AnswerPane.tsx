@@ -24,7 +24,7 @@ export default function AnswerPane({live, isDrawn, asked, go, close}: Props) {
   if (now || seen.current?.id !== wait) seen.current = now ?? null
   const answered = said?.wait === wait ? said.text : ''
   const next = live.view.waiting.find(w => w.id !== wait)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what somebody asks for has the focus
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is asked for has the focus
   useEffect(() => pane.current?.focus({preventScroll: true}), [asked, answered])
   const inside = () => {
     if (!isThere(live)) return <Awaited of={[live]} what="what waits" />
