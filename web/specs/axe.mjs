@@ -92,8 +92,15 @@ const told = page =>
       .join('\n'),
   )
 
-// drawnAgain waits until the page is drawn as its size and its theme want it.
-const drawnAgain = page => page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))))
+// drawnAgain waits until the page is drawn as its size and its theme want it, a second at most: a browser need not draw a page on which nothing changes.
+const drawnAgain = page =>
+  page.evaluate(
+    () =>
+      new Promise(done => {
+        requestAnimationFrame(() => requestAnimationFrame(done))
+        setTimeout(done, 1000)
+      }),
+  )
 
 // look asks axe in both themes at both widths. In the second theme, where the elements are those of the first one, only the rules of colours can find anything else.
 export async function look(page, what) {
