@@ -37,17 +37,17 @@ async function zoom(page) {
   return frames(page, () => wheel(page))
 }
 
-// still waits until the drawing moves no more.
+// still waits until the drawing moves no more. It looks by the clock: a browser need not draw a page on which nothing changes.
 const still = page =>
   page.waitForFunction(
     () => {
       const at = document.querySelector('.react-flow__viewport').style.transform
       window.benchStill = at === window.benchPlace ? window.benchStill + 1 : 0
       window.benchPlace = at
-      return window.benchStill > 10
+      return window.benchStill > 5
     },
     null,
-    {polling: 'raf'},
+    {polling: 50},
   )
 
 // middle gives the middle node of those that can be taken by the mouse, and where.
@@ -62,7 +62,7 @@ const middle = async page => {
       return free[Math.floor(free.length / 2)]
     },
     null,
-    {polling: 'raf'},
+    {polling: 50},
   )
   return found.jsonValue()
 }
