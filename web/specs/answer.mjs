@@ -79,6 +79,10 @@ export const spec = (chromium, {origin, token}) =>
     await reach(page, pane(page).getByRole('button', {name: 'Approve'}))
     await page.keyboard.press('Enter')
     await pane(page).waitFor({state: 'detached'})
+    check(
+      'the focus is not on what stops the run',
+      await page.evaluate(() => document.activeElement !== document.body && document.activeElement.textContent.trim() !== 'Stop'),
+    )
     await page.locator('[data-state="succeeded"]', {hasText: 'ok'}).waitFor()
     await page.getByRole('status').filter({hasText: 'Completed'}).first().waitFor()
     await stays(page, pathOf('letter'))

@@ -1,5 +1,6 @@
 import {Handle, type Node, type NodeProps, Position, useStore} from '@xyflow/react'
 import {memo} from 'react'
+import {isFar} from '../ui/far.ts'
 import {Spots} from '../ui/Spots.tsx'
 import {Status} from '../ui/Status.tsx'
 import {Line} from '../ui/Text.tsx'
@@ -24,12 +25,6 @@ export type FlowData = {
 export const titleOf = (n: CanvasNode): string => (n.kind === 'start' && n.name === n.id ? 'Start' : n.name || n.id || '—')
 
 export type FlowNodeType = Node<FlowData, 'step'>
-
-// many is how many nodes a graph has at most whose nodes are always drawn whole.
-export const many = 60
-
-// isFar tells that a graph of so many nodes is seen from too far away to read it.
-export const isFar = (zoom: number, nodes: number): boolean => zoom < 0.5 && nodes > many
 
 // FlowNode draws a node: its kind by shape and icon, its ways out with their names. Far away, many nodes are drawn bare.
 export const FlowNode = memo(({data}: NodeProps<FlowNodeType>) => {

@@ -149,7 +149,7 @@ export function TestRun({testing, text, format, name, initial, inputs, why, show
           <Square size={14} /> Stop
         </Button>
       ) : (
-        <Button aria-describedby={why ? 'why-no-run' : undefined} disabled={why !== ''} onClick={() => setOpen(true)}>
+        <Button data-starts aria-describedby={why ? 'why-no-run' : undefined} disabled={why !== ''} onClick={() => setOpen(true)}>
           <Play size={14} /> Test run
         </Button>
       )}

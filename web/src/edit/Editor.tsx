@@ -95,7 +95,7 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
   // back is where the focus goes once the answer is closed: to the first that takes it, which nothing hidden or disabled does.
   const back = useRef<string[]>([])
   const closeAnswer = (answered: boolean) => {
-    back.current = ['[data-test] > button:not([data-answers])', '.cm-content', '[role=tab][aria-selected=true]']
+    back.current = ['[data-starts]', '[data-drawing]', '.cm-content', '[role=tab][aria-selected=true]'] // never what stops the run
     if (!answered) back.current.unshift('[data-answers]') // what was answered waits no more in a moment
     testing.answer(null)
   }

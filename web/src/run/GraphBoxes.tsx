@@ -1,5 +1,6 @@
 import {BaseEdge, type EdgeProps, type NodeProps, useStore} from '@xyflow/react'
 import {type CSSProperties, memo} from 'react'
+import {isFar} from '../ui/far.ts'
 import {Spots} from '../ui/Spots.tsx'
 import {Status} from '../ui/Status.tsx'
 import {Line} from '../ui/Text.tsx'
@@ -27,7 +28,7 @@ const Ends = ({box}: {box: DrawnNode}) => <Spots at={endsOf(Math.round(box.width
 
 const StepBox = memo(({data}: NodeProps<BoxNode>) => {
   // Far away, many boxes are drawn without their texts, which take most of the time.
-  const bare = useStore(s => s.transform[2] < 0.5 && s.nodes.length > 60)
+  const bare = useStore(s => isFar(s.transform[2], s.nodes.length))
   const {box, status, facts, heat} = data
   const flat = box.height < 50
   return (

@@ -36,11 +36,9 @@ export function AnswerForm(p: FormProps) {
   const schema = wait.schema as {type?: string} | undefined
   if (wait.kind !== 'approval' && schema?.type === 'object') {
     return (
-      <>
-        <SchemaForm schema={schema} busy={off} send={input => send({input})} submit="Send the answer">
-          {children}
-        </SchemaForm>
-      </>
+      <SchemaForm schema={schema} busy={off} send={input => send({input})} submit="Send the answer">
+        {children}
+      </SchemaForm>
     )
   }
   if (wait.options.length > 0) return <Options {...p} />
