@@ -18,7 +18,7 @@ PACKAGES := $(OTHERS:%=scripts/%/node_modules/.package-lock.json) web/node_modul
 ALL      := HOCKET_AIMOCK=1 HOCKET_MCP=1 HOCKET_OPENAI=1 HOCKET_REDOCLY=1 HOCKET_BROWSER=1
 CHROMIUM := .cache/chromium
 
-.PHONY: help run test web screenshots test-cluster bench bench-page bench-peers lint fuzz build docs soak snapshot release-check clean postgres temporal
+.PHONY: help run check test test-all web screenshots bench bench-page bench-peers lint fuzz build docs snapshot release-check clean postgres temporal
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -26,12 +26,22 @@ help: ## list the targets
 run: ## run an example offline, with a reply script in place of a model
 	$(GO) run -ldflags="$(LDFLAGS)" ./cmd/hocket run examples/newsroom/newsroom.yaml --replies examples/newsroom/replies.yaml "The town library opens on Sundays"
 
-# The seed of all tests that draw at random (internal/randtest): the same code has the same verdict. The long forms draw one; make soak SEED=N plays it again.
+# The seed of all tests that draw at random (internal/randtest): the same code has the same verdict. make test-all draws one; make test-all SEED=N plays it again.
 test: SEED := 1
-soak: SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+test-all: SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
-test: lint web $(TESTSUM) $(PACKAGES) $(CHROMIUM) postgres ## everything that must hold: lint, tests (with the race detector where something can race), and beside programs of others
+check: $(LINT) ## before each commit: build, lint and test what changed, and test what imports it; BASE=main compares with main
+	go run ./internal/cmd/check -lint $(CURDIR)/$(LINT) -base "$(BASE)"
+
+test: lint web $(TESTSUM) $(PACKAGES) $(CHROMIUM) postgres ## what must hold for each change: lint, tests (with the race detector where something can race), and beside programs of others
 	$(ALL) HOCKET_SEED=$(SEED) GOTESTSUM=$(TESTSUM) scripts/gotest
+
+test-all: lint web $(PACKAGES) $(CHROMIUM) postgres temporal ## everything, each night and before a release: Temporal (its server is built the first time, in 5 to 15 minutes), clusters, many kills, all specs, a seed that is drawn and printed
+	@echo "make test-all SEED=$(SEED) plays the same cases again"
+	cd internal/temporaltest && go mod tidy -diff
+	cd internal/deploytest && go mod tidy -diff
+	HOCKET_SEED=$(SEED) RAPID_CHECKS=1000 HOCKET_LONG=1 HOCKET_TEMPORAL=1 HOCKET_KILLS=1000 HOCKET_LOAD=1000 HOCKET_LOAD_BODIES=500 HOCKET_LOAD_SESSIONS=2000 HOCKET_LOAD_TOKENS=5000 $(ALL) go test -race -count=1 -timeout 3h ./...
+	cd internal/deploytest && HOCKET_SEED=$(SEED) HOCKET_TEMPORAL=1 go test -count=1 -timeout 10m .
 
 web: web/node_modules/.package-lock.json ## build the page, check and test its source; fails where web/dist is not what is built of it
 	cd web && npm run build && npm run check && npm test
@@ -41,13 +51,6 @@ screenshots: web/node_modules/.package-lock.json $(CHROMIUM) ## take the picture
 	cd web && npm run build
 	$(GO) build -o .cache/hocket-screenshots ./cmd/hocket
 	node web/screenshots/take.mjs $(CURDIR)/.cache/hocket-screenshots "$$(command -v chromium || command -v chromium-browser || command -v google-chrome)" docs/images
-
-test-cluster: SEED := 1
-test-cluster: temporal postgres ## several servers: Temporal (its server is built the first time, in 5 to 15 minutes), kills on PostgreSQL, the files of deployments; ROUNDS=200 is how often processes are killed
-	cd internal/temporaltest && go mod tidy -diff
-	cd internal/deploytest && go mod tidy -diff
-	HOCKET_TEMPORAL=1 HOCKET_SEED=$(SEED) HOCKET_KILLS=$(or $(ROUNDS),200) scripts/gocluster -timeout 60m
-	cd internal/deploytest && HOCKET_TEMPORAL=1 go test -count=1 -timeout 10m .
 
 bench: temporal postgres ## measure: engine, durable steps, cold start, paused runs, stores in PostgreSQL, Temporal, each beside its floor; then how costs grow from n to 2n, beside the goals
 	go test -run '^$$' -bench . -benchtime 1s ./bench
@@ -80,10 +83,6 @@ build: ## the static binary, bin/hocket
 docs: ## regenerate what is made from the code: docs/cli, docs/llms.txt and NOTICE
 	go run ./internal/cmd/docs
 	go run ./internal/cmd/notice
-
-soak: $(PACKAGES) $(CHROMIUM) postgres temporal ## the long forms: many kills, many random cases under a seed that is drawn and printed
-	@echo "make soak SEED=$(SEED) plays the same cases again"
-	HOCKET_SEED=$(SEED) RAPID_CHECKS=1000 HOCKET_SOAK=1 HOCKET_TEMPORAL=1 HOCKET_KILLS=1000 HOCKET_LOAD=1000 HOCKET_LOAD_BODIES=500 HOCKET_LOAD_SESSIONS=2000 HOCKET_LOAD_TOKENS=5000 $(ALL) go test -race -count=1 -timeout 3h ./...
 
 snapshot: $(RELEASER) ## build what a release has in dist/, without what needs docker, cosign and syft
 	$(RELEASER) release --snapshot --clean --skip=docker,sign,sbom

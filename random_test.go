@@ -161,7 +161,7 @@ func ofClock(e ast.Expr) bool {
 	return found
 }
 
-// TestSeeds: `make test` has one seed for all times, `make soak` draws one and prints it, and neither takes results of another seed out of the cache.
+// TestSeeds: `make test` has one seed for all times, `make test-all` draws one and prints it, and neither takes results of another seed out of the cache.
 func TestSeeds(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("Makefile")
@@ -179,7 +179,7 @@ func TestSeeds(t *testing.T) {
 		rest, _, _ = strings.Cut(rest, "\n\n")
 		return strings.Split(rest, "\n")[1:]
 	}
-	for target, seed := range map[string]string{"test": `\d+`, "soak": `\$\(shell .*/dev/urandom.*\)`} {
+	for target, seed := range map[string]string{"test": `\d+`, "test-all": `\$\(shell .*/dev/urandom.*\)`} {
 		if !regexp.MustCompile(`(?m)^` + target + `: SEED := ` + seed + `$`).Match(data) {
 			t.Errorf("Makefile does not give the target %s its SEED", target)
 		}
@@ -192,11 +192,11 @@ func TestSeeds(t *testing.T) {
 			if tests++; !strings.Contains(line, "HOCKET_SEED=$(SEED)") {
 				t.Errorf("make %s runs tests without the seed: %s", target, line)
 			}
-			if target == "soak" && !strings.Contains(line, "-count=1") {
-				t.Errorf("make soak may take results from the cache: %s", line) // what a process reads before its tests is no part of the key
+			if target == "test-all" && !strings.Contains(line, "-count=1") {
+				t.Errorf("make test-all may take results from the cache: %s", line) // what a process reads before its tests is no part of the key
 			}
 		}
-		if tests == 0 || target == "soak" && !printed {
+		if tests == 0 || target == "test-all" && !printed {
 			t.Errorf("make %s: %d calls of go test, seed printed: %v", target, tests, printed)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/equaltest"
+	"github.com/hocket-run/hocket/internal/longtest"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/internal/service"
@@ -327,8 +328,6 @@ func (p *playedRun) again(t *testing.T, d equaltest.Driver) map[string][]engine.
 	return d.Journals(t, r.service)
 }
 
-var everyRun = flag.Bool("conformance.all", false, "compare every run of a rule on each store, as make test-cluster does, and not the first one on one of them in turn")
-
 var updateJournals = flag.Bool("update", false, "write testdata/journals.txt")
 
 // TestJournalsAreEqual: the documents of each rule have equal journals on each store, with the same replies and answers. Those that cannot be played again are listed in testdata/journals.txt.
@@ -371,7 +370,7 @@ func compareRules(t *testing.T, drivers []equaltest.Driver) {
 							continue
 						}
 						on := drivers
-						if !*everyRun && !randtest.Soak() {
+						if !longtest.Enabled() {
 							if i > 0 {
 								continue
 							}

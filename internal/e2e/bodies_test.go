@@ -29,7 +29,7 @@ func (p *process) rss() int {
 	return 0
 }
 
-// size is the number of attackers: few in `make test`, as many as the variable says in `make soak`.
+// size is the number of attackers: few in `make test`, as many as the variable says in `make test-all`.
 func size(t *testing.T, variable string, few int) int {
 	t.Helper()
 	text := os.Getenv(variable)

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/longtest"
 	"github.com/hocket-run/hocket/internal/randtest"
 )
 
@@ -141,7 +142,7 @@ func TestPage(t *testing.T) {
 				spec.args = append(spec.args, "--replies", "replies.yaml")
 			}
 			settings := map[string]string{"token": testToken, "program": programOf(t, spec.env), "home": home, "scratch": t.TempDir()}
-			if randtest.Soak() {
+			if longtest.Enabled() {
 				settings["soak"] = "1"
 			}
 			var p *process

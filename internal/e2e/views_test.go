@@ -17,6 +17,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/hocket-run/hocket/internal/longtest"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 )
 
@@ -32,10 +33,10 @@ func growth(kind string) int64 {
 	return 4 * 64 << 20
 }
 
-// sizes of the attacked runs: many outputs above the limit of references, and more that are just below it. HOCKET_VIEWS makes them those of the attack that was
+// sizes of the attacked runs: many outputs above the limit of references, and more that are just below it. make test-all makes them those of the attack that was
 // made first: 60 outputs of 4 MB, and 900 of 30 KB.
 func sizes() (large, largeBytes, small, smallBytes int) {
-	if os.Getenv("HOCKET_VIEWS") != "" || os.Getenv("HOCKET_SOAK") != "" {
+	if longtest.Enabled() {
 		return 60, 4 << 20, 900, 30 << 10
 	}
 	return 16, 1 << 20, 150, 30 << 10

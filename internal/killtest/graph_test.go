@@ -189,7 +189,7 @@ func (r *reader) journal(run string, plan *engine.Plan) (last order, stored bool
 }
 
 // P3, P4, D8, ADR 12: a graph of Go functions that is killed at random moments ends as if nothing had happened; no function is called again whose result is in the
-// journal, and no sub-step is done again whose value is there. 50 kills in make test, 1,000 in make soak.
+// journal, and no sub-step is done again whose value is there. 50 kills in make test, 1,000 in make test-all.
 func TestKillGraph(t *testing.T) {
 	t.Parallel()
 	g, err := new(diary).graph()

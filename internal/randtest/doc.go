@@ -1,4 +1,4 @@
-// Package randtest gives tests that draw at random their seed: always the same one, so that the same code has the same verdict, or the one in HOCKET_SEED, which `make soak`
+// Package randtest gives tests that draw at random their seed: always the same one, so that the same code has the same verdict, or the one in HOCKET_SEED, which `make test-all`
 // draws anew and prints.
 //
 // It refuses to choose a seed of its own: a failure that nothing can play again is worth little.

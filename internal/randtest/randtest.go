@@ -12,13 +12,14 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/internal/longtest"
 )
 
 const (
 	envSeed = "HOCKET_SEED"
-	envSoak = "HOCKET_SOAK"
-	// soakFactor is how many times as many seeds a soak test plays.
-	soakFactor = 10
+	// longFactor is how many times as many seeds a long test plays.
+	longFactor = 10
 )
 
 func init() { //nolint:gochecknoinits // a flag has its default before a test runs
@@ -53,14 +54,11 @@ func New(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
 
-// Soak tells whether HOCKET_SOAK is set: tests that have a short form run the long one.
-func Soak() bool { return os.Getenv(envSoak) != "" }
-
-// Seeds gives n seeds that follow each other, the first of them [Seed]; ten times as many where HOCKET_SOAK is set.
+// Seeds gives n seeds that follow each other, the first of them [Seed]; ten times as many with [longtest.Enabled].
 func Seeds(n int) iter.Seq[uint64] {
 	first := Seed()
-	if Soak() {
-		n *= soakFactor
+	if longtest.Enabled() {
+		n *= longFactor
 	}
 	return func(yield func(uint64) bool) {
 		for i := range uint64(n) {
@@ -71,14 +69,14 @@ func Seeds(n int) iter.Seq[uint64] {
 	}
 }
 
-// Check is [rapid.Check] for properties whose cases cost much: at most n cases are played, or as many as rapid draws where HOCKET_SOAK is set. After one that failed all are
+// Check is [rapid.Check] for properties whose cases cost much: at most n cases are played, or as many as rapid draws with [longtest.Enabled]. After one that failed all are
 // played, since rapid repeats it and makes it smaller.
 func Check(t *testing.T, n int, property func(*rapid.T)) {
 	t.Helper()
 	var played atomic.Int64
 	var failed atomic.Bool
 	rapid.Check(t, func(rt *rapid.T) {
-		if !Soak() && !failed.Load() && played.Add(1) > int64(n) {
+		if !longtest.Enabled() && !failed.Load() && played.Add(1) > int64(n) {
 			return
 		}
 		done := false

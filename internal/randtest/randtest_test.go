@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/hocket-run/hocket/internal/longtest"
 	"github.com/hocket-run/hocket/internal/randtest"
 )
 
@@ -65,7 +66,7 @@ func TestSeed(t *testing.T) {
 	if !strings.Contains(one, "seed 1 flag 1\n") || !strings.Contains(one, "[1 2 3]") {
 		t.Errorf("the default draws\n%s", one)
 	}
-	seven := run("HOCKET_SEED=7 HOCKET_SOAK=1")
+	seven := run("HOCKET_SEED=7 HOCKET_LONG=1")
 	if !strings.Contains(seven, "seed 7 flag 7\n") || !strings.Contains(seven, "[7 8 9 10 ") {
 		t.Errorf("the seed 7 draws\n%s", seven)
 	}
@@ -98,7 +99,7 @@ func TestCheck(t *testing.T) {
 	}
 	played := 0
 	randtest.Check(t, 3, func(*rapid.T) { played++ })
-	if played != 3 && os.Getenv("HOCKET_SOAK") == "" {
+	if played != 3 && !longtest.Enabled() {
 		t.Errorf("%d cases were played, want 3", played)
 	}
 	self, err := os.Executable()

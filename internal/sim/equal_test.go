@@ -26,7 +26,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-var equalSeeds = flag.Int("sim.equal", 50, "how many random workflows TestJournalsAreEqual runs on each store; make soak runs ten times as many")
+var equalSeeds = flag.Int("sim.equal", 50, "how many random workflows TestJournalsAreEqual runs on each store; make test-all runs ten times as many")
 
 // TestJournalsAreEqual: a random workflow with the same replies has the same journal on each store, byte for byte and with its times, where its calls end at the same moments; and an equal one, as
 // sim.Diff compares journals, where they end at others, in another order. Package temporal compares the journals of the same workflows on Temporal.

@@ -26,7 +26,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-var seeds = flag.Int("sim.seeds", 40, "how many seeds TestSeeds plays; make soak plays ten times as many")
+var seeds = flag.Int("sim.seeds", 40, "how many seeds TestSeeds plays; make test-all plays ten times as many")
 
 // TestSeeds plays random workflows under random faults and compares them with the same workflows on a disk without faults (P4, P18, D7, D8).
 func TestSeeds(t *testing.T) {

@@ -57,7 +57,7 @@ type Server struct {
 func find(t testing.TB) string {
 	t.Helper()
 	if os.Getenv(enabled) == "" {
-		t.Skipf("needs a Temporal server; `make test-cluster` builds one and sets %s=1", enabled)
+		t.Skipf("needs a Temporal server; `make test-all` builds one and sets %s=1", enabled)
 	}
 	dir, err := os.Getwd()
 	if err != nil {

@@ -1,5 +1,5 @@
 // Done-when 8 (SEC15): hostile texts in every field that the page shows. Nothing runs, no request leaves, and the page stays usable: behind a proxy that takes the policy away, and with the policy, there
-// at every fourth place in the short form, at each in the long one (make soak).
+// at every fourth place in the short form, at each in the long one (make test-all).
 import {caller, check, ended, settled, signIn, withBrowser} from './lib.mjs'
 import {model} from './model.mjs'
 import {poisoned} from './poison.mjs'

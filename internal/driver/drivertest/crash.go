@@ -15,6 +15,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/longtest"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/internal/sim"
@@ -210,7 +211,7 @@ func outcome(events []engine.Event) map[string]any {
 // faults gives each fault with the writes at which it comes, from a first one on. A slow cluster has every fourth of them, others for each fault.
 func faults(c Cluster, first, writes int, hows ...sim.Fault) iter.Seq2[sim.Fault, int] {
 	step := 1
-	if c.Slow() && !randtest.Soak() {
+	if c.Slow() && !longtest.Enabled() {
 		step = 4
 	}
 	return func(yield func(sim.Fault, int) bool) {

@@ -63,7 +63,7 @@ type Cluster interface {
 	Runs(t *testing.T) *stored.Runs
 	// Fresh makes another empty cluster.
 	Fresh(t *testing.T) Cluster
-	// Slow tells that writes take long: faults come at every fourth write only, at each where HOCKET_SOAK is set.
+	// Slow tells that writes take long: faults come at every fourth write only, at each with make test-all.
 	Slow() bool
 }
 

@@ -139,7 +139,7 @@ func child(run string) int {
 }
 
 // P3, P4, D8: after kill -9 at random moments the run ends as if nothing had happened, and no call whose result is in the journal is made again. 50 kills in
-// make test, 1,000 in make soak.
+// make test, 1,000 in make test-all.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {

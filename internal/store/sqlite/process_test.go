@@ -17,6 +17,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/leaktest"
+	"github.com/hocket-run/hocket/internal/longtest"
 	"github.com/hocket-run/hocket/internal/store/sqlite"
 )
 
@@ -198,7 +199,7 @@ func contender(t *testing.T, path string, acks chan<- ack) *exec.Cmd {
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	kills := 6
-	if os.Getenv("HOCKET_SOAK") != "" {
+	if longtest.Enabled() {
 		kills = 1000
 	}
 	path := filepath.Join(t.TempDir(), "hocket.db")

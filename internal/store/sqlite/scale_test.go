@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/longtest"
 )
 
 // TestHundredThousandRuns: every list gives its page in a store of 100,000 runs, and pruning keeps under 50 MB of heap (P10): of a fifth of them, of all
@@ -89,7 +90,7 @@ func TestHundredThousandRuns(t *testing.T) {
 		}
 	})
 	cut, pruned := first[0].Created.Add(-4*runs/5*time.Second), runs/5-runs/5/1000-runs/5/5000
-	if os.Getenv("HOCKET_SOAK") != "" {
+	if longtest.Enabled() {
 		cut, pruned = first[0].Created.Add(time.Hour), runs-runs/1000-runs/5000
 	}
 	start := time.Now()

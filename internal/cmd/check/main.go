@@ -1,0 +1,169 @@
+// Check builds, lints and tests what a change touches: it runs before each commit.
+//
+// Usage, from the root of the module:
+//
+//	go run ./internal/cmd/check [-base REVISION] [-lint PROGRAM]
+//
+// A change is what differs from the revision, untracked files included: HEAD by default, or its parent if the work tree is as committed. All of the
+// module is built. The packages of changed files are linted. They and the packages that import them are tested, with -short and without the race
+// detector; the few packages whose tests take minutes are tested only if they change themselves, and named at the end. Changed sources of the page are
+// checked and tested by their own programs.
+package main
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+const module = "github.com/hocket-run/hocket"
+
+// slow are packages whose tests take too long to run because of a change elsewhere. `make test` runs them.
+var slow = []string{"internal/e2e", "internal/killtest", "internal/cli", "internal/conformance", "internal/sim", "docs", "examples", "bench", "bench/cluster", "bench/growth", "bench/scale"}
+
+func main() {
+	base := flag.String("base", "", "what the change is compared with")
+	lint := flag.String("lint", "golangci-lint", "the linter")
+	flag.Parse()
+	if err := check(*base, *lint); err != nil {
+		fmt.Fprintln(os.Stderr, "check:", err)
+		os.Exit(1)
+	}
+}
+
+// check runs all steps, also after one that failed.
+func check(base, lint string) error {
+	files, err := changed(base)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		fmt.Println("nothing has changed")
+		return nil
+	}
+	pkgs, err := list()
+	if err != nil {
+		return err
+	}
+	own, users, left := affected(files, pkgs)
+	var failed []string
+	step := func(name string, command ...string) {
+		start := time.Now()
+		c := exec.Command(command[0], command[1:]...)
+		c.Env = append(os.Environ(), "CGO_ENABLED=0") // as programs are built, so that each package is compiled once
+		c.Stdout, c.Stderr = os.Stdout, os.Stderr
+		word := "ok"
+		if err := c.Run(); err != nil {
+			word = err.Error()
+			failed = append(failed, name)
+		}
+		fmt.Printf("%-24s %6.1fs  %s\n", name, time.Since(start).Seconds(), word)
+	}
+	if len(own) > 0 || slices.ContainsFunc(files, isModuleFile) {
+		step("build", "go", "build", "./...")
+	}
+	if len(failed) == 0 && len(own) > 0 {
+		step(fmt.Sprintf("lint %d packages", len(own)), append([]string{lint, "run"}, own...)...)
+		step(fmt.Sprintf("test %d packages", len(own)+len(users)), slices.Concat([]string{"go", "test", "-short", "-vet=off", "-timeout", "5m"}, own, users)...)
+	}
+	if slices.ContainsFunc(files, func(f string) bool { return strings.HasPrefix(f, "web/") && !strings.HasPrefix(f, "web/dist/") }) {
+		step("page: check", "npm", "--prefix", "web", "run", "check")
+		step("page: test", "npm", "--prefix", "web", "test")
+	}
+	if len(left) > 0 {
+		fmt.Printf("left to make test: %s\n", strings.Join(left, " "))
+	}
+	if len(failed) > 0 {
+		return fmt.Errorf("failed: %s", strings.Join(failed, ", "))
+	}
+	return nil
+}
+
+// isModuleFile reports whether a change of a file may change every package.
+func isModuleFile(f string) bool { return f == "go.mod" || f == "go.sum" }
+
+// lines returns the lines that a command prints.
+func lines(command string, args ...string) ([]string, error) {
+	out, err := exec.Command(command, args...).Output()
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		return nil, fmt.Errorf("%s %s: %w: %s", command, strings.Join(args, " "), err, failed.Stderr)
+	}
+	return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' }), err
+}
+
+// changed returns the files that differ from a revision.
+func changed(base string) ([]string, error) {
+	untracked, err := lines("git", "ls-files", "--others", "--exclude-standard")
+	if err != nil {
+		return nil, err
+	}
+	tracked, err := lines("git", "diff", "--name-only", cmp.Or(base, "HEAD"))
+	if err != nil {
+		return nil, err
+	}
+	if base == "" && len(tracked)+len(untracked) == 0 {
+		return lines("git", "diff", "--name-only", "HEAD~1")
+	}
+	return append(tracked, untracked...), nil
+}
+
+// list returns, for the path of each package of the module, "." for the root, the paths of those that it or its tests import.
+func list() (map[string][]string, error) {
+	found, err := lines("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}} {{join .TestImports " "}} {{join .XTestImports " "}}`, "./...")
+	if err != nil {
+		return nil, err
+	}
+	pkgs := map[string][]string{}
+	for _, line := range found {
+		var own []string
+		for f := range strings.FieldsSeq(line) {
+			if f == module || strings.HasPrefix(f, module+"/") {
+				own = append(own, cmp.Or(strings.TrimPrefix(strings.TrimPrefix(f, module), "/"), "."))
+			}
+		}
+		pkgs[own[0]] = own[1:]
+	}
+	return pkgs, nil
+}
+
+// affected returns the packages of changed files, those that import them, and those of the latter that are too slow, each as an argument of the go command.
+func affected(files []string, pkgs map[string][]string) (own, users, left []string) {
+	owns := map[string]bool{}
+	for _, f := range files {
+		if strings.HasPrefix(f, "web/") && !strings.HasSuffix(f, ".go") {
+			continue
+		}
+		// A file belongs to the nearest package above it: data of tests, embedded files. One that is above all packages belongs to the root.
+		dir := path.Dir(f)
+		for ; dir != "."; dir = path.Dir(dir) {
+			if _, ok := pkgs[dir]; ok {
+				break
+			}
+		}
+		if strings.HasSuffix(f, ".md") && dir == "." {
+			dir = "docs" // its tests read them
+		}
+		owns[dir] = true
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(pkgs)) {
+		switch {
+		case owns[pkg]:
+			own = append(own, "./"+pkg)
+		case !slices.ContainsFunc(pkgs[pkg], func(imported string) bool { return owns[imported] }):
+		case slices.Contains(slow, pkg):
+			left = append(left, pkg)
+		default:
+			users = append(users, "./"+pkg)
+		}
+	}
+	return own, users, left
+}
