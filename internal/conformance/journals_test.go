@@ -18,7 +18,6 @@ import (
 	"github.com/hocket-run/hocket/internal/equaltest"
 	"github.com/hocket-run/hocket/internal/longtest"
 	"github.com/hocket-run/hocket/internal/model"
-	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/internal/temporalserver"

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/longtest"
-	"github.com/hocket-run/hocket/internal/randtest"
 )
 
 // pageTools gives the paths of Node, of the folder with the page's specs, and of a browser. Without them the test is skipped, unless HOCKET_BROWSER is set.

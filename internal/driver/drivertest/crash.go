@@ -17,7 +17,6 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/longtest"
 	"github.com/hocket-run/hocket/internal/model"
-	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"

@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
