@@ -5,8 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -84,29 +82,5 @@ func TestHandler(t *testing.T) {
 	}
 	if _, err := io.ReadAll(open.Body); err != nil {
 		t.Errorf("the stream of a closed engine ends with %v", err)
-	}
-}
-
-// a program that serves no runs links nothing of what serves them.
-func TestHandlerIsNotLinked(t *testing.T) {
-	t.Parallel()
-	out := t.TempDir() + "/hello"
-	c := exec.CommandContext(t.Context(), "go", "build", "-o", out, "./examples/go/hello")
-	c.Env = append(os.Environ(), "CGO_ENABLED=0")
-	list, err := c.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, list)
-	}
-	symbols, err := exec.CommandContext(t.Context(), "go", "tool", "nm", out).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, pkg := range []string{"internal/api/runsapi.(*Handler)", "internal/api/live.(*Handler)", "net/http.(*ServeMux)"} {
-		if strings.Contains(string(symbols), pkg) {
-			t.Errorf("the program has %s", pkg)
-		}
-	}
-	if !strings.Contains(string(symbols), "internal/service") {
-		t.Error("the symbols of the program cannot be read")
 	}
 }

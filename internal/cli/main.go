@@ -132,7 +132,6 @@ func Main(ctx context.Context, args []string, st Streams, w Wiring) (status int)
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(st.In)
-	root.SetOut(st.Out)
 	root.SetErr(st.Err)
 	defer func() {
 		if a.carrier != nil {
@@ -270,6 +269,7 @@ func (a *app) root() *cobra.Command {
 	f.BoolVar(&a.noColor, "no-color", false, "disable colours, like NO_COLOR in the environment")
 	must(root.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)))
 	root.SetFlagErrorFunc(flagError)
+	root.SetOut(a.Out) // the completion command, which is made below, keeps it
 	root.SetHelpCommand(a.helpCmd())
 	arrange(root, []group{
 		{"Run workflows:", []*cobra.Command{a.runCmd(), a.execCmd(), a.resumeCmd(), a.signalCmd(), a.retryCmd(), a.watchCmd(), a.cancelCmd(), a.runsCmd()}},

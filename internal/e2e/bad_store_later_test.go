@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/faultmatrix"
+	"github.com/hocket-run/hocket/internal/longtest"
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
@@ -19,6 +20,7 @@ import (
 // not ready, refuses starts with status 503 and without the password, and goes on by itself when the cause is gone: no call is made again.
 func TestBadStoreLater(t *testing.T) {
 	t.Parallel()
+	longtest.Only(t, "internal/store/postgres.TestServerRestarts, TestSilentServer and TestSessionLost")
 	faultmatrix.Proves(t, "refuses-later")
 	const runs = 3
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

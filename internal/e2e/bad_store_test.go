@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hocket-run/hocket/internal/longtest"
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
@@ -77,6 +78,7 @@ func option(u url.URL, pairs ...string) string {
 // TestBadStore: each way in which a server of PostgreSQL, or what leads to it, cannot carry a store ends a verb with status 2 and one sentence, before anything ran. Clocks that differ are in TestClockChanged.
 func TestBadStore(t *testing.T) {
 	t.Parallel()
+	longtest.Only(t, "internal/store/pghome has each refusal and its text (bad_test.go, open_test.go)")
 	b := badStore{t, t.TempDir()}
 	for name, text := range map[string]string{"poem.yaml": poem, "other.key": "0123456789012345678901234567890"} {
 		if err := os.WriteFile(filepath.Join(b.home, name), []byte(text), 0o600); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/faultmatrix"
 	"github.com/hocket-run/hocket/internal/killtest"
+	"github.com/hocket-run/hocket/internal/longtest"
 	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/randtest"
 )
@@ -21,6 +22,7 @@ import (
 // and the tool that is not safe to repeat is called again only where a person said so (P12, P18, D8). HOCKET_KILLS says how many kills.
 func TestClusterKills(t *testing.T) {
 	t.Parallel()
+	longtest.Only(t, "several servers on PostgreSQL; internal/killtest kills one process, internal/driver/drivertest has takeovers and fenced writes on each store")
 	faultmatrix.Proves(t, "killed-in-call")
 	newCluster(t, pgtest.URL(t)).survives(killtest.Kills())
 }

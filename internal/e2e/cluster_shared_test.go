@@ -18,12 +18,14 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/longtest"
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
 // TestClusterShare: two servers share 500 runs, and one is killed in the middle. All end, and no call is made again whose reply is stored (D8, P18).
 func TestClusterShare(t *testing.T) {
 	t.Parallel()
+	longtest.Only(t, "several servers on PostgreSQL; the claims of runs are in internal/journal/journaltest and internal/store/postgres.TestClaimsAtOnce")
 	newCluster(t, pgtest.URL(t)).share()
 }
 
@@ -148,6 +150,7 @@ func TestClusterOneEffect(t *testing.T) {
 // TestClusterStreams cuts the stream of a run after every event, while the run goes on, and takes it up on another server: each event comes once, in order (P22).
 func TestClusterStreams(t *testing.T) {
 	t.Parallel()
+	longtest.Only(t, "several servers on PostgreSQL; internal/api/live follows runs of other processes")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	c := newCluster(t, pgtest.URL(t))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/faultmatrix"
+	"github.com/hocket-run/hocket/internal/longtest"
 	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/randtest"
 )
@@ -74,6 +75,7 @@ func (c *cluster) ticks(ctx context.Context) int {
 // time has one run, and runs go on whatever the clock says (P37). The servers say where their clock differs from that of PostgreSQL.
 func TestClockChanged(t *testing.T) {
 	t.Parallel()
+	longtest.Only(t, "it builds a program with another clock; internal/driver/embedded.TestClocksOfObservers has clocks that differ")
 	faultmatrix.Proves(t, "clock-back")
 	const rounds = 6
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

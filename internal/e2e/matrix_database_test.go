@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/faultmatrix"
+	"github.com/hocket-run/hocket/internal/longtest"
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
@@ -67,6 +68,7 @@ func (c *cluster) readiness(want int) (said string) {
 // no process was lost.
 func TestDatabaseRestarts(t *testing.T) {
 	t.Parallel()
+	longtest.Only(t, "a cluster whose database restarts; internal/store/postgres.TestServerRestarts and TestTablesRestart")
 	faultmatrix.Proves(t, "restarted")
 	server := pgtest.Start(t, pgtest.Config{})
 	newCluster(t, server.URL(t)).outlives(server)
@@ -103,6 +105,7 @@ func (c *cluster) outlives(server *pgtest.Server) {
 // TestDatabaseDiskFull fills the disk of PostgreSQL under two servers with runs. Nothing more is stored, the servers say why, and when there is room the runs go on.
 func TestDatabaseDiskFull(t *testing.T) {
 	t.Parallel()
+	longtest.Only(t, "a cluster whose database has a full disk; internal/driver/embedded.TestStoreDown and internal/store/postgres.TestClassify")
 	faultmatrix.Proves(t, "disk-full")
 	const runs = 6
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -167,6 +170,7 @@ func fillDisk(path string) error {
 // TestDatabaseCutHalfOpen keeps everything back between one of two servers and PostgreSQL, without an end of any connection, for a while that is shorter than takeOverAfter. Its runs go on afterwards.
 func TestDatabaseCutHalfOpen(t *testing.T) {
 	t.Parallel()
+	longtest.Only(t, "a cluster with cut connections; internal/store/postgres.TestSilentServer and TestMachineVanishes")
 	faultmatrix.Proves(t, "cut")
 	const runs = 6
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -202,6 +206,7 @@ func TestDatabaseCutHalfOpen(t *testing.T) {
 // TestDatabaseFailover kills the server of PostgreSQL and promotes its synchronous copy. Two servers whose URL names both go on there: nothing that was stored is lost, and no call is made again.
 func TestDatabaseFailover(t *testing.T) {
 	t.Parallel()
+	longtest.Only(t, "a cluster with a replica; internal/store/postgres.TestServerRestarts and TestSessionLost")
 	faultmatrix.Proves(t, "failover-synchronous")
 	const runs = 10
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -237,6 +242,7 @@ func TestDatabaseFailover(t *testing.T) {
 // fail, and no tool is called again. What it does not have in memory goes on from the copy.
 func TestDatabaseFailoverLost(t *testing.T) {
 	t.Parallel()
+	longtest.Only(t, "a cluster with a replica that lost commits; internal/driver/embedded.TestStoreLosesEvents")
 	faultmatrix.Proves(t, "failover-asynchronous")
 	const runs = 3
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/faultmatrix"
+	"github.com/hocket-run/hocket/internal/longtest"
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
@@ -75,6 +76,7 @@ func (c *cluster) isStored(run, reply string) bool {
 // server does not know. Another server continues the run. It makes the call again only where the reply was lost (D7, D8).
 func TestKilledInAppend(t *testing.T) {
 	t.Parallel()
+	longtest.Only(t, "a killed process of a cluster; internal/store/postgres.TestLostInAppend")
 	faultmatrix.Proves(t, "killed-before-append")
 	faultmatrix.Proves(t, "killed-in-commit")
 	faultmatrix.Proves(t, "killed-after-append")
@@ -136,6 +138,7 @@ func TestKilledInAppend(t *testing.T) {
 // one continues, nothing that it does is stored, and each planned time has one run (P18, P37).
 func TestStopped(t *testing.T) {
 	t.Parallel()
+	longtest.Only(t, "a stopped process of a cluster; internal/store/postgres.TestStoppedInAppend")
 	faultmatrix.Proves(t, "stopped")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

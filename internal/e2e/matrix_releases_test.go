@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/faultmatrix"
+	"github.com/hocket-run/hocket/internal/longtest"
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
@@ -66,6 +67,7 @@ CREATE INDEX heads_next_release ON heads (next_release);
 // servers of the other that were killed. What the older release cannot read it refuses by name and leaves to the newer one; a store that it must not use it refuses by name.
 func TestTwoReleases(t *testing.T) {
 	t.Parallel()
+	longtest.Only(t, "it builds a second program; internal/store/postgres.TestMigrateAtOnce and internal/store/pghome.TestNewer")
 	faultmatrix.Proves(t, "two-releases")
 	const runs = 4
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/faultmatrix"
+	"github.com/hocket-run/hocket/internal/longtest"
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
@@ -14,6 +15,7 @@ import (
 // when PostgreSQL has ended the session; it logs how long that took.
 func TestMachineUnplugged(t *testing.T) {
 	t.Parallel()
+	longtest.Only(t, "a cluster in network namespaces; internal/store/postgres.TestMachineVanishes")
 	faultmatrix.Proves(t, "vanished")
 	const runs = 4
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/longtest"
 )
 
 // pageTools gives the paths of Node, of the folder with the page's specs, and of a browser. Without them the test is skipped, unless HOCKET_BROWSER is set.
@@ -141,9 +140,6 @@ func TestPage(t *testing.T) {
 				spec.args = append(spec.args, "--replies", "replies.yaml")
 			}
 			settings := map[string]string{"token": testToken, "program": programOf(t, spec.env), "home": home, "scratch": t.TempDir()}
-			if longtest.Enabled() {
-				settings["soak"] = "1"
-			}
 			var p *process
 			if spec.env == nil {
 				p = serve(t, home, nil, spec.args...)

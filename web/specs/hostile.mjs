@@ -1,6 +1,6 @@
 // Done-when 8 (SEC15): hostile texts in every field that the page shows. Nothing runs, no request leaves, and the page stays usable: behind a proxy that takes the policy away, and with the policy, there
-// at every fourth place in the short form, at each in the long one (make test-all).
-import {caller, check, ended, settled, signIn, withBrowser} from './lib.mjs'
+// at every eighth place, at each with make test-all.
+import {caller, check, ended, isLong, settled, signIn, withBrowser} from './lib.mjs'
 import {model} from './model.mjs'
 import {poisoned} from './poison.mjs'
 import {proxy} from './proxy.mjs'
@@ -181,7 +181,7 @@ async function files(page, origin) {
   await page.keyboard.press('Escape')
 }
 
-export async function spec(chromium, {token, program, scratch, soak}) {
+export async function spec(chromium, {token, program, scratch}) {
   const fake = await model({home: scratch}, (system, n) => {
     if (system.includes('fails')) return {status: 400, error: payload}
     if (system.includes('long')) return {text: 'x'.repeat(5_000_000)}
@@ -201,7 +201,7 @@ export async function spec(chromium, {token, program, scratch, soak}) {
         await signIn(page, origin, token)
         const policy = await page.evaluate(() => fetch('/').then(a => a.headers.get('content-security-policy')))
         check('the policy is there, and is taken away', (policy === null) === (origin === bare.origin), String(policy))
-        const some = list => (soak || origin === bare.origin ? list : list.filter((_, i) => i % 4 === 0))
+        const some = list => (isLong || origin === bare.origin ? list : list.filter((_, i) => i % 8 === 0))
         await walk(page, origin, {paths: some(world.paths), runs: some(world.runs)})
         await files(page, origin)
         await page.goto(`${origin}${world.paths.find(p => p.startsWith('/inbox/'))}`)

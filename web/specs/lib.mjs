@@ -1,6 +1,9 @@
 // What all specs share: a browser whose pages may not complain, and may ask nothing of another origin.
 import {chromium} from 'playwright-core'
 
+// isLong reports whether `make test-all` runs the specs: all themes, all widths, every place.
+export const isLong = Boolean(process.env.HOCKET_LONG)
+
 export const check = (what, ok, more = '') => {
   if (!ok) throw new Error(`${what} ${more}`)
 }

@@ -1,0 +1,70 @@
+package scripts_test
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/hocket-run/hocket/internal/longtest"
+	"github.com/hocket-run/hocket/internal/pgtest"
+)
+
+// TestScriptsPostgres runs scripts a second time on stores in PostgreSQL: the same lines say the same, and end with the same statuses.
+func TestScriptsPostgres(t *testing.T) {
+	t.Parallel()
+	p := scripts(t, false)
+	names := []string{"run", "webhooks", "serve", "migrate"}
+	if longtest.Enabled() { // the suites of all stores and of the driver have what they do with a store
+		names = append(names, "approval", "retry", "schedule")
+	}
+	for _, name := range names {
+		p.Files = append(p.Files, script(name))
+	}
+	setup := p.Setup
+	p.Setup = func(env *testscript.Env) error {
+		env.Setenv("HOCKET_DB", pgtest.URL(env.T().(testing.TB)))
+		return setup(env)
+	}
+	testscript.Run(t, p)
+}
+
+// TestPostgres runs the scripts of what is said of stores in PostgreSQL alone. PG_URL is that of an empty store, with a password that the server does not ask for.
+func TestPostgres(t *testing.T) {
+	t.Parallel()
+	p := scripts(t, false)
+	p.Dir = filepath.Join(repository, "internal", "cli", "scripts", "testdata", "postgres")
+	setup := p.Setup
+	p.Setup = func(env *testscript.Env) error {
+		u, err := url.Parse(pgtest.URL(env.T().(testing.TB)))
+		if err != nil {
+			return err
+		}
+		u.User = url.UserPassword(pgtest.User, "canary-77-p4ss")
+		env.Setenv("PG_URL", u.String())
+		env.Setenv("EXAMPLES", filepath.Join(repository, "examples"))
+		if err := os.WriteFile(filepath.Join(env.WorkDir, "hocket.yaml"), fmt.Appendf(nil, "store: {path: %q}\n", u), 0o600); err != nil {
+			return err
+		}
+		return setup(env)
+	}
+	testscript.Run(t, p)
+}
+
+// cmdHides holds that the arguments of a process, as the system shows them, do not have a text: hides NAME TEXT
+func cmdHides(ts *testscript.TestScript, _ bool, args []string) {
+	c := find(ts, args[0])
+	if runtime.GOOS != "linux" {
+		return // arguments are not in a file there
+	}
+	shown, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", c.cmd.Process.Pid))
+	ts.Check(err)
+	if text := string(shown); strings.Contains(text, args[1]) || !strings.Contains(text, "postgres://***") {
+		ts.Fatalf("the system shows the arguments %q", text)
+	}
+}

@@ -1,0 +1,3 @@
+// Package rules holds the rules of the source: which package may import which, which modules are linked, which words and comments are used, what the
+// program weighs, and that examples build. Its tests read files and call the go command, from the root of the module.
+package rules

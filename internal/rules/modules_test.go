@@ -1,0 +1,166 @@
+package rules_test
+
+import (
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// maxModules bounds the modules of other people that are linked into the program (SEC19). Raising it is a decision: see CONTRIBUTING.md.
+const maxModules = 102 // the SDK of Temporal is ten of them (ADR 90)
+
+// TestModules: what the program is made of is a list that is read when it changes (SEC19): a module more is a line in a diff, with its reason in the commit.
+func TestModules(t *testing.T) {
+	t.Parallel()
+	list := linkedModules(t, "./cmd/hocket")
+	if len(list) > maxModules {
+		t.Errorf("%d modules are linked into cmd/hocket, at most %d may be", len(list), maxModules)
+	}
+	goldenModules(t, "cmd/hocket", list, "modules.txt")
+}
+
+// linkedModules gives the modules of other people that are linked into a package on any system, sorted.
+func linkedModules(t *testing.T, pkg string) []string {
+	t.Helper()
+	modules := map[string]bool{}
+	for _, system := range []string{"linux", "darwin", "windows"} { // what is linked differs between systems
+		for _, name := range listed(t, system, "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", pkg) {
+			modules[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(modules))
+}
+
+// listed gives what go list says of a package and all that it needs.
+func listed(t *testing.T, system, format, pkg string) []string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", format, pkg)
+	c.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0", "GOFLAGS=-mod=readonly")
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("go list for %s: %v", system, err)
+	}
+	return strings.Fields(string(out))
+}
+
+// goldenModules compares a list of modules with the one that was read.
+func goldenModules(t *testing.T, what string, list []string, file string) {
+	t.Helper()
+	golden := filepath.Join("testdata", file)
+	got := strings.Join(list, "\n") + "\n"
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("modules linked into %s (-golden +now; go test . -run 'Modules|Embedding' -update rewrites %s):\n%s", what, golden, diff)
+	}
+}
+
+// notEmbedded are the packages that a program which embeds Hocket does not get, with the reason for each.
+var notEmbedded = []struct{ prefix, reason string }{
+	{module + "internal/cli", "a library has no command line"},
+	{module + "internal/server", "a library is no server"},
+	{module + "internal/api/httpapi", "a library is no server"},
+	{module + "internal/api/mcpserver", "a library is no server"},
+	{module + "internal/web", "a library is no server"},
+	{module + "internal/model/openai", "SDKs of model providers are asked for with package provider"},
+	{module + "internal/model/anthropic", "SDKs of model providers are asked for with package provider"},
+	{module + "internal/model/google", "SDKs of model providers are asked for with package provider"},
+	{module + "internal/format/canvas", "documents are asked for with package documents"},
+	{module + "internal/format/rounds", "documents are asked for with package documents"},
+	{module + "internal/format/routes", "documents are asked for with package documents"},
+	{module + "internal/format/steps", "documents are asked for with package documents"},
+	{"cel.dev/", "expressions of documents are asked for with package documents"},
+	{module + "internal/tool/mcp", "MCP is asked for with package toolsets or documents"},
+	{"github.com/modelcontextprotocol/", "MCP is asked for with package toolsets or documents"},
+	{module + "internal/session/acp", "coding agents are asked for with package acp"},
+	{module + "internal/show", "nothing is drawn"},
+	{"github.com/spf13/", "a library has no command line"},
+	{"github.com/openai/", "an SDK of a model provider"},
+	{"github.com/anthropics/", "an SDK of a model provider"},
+	{"google.golang.org/genai", "an SDK of a model provider"},
+	{"google.golang.org/grpc", "only servers and clusters speak it"},
+	{"github.com/jackc/", "the driver of PostgreSQL is asked for with package postgres"},
+	{module + "internal/store/postgres", "stores in PostgreSQL are asked for with package postgres"},
+	{module + "internal/store/pghome", "stores in PostgreSQL are asked for with package postgres"},
+	{"go.temporal.io/", "the SDK of Temporal is asked for with package temporal"},
+	{module + "internal/driver/temporal", "runs on Temporal are asked for with package temporal"},
+}
+
+// TestEmbedding: a program that embeds Hocket gets no more than it needs, and its list of modules is read when it changes.
+func TestEmbedding(t *testing.T) {
+	t.Parallel()
+	for _, pkg := range listed(t, "linux", "{{.ImportPath}}", ".") {
+		for _, n := range notEmbedded {
+			if pkg == n.prefix || strings.HasPrefix(pkg, strings.TrimSuffix(n.prefix, "/")+"/") {
+				t.Errorf("package hocket needs %s: %s", pkg, n.reason)
+			}
+		}
+	}
+	goldenModules(t, "package hocket", linkedModules(t, "."), "embedding.txt")
+}
+
+// TestEmbeddingPostgres: a program that asks for PostgreSQL gets the modules of its driver more, and no other.
+func TestEmbeddingPostgres(t *testing.T) {
+	t.Parallel()
+	without := linkedModules(t, ".")
+	more := slices.DeleteFunc(linkedModules(t, "./postgres"), func(m string) bool { return slices.Contains(without, m) })
+	want := []string{"github.com/jackc/pgpassfile", "github.com/jackc/pgservicefile", "github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2", "golang.org/x/sync"}
+	if diff := cmp.Diff(want, more); diff != "" {
+		t.Errorf("modules that package postgres adds (-want +got):\n%s", diff)
+	}
+}
+
+// TestEmbeddingTemporal: a program that asks for Temporal gets the modules of its SDK more, and not the driver of PostgreSQL.
+func TestEmbeddingTemporal(t *testing.T) {
+	t.Parallel()
+	without := linkedModules(t, ".")
+	more := slices.DeleteFunc(linkedModules(t, "./temporal"), func(m string) bool { return slices.Contains(without, m) })
+	goldenModules(t, "package temporal beside those of package hocket", more, "temporal.txt")
+}
+
+// TestMCPSDK: the MCP SDK is not older than v1.4.0, the first that checks hosts and origins, and no code switches that off (SEC9).
+func TestMCPSDK(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Version}}", "github.com/modelcontextprotocol/go-sdk").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var major, minor int
+	if _, err := fmt.Sscanf(string(out), "v%d.%d.", &major, &minor); err != nil || major < 1 || major == 1 && minor < 4 {
+		t.Errorf("the SDK is %s, %v", out, err)
+	}
+	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" || filepath.Base(path) == "modules_test.go" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if strings.Contains(string(text), "DisableLocalhostProtection") {
+			t.Errorf("%s switches the SDK's protection of local servers off", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

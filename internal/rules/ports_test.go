@@ -1,0 +1,56 @@
+package rules_test
+
+import (
+	"go/ast"
+	"path/filepath"
+	"testing"
+)
+
+// mostMethods is how many methods a port may declare itself; composing ports for those who wire them is not counted.
+const mostMethods = 7
+
+// portRooms are the rooms whose exported interfaces are ports.
+var portRooms = map[string]bool{
+	"internal/journal": true, "internal/driver": true, "internal/store": true, "internal/api/hooks/hookdata": true, "internal/access": true, "internal/checkpoint": true, "internal/tool/memory": true,
+}
+
+// TestPorts: ports are small, so that another store or driver, and a fake of one, is written port by port.
+func TestPorts(t *testing.T) {
+	t.Parallel()
+	seen := map[string]int{}
+	for path, file := range parsed(t) {
+		room := filepath.ToSlash(filepath.Dir(path))
+		if !portRooms[room] {
+			continue
+		}
+		for _, d := range file.Decls {
+			decl, ok := d.(*ast.GenDecl)
+			if !ok {
+				continue
+			}
+			for _, s := range decl.Specs {
+				spec, ok := s.(*ast.TypeSpec)
+				if !ok {
+					continue
+				}
+				port, ok := spec.Type.(*ast.InterfaceType)
+				if !ok || !spec.Name.IsExported() {
+					continue
+				}
+				seen[room]++
+				methods := 0
+				for _, m := range port.Methods.List {
+					methods += len(m.Names)
+				}
+				if methods > mostMethods {
+					t.Errorf("%s: the port %s has %d methods, at most %d may be", path, spec.Name, methods, mostMethods)
+				}
+			}
+		}
+	}
+	for room := range portRooms {
+		if seen[room] == 0 {
+			t.Errorf("no port found in %s", room)
+		}
+	}
+}

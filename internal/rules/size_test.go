@@ -1,0 +1,109 @@
+package rules_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// Bounds of the program that `make build` makes, in bytes, and of the same program without Temporal (build tag notemporal). The SDK of Temporal calls methods that the linker cannot know, so that it
+// keeps all of them (ADR 90); everything else must not (ADR 52).
+const (
+	maxSize        = 96 << 20 // the page is 1.5 MiB of it (ADR 114)
+	maxSizeWithout = 61 << 20 // the driver of PostgreSQL is 4 MiB of it (ADR 84)
+)
+
+// buildFlags reads from the Makefile what the program is built with.
+func buildFlags(t *testing.T) (goflags, ldflags string) {
+	t.Helper()
+	text, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := regexp.MustCompile(`(?m)^export GOFLAGS \+= (.+)$`).FindSubmatch(text)
+	link := regexp.MustCompile(`(?m)^LDFLAGS +:= (.+)$`).FindSubmatch(text)
+	if flags == nil || link == nil {
+		t.Fatal("the Makefile does not say the flags of builds")
+	}
+	return string(flags[1]), string(link[1])
+}
+
+// TestSize: the program as `make build` makes it is not larger than the bound. In the program without Temporal nothing that can be reached calls methods by names that are not constant,
+// because then the linker keeps every exported method of every type, which makes the program two thirds larger.
+func TestSize(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("the bound is that of linux/amd64")
+	}
+	for name, tt := range map[string]struct {
+		tags  string
+		bound int64
+	}{"whole": {"", maxSize}, "without Temporal": {",notemporal", maxSizeWithout}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			size, callers := build(t, tt.tags)
+			t.Log(mib(size))
+			if size > tt.bound {
+				t.Errorf("the program has %s, at most %s are allowed", mib(size), mib(tt.bound))
+			}
+			if tt.tags == "" {
+				return
+			}
+			for name, from := range callers {
+				t.Errorf("%s (called by %s) calls methods by name: the linker keeps every method of the program", name, from)
+			}
+		})
+	}
+}
+
+// build builds the program and gives its size, and the functions in it that call methods by name, with one caller of each.
+func build(t *testing.T, tags string) (size int64, callers map[string]string) {
+	t.Helper()
+	goflags, ldflags := buildFlags(t)
+	program := filepath.Join(t.TempDir(), "hocket")
+	c := exec.CommandContext(t.Context(), "go", "build", "-ldflags="+ldflags+" -dumpdep", "-o", program, "./cmd/hocket")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS="+goflags+tags)
+	out, err := c.StderrPipe()
+	if err == nil {
+		c.Stdout = c.Stderr
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Each line is an edge of what is linked, "from -> to <mark>…".
+	edges := 0
+	callers = map[string]string{}
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		from, to, ok := strings.Cut(lines.Text(), " -> ")
+		if !ok {
+			continue
+		}
+		edges++
+		if name, marked := strings.CutSuffix(to, " <ReflectMethod>"); marked && callers[name] == "" {
+			callers[name] = from
+		}
+	}
+	if err := errors.Join(lines.Err(), c.Wait()); err != nil {
+		t.Fatal(err)
+	}
+	if edges < 10_000 {
+		t.Errorf("the linker lists %d edges", edges)
+	}
+	info, err := os.Stat(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size(), callers
+}
+
+func mib(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }

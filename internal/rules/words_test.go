@@ -1,0 +1,273 @@
+package rules_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"regexp/syntax"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// privateWords are phrases that texts for users do not have, each with what to write instead. CONTRIBUTING.md names the rule.
+var privateWords = []struct{ pattern, instead string }{
+	{`\b(nobody|somebody)\b`, "name who: no client, another process, or use the passive voice"},
+	{`\bwhoever\b`, "anyone who, the owner of, clients that"},
+	{`\bstands? (in|there|beside|twice|on|under|at|for it|behind|above|below|with)\b`, "is in, occurs twice, is listed under"},
+	{`\bstood in\b`, "was in"},
+	{`\b(is|are|was|were|be) told( of|\.|,|$)`, "is notified of, is sent"},
+	{`\bminds?( it| the| schedules)`, "runs, watches"},
+	{`\bwhatever it is\b`, "leave it out"},
+	{`\bwho calls\b`, "authentication"},
+	{`\blooks? after\b`, "manages"},
+	{`\bhas no say\b`, "does not decide"},
+	{`\bgets along\b`, "works"},
+	{`\bhears? of\b`, "receives, is notified of"},
+	{`\ball the same\b`, "leave it out, or: nevertheless"},
+	{`\bon its way\b`, "in flight"},
+	{`\bthere is no (file|folder|tool|step|format|code|schema|field|token|namespace|memory|job|run) (%|")`, "not found, unknown"},
+	{`what is not there`, "invalid reference"},
+	{`takes notes here`, "notes are not available here"},
+	{`none that (a|the|is)\b`, "invalid"},
+	{`(is|are|was|were) not acceptable`, "invalid"},
+	{`\bis no (duration|number|written|valid|schema)\b`, "invalid duration"},
+	{`\bin the way\b`, "conflict, the current state does not allow it"},
+	{`\bsigns? of life\b`, "heartbeat, response"},
+	{`\bthe run above\b`, "the parent run"},
+	{`\b(goes|go) on (with|at once|until|when|along|by)\b`, "continues"},
+	{`\bleads? (on\b|out of)`, "continues at, is outside"},
+	{`\bnothing leads\b`, "unreachable"},
+	{`\bblanks around\b`, "whitespace around"},
+	{`\bfits (none|more|the schema)\b`, "matches"},
+	{`\bwhat becomes of\b`, "how it is handled"},
+	{`\basked again\b`, "retried"},
+	{`\bgives? none\b`, "has none"},
+}
+
+// privateComments are the phrases that comments do not have either, in tests too.
+var privateComments = []string{`\bnobody\b`, `\bsomebody\b`, `\bwhoever\b`, `\bst(ands?|anding|ood) (in|there|beside|twice)\b`, `\ball the same\b`, `\bminds? (it|them)\b`}
+
+// A phrase finds a pattern without regard to case. Most texts lack its longest literal, which is far cheaper to look for than the pattern.
+type phrase struct {
+	re      *regexp.Regexp
+	literal string
+}
+
+func phraseOf(t *testing.T, pattern string) phrase {
+	t.Helper()
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return phrase{regexp.MustCompile(pattern), longestLiteral(tree)}
+}
+
+// longestLiteral gives a text that every match has, or none.
+func longestLiteral(re *syntax.Regexp) string {
+	longest := ""
+	switch re.Op {
+	case syntax.OpLiteral:
+		longest = string(re.Rune)
+	case syntax.OpConcat, syntax.OpCapture, syntax.OpPlus:
+		for _, sub := range re.Sub {
+			if text := longestLiteral(sub); len(text) > len(longest) {
+				longest = text
+			}
+		}
+	}
+	return longest
+}
+
+// find gives the first match in a text of lower case, or nothing.
+func (p phrase) find(lower string) string {
+	if !strings.Contains(lower, p.literal) {
+		return ""
+	}
+	return p.re.FindString(lower)
+}
+
+// wordsOf gives the texts of Go files outside of tests that are written for people, by place.
+func wordsOf(t *testing.T, path string, each func(line int, text string)) {
+	t.Helper()
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			return false
+		case *ast.BasicLit:
+			if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING && strings.Contains(text, " ") {
+				each(fset.Position(n.Pos()).Line, text)
+			}
+		}
+		return true
+	})
+}
+
+// TestPhrases: phrases are found in any case, also where the literal that is looked for first is not the beginning of the pattern.
+func TestPhrases(t *testing.T) {
+	t.Parallel()
+	for pattern, want := range map[string]struct{ literal, text, word string }{
+		`\b(is|are) told( of|\.)`: {" told", "the run is told of it", "is told of"},
+		`\bstands? (in|there)\b`:  {"stand", "it stands in", "stands in"},
+		`\b(nobody|somebody)\b`:   {"", "so nobody can", "nobody"},
+		`\bwhoever\b`:             {"whoever", "no one", ""},
+	} {
+		p := phraseOf(t, pattern)
+		if word := p.find(want.text); p.literal != want.literal || word != want.word {
+			t.Errorf("%s: literal %q, found %q, want %q and %q", pattern, p.literal, word, want.literal, want.word)
+		}
+	}
+}
+
+// TestPlainComments: comments are plain technical English.
+func TestPlainComments(t *testing.T) {
+	t.Parallel()
+	var all []phrase
+	for _, p := range privateComments {
+		all = append(all, phraseOf(t, p))
+	}
+	check := func(place, text string) {
+		lower := strings.ToLower(text)
+		for _, p := range all {
+			if word := p.find(lower); word != "" {
+				t.Errorf("%s: %q in %q: name who or what in standard terms", place, word, text)
+			}
+		}
+	}
+	scriptFiles := 0
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch name := d.Name(); {
+		case err != nil:
+			return err
+		case d.IsDir() && (name == "testdata" || name == "node_modules" || path != "." && strings.HasPrefix(name, ".")):
+			return fs.SkipDir
+		case d.IsDir() && path == filepath.Join("web", "dist"):
+			return fs.SkipDir
+		case strings.HasSuffix(name, ".gen.ts"):
+			return nil
+		case scripts.MatchString(path):
+			scriptFiles++
+			text, err := os.ReadFile(path)
+			commentsOf(string(text), func(line int, text string) { check(fmt.Sprintf("%s:%d", path, line), text) })
+			return err
+		case !strings.HasSuffix(name, ".go"):
+			return nil
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, group := range f.Comments {
+			for _, c := range group.List {
+				check(fset.Position(c.Pos()).String(), c.Text)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if scriptFiles < 100 {
+		t.Errorf("the comments of %d files of the page were read: the test looks in the wrong place", scriptFiles)
+	}
+}
+
+// scripts are the files of the page, its bench and its tools that people write.
+var scripts = regexp.MustCompile(`^web[/\\]((src|specs|bench|screenshots|scripts)[/\\].*|[^/\\]*)\.(ts|tsx|mjs|mts)$`)
+
+// Comments of TypeScript: up to the end of the line, where what follows a colon is an address, and between marks.
+var (
+	lineComment  = regexp.MustCompile(`(?:^|[^:])//(.*)$`)
+	blockComment = regexp.MustCompile(`(?s)(?:^|[\s{(,;])/\*(.*?)\*/`)
+)
+
+// commentsOf gives the comments of a file of the page, by line.
+func commentsOf(text string, each func(line int, text string)) {
+	for i, line := range strings.Split(text, "\n") {
+		if m := lineComment.FindStringSubmatch(line); m != nil {
+			each(i+1, m[1])
+		}
+	}
+	for _, m := range blockComment.FindAllStringSubmatchIndex(text, -1) {
+		first := 1 + strings.Count(text[:m[2]], "\n")
+		for i, line := range strings.Split(text[m[2]:m[3]], "\n") {
+			each(first+i, line)
+		}
+	}
+}
+
+// TestCommentsOf: comments of the page's files are found with their lines, and addresses and globs are none.
+func TestCommentsOf(t *testing.T) {
+	t.Parallel()
+	var got []string
+	commentsOf("/* a */ x // b\n'http://host/'\n/**\n * c\n */\n<p>{/* d */}</p>\nf('src/**/*.ts', '*/*')\n", func(line int, text string) {
+		got = append(got, fmt.Sprintf("%d %s", line, strings.TrimSpace(text)))
+	})
+	if want := "1 b|1 a|3 *|4 * c|5 |6 d"; strings.Join(got, "|") != want {
+		t.Errorf("found %q", got)
+	}
+	for path, want := range map[string]bool{
+		"web/src/lib/kept.ts": true, "web/specs/a.tsx": true, "web/bench/main.mjs": true, `web\screenshots\take.mjs`: true, "web/scripts/licences.d.mts": true, "web/vite.config.ts": true,
+		"web/dist/assets/a.mjs": false, "web/public/a.txt": false,
+	} {
+		if scripts.MatchString(path) != want {
+			t.Errorf("%s is read: %t", path, !want)
+		}
+	}
+}
+
+// TestPlainWords: errors, diagnostics, help and documents are written in standard terms.
+func TestPlainWords(t *testing.T) {
+	t.Parallel()
+	var all []phrase
+	for _, p := range privateWords {
+		all = append(all, phraseOf(t, p.pattern))
+	}
+	check := func(path string, line int, text string) {
+		lower := strings.ToLower(text)
+		for i, p := range all {
+			if word := p.find(lower); word != "" {
+				t.Errorf("%s:%d: %q: %s", path, line, strings.TrimSpace(word), privateWords[i].instead)
+			}
+		}
+	}
+	texts := 0
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		name := d.Name()
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (name == "testdata" || name == "node_modules" || name == "adr" || path != "." && strings.HasPrefix(name, ".")):
+			return fs.SkipDir
+		case strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && !strings.HasSuffix(filepath.Dir(path), "test"):
+			wordsOf(t, path, func(line int, text string) { texts++; check(path, line, text) })
+		case strings.HasSuffix(name, ".md") && name != "CHANGELOG.md" && name != "STATUS.md":
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for i, line := range strings.Split(string(text), "\n") {
+				texts++
+				check(path, i+1, line)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if texts < 5000 {
+		t.Errorf("%d texts were read: the test looks in the wrong place", texts)
+	}
+}
