@@ -7,7 +7,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if err := os.Chdir("../.."); err != nil { //nolint:usetesting // for all tests
+	if err := os.Chdir("../.."); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

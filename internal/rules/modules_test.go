@@ -72,7 +72,7 @@ func goldenModules(t *testing.T, what string, list []string, file string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("modules linked into %s (-golden +now; go test . -run 'Modules|Embedding' -update rewrites %s):\n%s", what, golden, diff)
+		t.Errorf("modules linked into %s (-golden +now; go test ./internal/rules -run 'Modules|Embedding' -update rewrites %s):\n%s", what, golden, diff)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestRaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("packages that start goroutines (-golden +now; go test . -run TestRaced -update rewrites %s):\n%s", raceList, diff)
+		t.Errorf("packages that start goroutines (-golden +now; go test ./internal/rules -run TestRaced -update rewrites %s):\n%s", raceList, diff)
 	}
 }
 

@@ -107,8 +107,7 @@ func measure(command []string, out string, top int) (int, error) {
 
 // exitCode returns the exit status of a command that was run, and an error where it could not be run.
 func exitCode(err error) (int, error) {
-	var failed *exec.ExitError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		return max(failed.ExitCode(), 1), nil
 	}
 	return 0, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -92,7 +93,7 @@ func report(costs []cost, wall time.Duration, top int) string {
 			slept = fmt.Sprintf("%.1f", r.slept)
 		}
 		if r.hasStarted {
-			started = fmt.Sprint(r.started)
+			started = strconv.Itoa(r.started)
 		}
 		fmt.Fprintf(&b, "| %s | %.1f | %.1f | %s | %.1f | %.1f | %s |\n", r.name, r.wall, r.cpu, slept, r.compile, r.link, started)
 	}

@@ -31,7 +31,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	eng, err := hocket.Open(ctx, hocket.Config{DB: "hello.db"}) // without DB: in memory
+	eng, err := hocket.Open(ctx, hocket.Config{}) // in memory; DB: "hello.db" keeps runs in a file
 	if err != nil {
 		log.Fatal(err)
 	}

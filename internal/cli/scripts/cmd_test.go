@@ -41,9 +41,9 @@ var process sync.Mutex
 func run(ts *testscript.TestScript, args []string) int {
 	process.Lock()
 	defer process.Unlock()
-	ts.Check(os.Chdir(ts.MkAbs("."))) //nolint:usetesting // scripts share the process, and each command sets what it needs
+	ts.Check(os.Chdir(ts.MkAbs(".")))
 	for _, name := range []string{"HOME", "PATH"} {
-		ts.Check(os.Setenv(name, ts.Getenv(name))) //nolint:usetesting // as above
+		ts.Check(os.Setenv(name, ts.Getenv(name)))
 	}
 	return cli.Main(context.Background(), args, cli.Streams{In: strings.NewReader(""), Out: ts.Stdout(), Err: ts.Stderr(), Env: ts.Getenv}, wiring)
 }

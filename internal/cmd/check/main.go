@@ -93,8 +93,7 @@ func isModuleFile(f string) bool { return f == "go.mod" || f == "go.sum" }
 // lines returns the lines that a command prints.
 func lines(command string, args ...string) ([]string, error) {
 	out, err := exec.Command(command, args...).Output()
-	var failed *exec.ExitError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		return nil, fmt.Errorf("%s %s: %w: %s", command, strings.Join(args, " "), err, failed.Stderr)
 	}
 	return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' }), err
