@@ -1,4 +1,4 @@
-import {caller, check, ended, enter, isLong, settled, until, withBrowser} from './lib.mjs'
+// Done-when 4 (P36): after each event (with make test-all; at every fifth, and wherever the run stands still, with make test) each view of an open page is that of a fresh load, and open pages catch up by themselves with a server that was killed.
 //
 // A page is open at each view that is drawn of the run's events, from the first event on. A proxy passes the events on one by one. After each one another page, which has nothing of the run, opens it,
 // goes through these views, and each is compared with the page that is open there: all elements of the main part, with their texts, names and states. The log, the trail and the context are asked of
