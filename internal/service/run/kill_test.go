@@ -18,8 +18,10 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/killtest"
+	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
-	"github.com/hocket-run/hocket/internal/model/providers"
+	"github.com/hocket-run/hocket/internal/model/openai"
+	"github.com/hocket-run/hocket/internal/outbound"
 	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/store"
@@ -39,6 +41,11 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// openAI has the one adapter that these tests use. All of them together take minutes to compile with the race detector.
+var openAI = map[model.Protocol]model.Factory{model.ProtocolOpenAI: func(e model.Endpoint) (model.Client, error) {
+	return openai.New(openai.Config{BaseURL: e.BaseURL, Key: e.Key, Own: e.Own, HTTP: outbound.New(outbound.Config{Allow: []string{e.BaseURL}})})
+}}
 
 // servers opens stores in PostgreSQL.
 var servers = store.Servers{Postgres: pghome.New(nil)}
@@ -112,7 +119,7 @@ func (f *fake) answer(r modeltest.Request) modeltest.Answer {
 // child drives a run to its end or pause, in a process of its own.
 func child(run string) int {
 	ctx := context.Background()
-	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: os.Getenv("HOCKET_DB"), Stores: servers, Adapters: providers.Adapters(nil)})
+	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: os.Getenv("HOCKET_DB"), Stores: servers, Adapters: openAI})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -1,4 +1,4 @@
-package run_test
+package conformance_test
 
 import (
 	"maps"
@@ -79,7 +79,14 @@ func TestNativeSearch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o, want := ended(t, s, run), "no search"
+			if _, err := s.Wait(t.Context(), run); err != nil {
+				t.Fatal(err)
+			}
+			o, err := s.Show(t.Context(), run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := "no search"
 			if tc.search {
 				want = modeltest.ReplySearch
 			}
