@@ -50,7 +50,7 @@ web: web/node_modules/.package-lock.json ## build the page, check and test its s
 screenshots: web/node_modules/.package-lock.json $(CHROMIUM) ## take the pictures of the page in docs/images; look at each of them
 	cd web && npm run build
 	$(GO) build -o .cache/hocket-screenshots ./cmd/hocket
-	node web/screenshots/take.mjs $(CURDIR)/.cache/hocket-screenshots "$$(command -v chromium || command -v chromium-browser || command -v google-chrome)" docs/images
+	node web/screenshots/take.mjs $(CURDIR)/.cache/hocket-screenshots "$$(command -v chromium || command -v chromium-browser || command -v google-chrome || command -v chromium-headless-shell)" docs/images
 
 bench: temporal postgres ## measure: engine, durable steps, cold start, paused runs, stores in PostgreSQL, Temporal, each beside its floor; then how costs grow from n to 2n, beside the goals
 	go test -run '^$$' -bench . -benchtime 1s ./bench
@@ -63,7 +63,7 @@ bench-page: web/node_modules/.package-lock.json $(CHROMIUM) ## measure the page 
 	cd web && npm run build
 	$(GO) build -ldflags="$(LDFLAGS)" -o .cache/hocket-bench ./cmd/hocket
 	$(GO) build -o .cache/bench-page ./bench/page
-	node web/bench/main.mjs $(CURDIR)/.cache/hocket-bench $(CURDIR)/.cache/bench-page "$$(command -v chromium || command -v chromium-browser || command -v google-chrome)" $(if $(JSON),--json) $(if $(ONLY),--only $(ONLY))
+	node web/bench/main.mjs $(CURDIR)/.cache/hocket-bench $(CURDIR)/.cache/bench-page "$$(command -v chromium || command -v chromium-browser || command -v google-chrome || command -v chromium-headless-shell)" $(if $(JSON),--json) $(if $(ONLY),--only $(ONLY))
 
 bench-peers: ## measure Hocket beside langgraphgo, Eino and DBOS, ROUNDS times (default 5); a module of its own, which is downloaded
 	cd bench/peers && go run . -rounds $(or $(ROUNDS),5)
@@ -110,9 +110,9 @@ $(RELEASER):
 	GOBIN=$(CURDIR)/.cache/bin go install github.com/goreleaser/goreleaser/v2@v2.16.0
 	mv .cache/bin/goreleaser $@
 
-$(CHROMIUM): # the browser of the machine, that of apt where there is none
-	command -v chromium || command -v chromium-browser || command -v google-chrome || { \
-	  sudo=; test "$$(id -u)" = 0 || sudo=sudo; $$sudo apt-get update && $$sudo apt-get install -y --no-install-recommends chromium; } || \
+$(CHROMIUM): # the browser of the machine, that of apt where there is none; the headless shell needs little more than half of the processor time of chromium
+	command -v chromium-headless-shell || command -v chromium || command -v chromium-browser || command -v google-chrome || { \
+	  sudo=; test "$$(id -u)" = 0 || sudo=sudo; $$sudo apt-get update && $$sudo apt-get install -y --no-install-recommends chromium-headless-shell || $$sudo apt-get install -y --no-install-recommends chromium; } || \
 	  { echo "no browser is here and apt-get could not install one: install chromium or google-chrome, and say make again"; exit 1; }
 	mkdir -p .cache && touch $@
 

@@ -18,7 +18,7 @@ func Find(t *testing.T, name string) (node, script, chromium string) {
 	if err == nil {
 		node, err = exec.LookPath("node")
 	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+	for _, name := range []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"} {
 		if path, missing := exec.LookPath(name); missing == nil && chromium == "" {
 			chromium = path
 		}

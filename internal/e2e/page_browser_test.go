@@ -28,7 +28,7 @@ func pageTools(t *testing.T) (node, specs, chromium string) {
 	if err == nil {
 		node, err = exec.LookPath("node")
 	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+	for _, name := range []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"} {
 		if path, missing := exec.LookPath(name); missing == nil && chromium == "" {
 			chromium = path
 		}
