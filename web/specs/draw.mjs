@@ -2,7 +2,7 @@
 import {execFileSync} from 'node:child_process'
 import {mkdirSync, readFileSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
-import {caller, check, ended, pick, reach, settled, signIn, until, withBrowser} from './lib.mjs'
+import {caller, check, ended, pick, reach, settled, signIn, textOf, until, withBrowser} from './lib.mjs'
 
 const nodeOf = (page, id) => page.locator(`.react-flow__node[data-id="${id}"]`)
 const handleOf = (page, id, handle) => nodeOf(page, id).locator(`.react-flow__handle[data-handleid="${handle}"]`)
@@ -336,7 +336,7 @@ async function downloaded(page, origin, id) {
   await settled(page)
   const file = page.waitForEvent('download')
   await page.getByRole('button', {name: 'Download'}).click()
-  return readFileSync(await (await file).path(), 'utf8')
+  return textOf(await file)
 }
 
 // sameLogs holds that the logs of a run in the page are those of the command line, and those of the downloaded document that runs there from the beginning.

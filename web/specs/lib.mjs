@@ -86,6 +86,13 @@ export async function ended(api, id) {
   }
 }
 
+// textOf returns the text of a download. The browser may be one that has started before, whose files have no path here.
+export async function textOf(download) {
+  const parts = []
+  for await (const part of await download.createReadStream()) parts.push(part)
+  return Buffer.concat(parts).toString('utf8')
+}
+
 // settled waits until the page shows its heading, or what is wrong, and nothing loads.
 export async function settled(page) {
   await page.locator('main :is(h1, h2, [role=alert])').first().waitFor()
