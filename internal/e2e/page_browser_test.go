@@ -3,7 +3,6 @@
 package e2e_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -41,33 +40,6 @@ func pageTools(t *testing.T) (node, specs, chromium string) {
 		t.Skip(how)
 	}
 	return node, specs, chromium
-}
-
-// startBrowser starts a browser for all specs, each of which has contexts of its own there, and returns its address. It ends with the test.
-func startBrowser(t *testing.T, node, specs, chromium string) string {
-	t.Helper()
-	c := exec.Command(node, filepath.Join(specs, "browser.mjs"), chromium)
-	c.Stderr = os.Stderr
-	in, err := c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = in.Close()
-		_ = c.Wait()
-	})
-	address, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("the browser does not start: %v", err)
-	}
-	return strings.TrimSpace(address)
 }
 
 // inNoFile checks that no file of a folder has a text.
@@ -125,7 +97,6 @@ const drawReplies = `replies:
 func TestPage(t *testing.T) {
 	t.Parallel()
 	node, specs, chromium := pageTools(t)
-	browser := startBrowser(t, node, specs, chromium)
 	for _, spec := range []struct {
 		name string
 		env  []string
@@ -182,7 +153,7 @@ func TestPage(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 			defer cancel()
-			c := exec.CommandContext(ctx, node, filepath.Join(specs, "run.mjs"), spec.name, browser)
+			c := exec.CommandContext(ctx, node, filepath.Join(specs, "run.mjs"), spec.name, chromium)
 			c.Stdin = bytes.NewReader(in)
 			c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a spec may start servers of its own
 			c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }

@@ -50,8 +50,14 @@ export const spec = (chromium, {origin, token}) =>
       await dialog.getByLabel('Input').fill('Dear Ada, come on Sunday.')
       await dialog.getByRole('button', {name: 'Run'}).click()
       await page.getByRole('button', {name: 'Answer', exact: true}).waitFor()
-      const all = await tests()
-      check('there is one test run more', all.length === before + 1, String(all.length))
+      let all = []
+      const isMore = async () => {
+        all = await tests()
+        return all.length === before + 1
+      }
+      await until('there is one test run more', isMore, () => all.length) // the page may still show the one before
+      await until('it waits', async () => (await api(`/runs/${all[0].id}`)).status === 'paused')
+      await page.getByRole('button', {name: 'Answer', exact: true}).waitFor()
       return all[0].id
     }
     const page = await open()

@@ -4,15 +4,13 @@ import {chromium} from 'playwright-core'
 // isLong reports whether `make test-all` runs the specs: all themes, all widths, every place.
 export const isLong = Boolean(process.env.HOCKET_LONG)
 
-export const args = ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']
-
 export const check = (what, ok, more = '') => {
   if (!ok) throw new Error(`${what} ${more}`)
 }
 
 // withBrowser gives f functions that open pages: open with a session of its own, tab beside another page. It fails where one of them complains: an error on the console, a violation of the policy, a request to another origin.
-export async function withBrowser(where, origin, f) {
-  const browser = await (where.startsWith('ws://') ? chromium.connect(where) : chromium.launch({executablePath: where, args}))
+export async function withBrowser(chromiumPath, origin, f) {
+  const browser = await chromium.launch({executablePath: chromiumPath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']})
   const complaints = []
   const requests = []
   const allowed = []
@@ -84,13 +82,6 @@ export async function ended(api, id) {
     if (run.endedAt) return run
     await new Promise(done => setTimeout(done, 100))
   }
-}
-
-// textOf returns the text of a download. The browser may be one that has started before, whose files have no path here.
-export async function textOf(download) {
-  const parts = []
-  for await (const part of await download.createReadStream()) parts.push(part)
-  return Buffer.concat(parts).toString('utf8')
 }
 
 // settled waits until the page shows its heading, or what is wrong, and nothing loads.

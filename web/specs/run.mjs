@@ -1,5 +1,4 @@
-// node run.mjs SPEC CHROMIUM <SETTINGS: plays a spec against a server; CHROMIUM is a program, or the address of a browser that runs (browser.mjs); SETTINGS are JSON, with
-// `origin` and what the spec needs.
+// node run.mjs SPEC CHROMIUM <SETTINGS: plays a spec against a server; SETTINGS are JSON, with `origin` and what the spec needs.
 import {readFileSync} from 'node:fs'
 
 const [name, chromium] = process.argv.slice(2)

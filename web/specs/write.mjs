@@ -1,5 +1,6 @@
 // Workflows are begun from a text or a sample, run with the input of a run before, downloaded byte for byte, converted with what is lost, and deleted.
-import {caller, check, settled, signIn, textOf, until, withBrowser} from './lib.mjs'
+import {readFileSync} from 'node:fs'
+import {caller, check, settled, signIn, until, withBrowser} from './lib.mjs'
 
 const text = '# grüße 👩\r\nworkflow:\r\n  - {id: ok, type: set, values: {text: "{{ $input }}"}}\r\n  - {type: end, output: "{{ $steps.ok.output.text }}"}\r\n'
 
@@ -36,7 +37,7 @@ export const spec = (chromium, {origin, token}) =>
     await page.getByRole('button', {name: 'Download'}).click()
     const file = await loaded
     check('the file is named after the workflow', file.suggestedFilename() === 'greet.yaml', file.suggestedFilename())
-    check('the file is the document', (await textOf(file)) === text)
+    check('the file is the document', readFileSync(await file.path(), 'utf8') === text)
 
     await page.getByRole('button', {name: 'Convert'}).click()
     const convert = page.getByRole('dialog', {name: 'Convert into another format'})
