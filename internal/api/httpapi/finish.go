@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -34,14 +35,16 @@ func (a *API) finish() {
 	for name, s := range reg.Map() {
 		nullable(reg.TypeFromRef(schemas+name), s)
 	}
-	text, err := json.MarshalIndent(doc, "", "  ")
-	if err != nil {
-		panic(err) // the document is the same in every process: a test makes it
-	}
-	text = append(text, '\n')
+	text := sync.OnceValue(func() []byte { // few clients ask for it
+		text, err := json.MarshalIndent(doc, "", "  ")
+		if err != nil {
+			panic(err) // the document is the same in every process: a test makes it
+		}
+		return append(text, '\n')
+	})
 	a.mux.HandleFunc(http.MethodGet+" "+SpecPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/openapi+json")
-		_, _ = w.Write(text) // the client has left
+		_, _ = w.Write(text()) // the client has left
 	})
 }
 

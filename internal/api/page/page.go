@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/api/transport"
@@ -39,11 +40,13 @@ type Page struct {
 	tag            string // of all files below /assets/
 }
 
-// file is one of the built files, also packed where that is smaller.
+// file is one of the built files.
 type file struct {
-	kind          string
-	plain, packed []byte
-	tag           string // without quotes
+	kind  string
+	plain []byte
+	// packed returns the file compressed, nil where that is hardly smaller. The first request for a file compresses it, so that servers start without doing so.
+	packed func() []byte
+	tag    string // without quotes
 }
 
 // routes are where the application has views of its own; what follows them in a path is the application's.
@@ -134,17 +137,21 @@ const leastPacked = 512
 
 func newFile(name string, b []byte) *file {
 	sum := sha256.Sum256(b)
-	f := &file{kind: kindOf(name), plain: b, tag: hex.EncodeToString(sum[:tagBytes])}
+	return &file{kind: kindOf(name), plain: b, packed: sync.OnceValue(func() []byte { return pack(b) }), tag: hex.EncodeToString(sum[:tagBytes])}
+}
+
+// pack compresses a file. It returns nil where that is hardly smaller: fonts and images are compressed already.
+func pack(b []byte) []byte {
 	if len(b) < leastPacked {
-		return f
+		return nil
 	}
 	var packed bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is a constant
 	_, _ = z.Write(b)
-	if err := z.Close(); err == nil && packed.Len() < len(b)*9/10 { // fonts and images are packed already
-		f.packed = packed.Bytes()
+	if err := z.Close(); err != nil || packed.Len() >= len(b)*9/10 {
+		return nil
 	}
-	return f
+	return packed.Bytes()
 }
 
 // kinds are the types of content, which do not depend on the machine.
@@ -248,10 +255,10 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request, isTagged bool) {
 	}
 	h.Set("Content-Type", f.kind)
 	body, tag := f.plain, f.tag
-	if f.packed != nil {
+	if packed := f.packed(); packed != nil {
 		h.Set("Vary", "Accept-Encoding")
 		if transport.TakesGzip(r) {
-			body, tag = f.packed, f.tag+"-gzip"
+			body, tag = packed, f.tag+"-gzip"
 			h.Set("Content-Encoding", "gzip")
 			if r.Header.Get("Range") == "" {
 				h.Set("Content-Length", strconv.Itoa(len(body)))
