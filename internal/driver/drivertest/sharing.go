@@ -142,31 +142,29 @@ func testNoDriveDies(t *testing.T, c Cluster) {
 
 // testNoDriveFaults: whatever write of a process that drives nothing fails, a run that is stored goes on in another one.
 func testNoDriveFaults(t *testing.T, c Cluster) {
-	for _, kind := range []sim.Fault{sim.FaultError, sim.FaultSilent, sim.FaultDieBefore, sim.FaultDieAfter} {
-		for at := 1; at <= 4; at++ {
-			c := c.Fresh(t)
-			w := &sim.World{}
-			front := c.Open(t, Options{World: w, Place: "here", NoDrive: true, Fault: func(_ string, n int) sim.Fault {
-				if n == at {
-					return kind
-				}
-				return sim.FaultNone
-			}})
-			err := tryStart(t, front, "r", chain(agent("a"), agent("b")))
-			worker := c.Open(t, Options{World: w, Place: "here"})
-			stop := tend(t, worker)
-			if _, ok := journalHas(t, c, "r"); ok {
-				goesTo(t, c, worker, "r", engine.StatusCompleted)
-			} else if err == nil {
-				t.Errorf("fault %v at write %d: the run was started and is not stored", kind, at)
+	for kind, at := range faults(c, 1, 4, sim.FaultError, sim.FaultSilent, sim.FaultDieBefore, sim.FaultDieAfter) {
+		c := c.Fresh(t)
+		w := &sim.World{}
+		front := c.Open(t, Options{World: w, Place: "here", NoDrive: true, Fault: func(_ string, n int) sim.Fault {
+			if n == at {
+				return kind
 			}
-			if n := w.Count("model", "a"); n > 1 {
-				t.Errorf("fault %v at write %d: %d calls of a", kind, at, n)
-			}
-			stop()
-			front.Kill()
-			closeAll(t, worker)
+			return sim.FaultNone
+		}})
+		err := tryStart(t, front, "r", chain(agent("a"), agent("b")))
+		worker := c.Open(t, Options{World: w, Place: "here"})
+		stop := tend(t, worker)
+		if _, ok := journalHas(t, c, "r"); ok {
+			goesTo(t, c, worker, "r", engine.StatusCompleted)
+		} else if err == nil {
+			t.Errorf("fault %v at write %d: the run was started and is not stored", kind, at)
 		}
+		if n := w.Count("model", "a"); n > 1 {
+			t.Errorf("fault %v at write %d: %d calls of a", kind, at, n)
+		}
+		stop()
+		front.Kill()
+		closeAll(t, worker)
 	}
 }
 
