@@ -1,4 +1,4 @@
-// Done-when 4 (P36): after each event (with make test-all; at every fifth, and wherever the run stands still, with make test) each view of an open page is that of a fresh load, and open pages catch up by themselves with a server that was killed.
+// Done-when 4 (P36): after each event (with make test-all; at every tenth, and wherever the run stands still, with make test) each view of an open page is that of a fresh load, and open pages catch up by themselves with a server that was killed.
 //
 // A page is open at each view that is drawn of the run's events, from the first event on. A proxy passes the events on one by one. After each one another page, which has nothing of the run, opens it,
 // goes through these views, and each is compared with the page that is open there: all elements of the main part, with their texts, names and states. The log, the trail and the context are asked of
@@ -234,7 +234,7 @@ export async function spec(chromium, {token, program, scratch}) {
         const catchUp = async () => {
           for (let n = seen + 1; n < all.length; n++) {
             events.open(n)
-            if (!isLong && n % 5 !== 0) continue
+            if (!isLong && n % 10 !== 0) continue
             await leave(fresh, `${path}graph`)
             await compare(n, folded)
           }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -87,10 +88,19 @@ func newWorldWith(t testing.TB, db string, own model.Client) *world {
 	})
 	who := access.Principal{Token: "t1", Name: "ann", Namespace: access.DefaultNamespace, Role: access.RoleAdmin, Approve: true}
 	w := &world{t: t, api: httpapi.New(httpapi.Config{}), service: s, caller: who}
-	if w.doc, err = openapi3.NewLoader().LoadFromData([]byte(w.do("GET", httpapi.SpecPath, nil).is(200).body)); err != nil {
-		t.Fatal(err)
+	w.doc = document()
+	return w
+}
+
+// document is the OpenAPI document, which is the same in every process.
+var document = sync.OnceValue(func() *openapi3.T {
+	got := httptest.NewRecorder()
+	httpapi.New(httpapi.Config{}).ServeHTTP(got, httptest.NewRequest(http.MethodGet, httpapi.SpecPath, http.NoBody))
+	doc, err := openapi3.NewLoader().LoadFromData(got.Body.Bytes())
+	if err != nil {
+		panic(err)
 	}
-	for _, s := range w.doc.Components.Schemas {
+	for _, s := range doc.Components.Schemas {
 		for _, p := range s.Value.Properties {
 			if p.Value.Type == nil && p.Ref == "" && len(p.Value.AnyOf) == 0 {
 				p.Value.Nullable = true // any JSON value, null too; the validator reads no type as the words of OpenAPI 3.0 do
@@ -100,8 +110,8 @@ func newWorldWith(t testing.TB, db string, own model.Client) *world {
 			}
 		}
 	}
-	return w
-}
+	return doc
+})
 
 // as gives the same world for another caller.
 func (w *world) as(role access.Role, approve bool) *world {
