@@ -139,14 +139,15 @@ func TestHousekeep(t *testing.T) {
 				until := func(at time.Duration) { time.Sleep(time.Until(began.Add(at))) }
 				for i, days := range []int{1, 20, 31, 61, 91} {
 					at := time.Duration(days)*day + 2*time.Hour
-					until(at - 36*time.Hour) // it looks at once, and again each hour; between the times of the test nothing looks, which would only cost
-					stop := tend(t, s)
 					if days == 31 {
 						until(30 * day)
 						if err := s.Cancel(t.Context(), runs[2], ""); err != nil {
 							t.Fatal(err)
 						}
+						synctest.Wait()
 					}
+					until(at - 3*time.Hour) // it looks at once, and again each hour; between the times of the test nothing looks, which would only cost
+					stop := tend(t, s)
 					until(at)
 					synctest.Wait()
 					heads, _, err := s.List(t.Context(), journal.Query{})

@@ -22,7 +22,7 @@ func TestSessionLine(t *testing.T) {
 		db     func(*testing.T) string
 	}{
 		"file":     {15, func(t *testing.T) string { return filepath.Join(t.TempDir(), "hocket.db") }},
-		"postgres": {100, func(t *testing.T) string { return pgtest.URL(t) }},
+		"postgres": {30, func(t *testing.T) string { return pgtest.URL(t) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
