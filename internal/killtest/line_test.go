@@ -219,7 +219,12 @@ func (l *lineTest) play(t *testing.T, k lineKill) (isWhole bool) {
 		go func() { last <- k.start(ctx, l.s, own) }()
 	}
 	for _, run := range runs {
-		if err := l.s.Resume(ctx, run); err != nil && !errors.Is(err, engine.ErrEnded) {
+		err := l.s.Resume(ctx, run)
+		for errors.Is(err, journal.ErrOwned) && ctx.Err() == nil { // the server has not noticed the death yet
+			time.Sleep(10 * time.Millisecond)
+			err = l.s.Resume(ctx, run)
+		}
+		if err != nil && !errors.Is(err, engine.ErrEnded) {
 			if st, serr := l.s.Wait(ctx, run); serr != nil || !st.Status.Ended() { // the run in the living process has cancelled it meanwhile
 				t.Fatalf("%s: resume: %v, %v", run, err, serr)
 			}
