@@ -141,7 +141,10 @@ func (s *Server) drop(t testing.TB, schema string) {
 	}
 }
 
-// dropAll drops by one connection, which it keeps for the next schema: a new one costs more than the rest.
+// quietly is for a session that drops what no test reads any more.
+const quietly = "SET client_min_messages = error; SET synchronous_commit = off; "
+
+// dropAll drops them on a connection that it keeps for the next schema: a new one costs more than the rest. The caller holds s.dropping.
 func (s *Server) dropAll(ctx context.Context, schema string) (err error) {
 	c := s.dropper
 	if c == nil {
@@ -165,7 +168,7 @@ func (s *Server) dropAll(ctx context.Context, schema string) (err error) {
 		return err
 	}
 	for _, name := range names {
-		if _, err := c.Exec(ctx, "SET client_min_messages = error; SET synchronous_commit = off; DROP SCHEMA "+pgx.Identifier{name}.Sanitize()+" CASCADE"); err != nil {
+		if _, err := c.Exec(ctx, quietly+"DROP SCHEMA "+pgx.Identifier{name}.Sanitize()+" CASCADE"); err != nil {
 			return err
 		}
 	}

@@ -87,16 +87,15 @@ func newWorldWith(t testing.TB, db string, own model.Client) *world {
 		}
 	})
 	who := access.Principal{Token: "t1", Name: "ann", Namespace: access.DefaultNamespace, Role: access.RoleAdmin, Approve: true}
-	w := &world{t: t, api: httpapi.New(httpapi.Config{}), service: s, caller: who}
-	w.doc = document()
-	return w
+	return &world{t: t, api: httpapi.New(httpapi.Config{}), service: s, caller: who, doc: document()}
 }
 
-// document is the OpenAPI document, which is the same in every process.
+// document returns the OpenAPI document, which is the same in every process. Reading it costs more than most tests.
 var document = sync.OnceValue(func() *openapi3.T {
-	got := httptest.NewRecorder()
-	httpapi.New(httpapi.Config{}).ServeHTTP(got, httptest.NewRequest(http.MethodGet, httpapi.SpecPath, http.NoBody))
-	doc, err := openapi3.NewLoader().LoadFromData(got.Body.Bytes())
+	rec := httptest.NewRecorder()
+	req := httptest.NewRequest(http.MethodGet, httpapi.SpecPath, http.NoBody)
+	httpapi.New(httpapi.Config{}).ServeHTTP(rec, req)
+	doc, err := openapi3.NewLoader().LoadFromData(rec.Body.Bytes())
 	if err != nil {
 		panic(err)
 	}

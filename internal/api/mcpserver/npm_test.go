@@ -124,7 +124,7 @@ func TestConformanceSuite(t *testing.T) {
 		t.Run(scenario, func(t *testing.T) {
 			t.Parallel()
 			if notOurs[scenario] != "" {
-				longtest.Only(t, "a scenario that does not pass tells only when it begins to")
+				longtest.Only(t, "a scenario that cannot pass is run to notice that it passes")
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/longtest"
 	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/store"
@@ -17,12 +18,16 @@ import (
 // TestSessionLine (P19): the starts of one session that three processes queue begin in the order in which they came, each once, and no two at once.
 func TestSessionLine(t *testing.T) {
 	t.Parallel()
+	starts := 30
+	if longtest.Enabled() {
+		starts = 100
+	}
 	for name, c := range map[string]struct {
 		starts int
 		db     func(*testing.T) string
 	}{
 		"file":     {15, func(t *testing.T) string { return filepath.Join(t.TempDir(), "hocket.db") }},
-		"postgres": {30, func(t *testing.T) string { return pgtest.URL(t) }},
+		"postgres": {starts, func(t *testing.T) string { return pgtest.URL(t) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
