@@ -59,9 +59,6 @@ type Server struct {
 	// children are the poolers by their folders.
 	children map[string]int
 	life     *os.File // the pipe whose end stops the server
-
-	dropping sync.Mutex // guards dropper
-	dropper  *pgx.Conn  // drops schemas; nil before the first and after an error
 }
 
 // settings are for tests: many connections, little memory, no file outside of the folder, and nothing that is safe only by luck.
