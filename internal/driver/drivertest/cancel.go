@@ -82,45 +82,51 @@ func testCancelDeafFunc(t *testing.T, c Cluster) {
 // testCancelFuncFaults: a process that dies at any write of a cancellation leaves a run that the next one cancels, or that goes on where nothing of the
 // cancellation was kept; the function is not called anew once it was.
 func testCancelFuncFaults(t *testing.T, c Cluster) {
-	for how, k := range faults(c, 2, 5, sim.FaultDieBefore, sim.FaultDieAfter, sim.FaultError, sim.FaultSilent) {
-		c, calls := c.Fresh(t), 0
-		w := &sim.World{Func: func(ctx context.Context, _ string, f *engine.CallFunc, rec driver.Caller) engine.FuncResult {
-			if calls++; calls > 1 {
-				return engine.FuncResult{Output: text("again")}
+	for _, how := range []sim.Fault{sim.FaultDieBefore, sim.FaultDieAfter, sim.FaultError, sim.FaultSilent} {
+		for k := 2; k <= 4; k++ {
+			c, calls, writes := c.Fresh(t), 0, 0
+			w := &sim.World{Func: func(ctx context.Context, _ string, f *engine.CallFunc, rec driver.Caller) engine.FuncResult {
+				if calls++; calls > 1 {
+					return engine.FuncResult{Output: text("again")}
+				}
+				<-ctx.Done()
+				if err := rec.Record(engine.FuncNote{ID: f.ID, Key: "k"}); err != nil {
+					return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error()}}
+				}
+				return engine.FuncResult{Output: text("done")}
+			}}
+			p := c.Open(t, Options{World: w, Fault: func(_ string, n int) sim.Fault {
+				writes = n
+				if n == k {
+					return how
+				}
+				return sim.FaultNone
+			}})
+			run := startTyped(t, p, chain(funcNode("a"), funcNode("b")))
+			synctest.Wait()
+			err := p.Cancel(t.Context(), run, "enough")
+			synctest.Wait()
+			closeAll(t, p)
+			if writes < k {
+				t.Errorf("fault %v at write %d: there were %d writes", how, k, writes)
 			}
-			<-ctx.Done()
-			if err := rec.Record(engine.FuncNote{ID: f.ID, Key: "k"}); err != nil {
-				return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error()}}
+			kept := count(c.Events(t, run), "run.cancelling") > 0
+			if err == nil && !kept {
+				t.Errorf("fault %v at write %d: a cancellation that is not kept was confirmed", how, k)
 			}
-			return engine.FuncResult{Output: text("done")}
-		}}
-		p := c.Open(t, Options{World: w, Fault: func(_ string, n int) sim.Fault {
-			if n == k {
-				return how
+			q := c.Open(t, Options{World: w})
+			if err := q.Recover(t.Context()); err != nil {
+				t.Fatal(err)
 			}
-			return sim.FaultNone
-		}})
-		run := startTyped(t, p, chain(funcNode("a"), funcNode("b")))
-		synctest.Wait()
-		err := p.Cancel(t.Context(), run, "enough")
-		synctest.Wait()
-		closeAll(t, p)
-		kept := count(c.Events(t, run), "run.cancelling") > 0
-		if err == nil && !kept {
-			t.Errorf("fault %v at write %d: a cancellation that is not kept was confirmed", how, k)
+			s, err := q.Wait(t.Context(), run)
+			events := c.Events(t, run)
+			switch last, isCancelled := events[len(events)-1].Data.(*engine.RunCancelled); {
+			case err != nil || s.Interrupted || isCancelled != kept || isCancelled && last.Reason != "enough":
+				t.Errorf("fault %v at write %d: %+v, %v\n%s", how, k, s, err, show(events))
+			case kept && calls != 1:
+				t.Errorf("fault %v at write %d: functions were called %d times\n%s", how, k, calls, show(events))
+			}
+			closeAll(t, q)
 		}
-		q := c.Open(t, Options{World: w})
-		if err := q.Recover(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		s, err := q.Wait(t.Context(), run)
-		events := c.Events(t, run)
-		switch last, isCancelled := events[len(events)-1].Data.(*engine.RunCancelled); {
-		case err != nil || s.Interrupted || isCancelled != kept || isCancelled && last.Reason != "enough":
-			t.Errorf("fault %v at write %d: %+v, %v\n%s", how, k, s, err, show(events))
-		case kept && calls != 1:
-			t.Errorf("fault %v at write %d: functions were called %d times\n%s", how, k, calls, show(events))
-		}
-		closeAll(t, q)
 	}
 }

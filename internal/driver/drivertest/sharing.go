@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,11 +143,13 @@ func testNoDriveDies(t *testing.T, c Cluster) {
 
 // testNoDriveFaults: whatever write of a process that drives nothing fails, a run that is stored goes on in another one.
 func testNoDriveFaults(t *testing.T, c Cluster) {
-	for kind, at := range faults(c, 1, 4, sim.FaultError, sim.FaultSilent, sim.FaultDieBefore, sim.FaultDieAfter) {
-		c := c.Fresh(t)
-		w := &sim.World{}
+	// play has a fault come at a write, and returns how many writes there were.
+	play := func(kind sim.Fault, at int64) int64 {
+		c, w := c.Fresh(t), &sim.World{}
+		var writes atomic.Int64
 		front := c.Open(t, Options{World: w, Place: "here", NoDrive: true, Fault: func(_ string, n int) sim.Fault {
-			if n == at {
+			writes.Store(int64(n))
+			if int64(n) == at {
 				return kind
 			}
 			return sim.FaultNone
@@ -165,6 +168,18 @@ func testNoDriveFaults(t *testing.T, c Cluster) {
 		stop()
 		front.Kill()
 		closeAll(t, worker)
+		return writes.Load()
+	}
+	all := play(sim.FaultNone, 0)
+	if all == 0 {
+		t.Fatal("the start writes nothing")
+	}
+	for _, kind := range []sim.Fault{sim.FaultError, sim.FaultSilent, sim.FaultDieBefore, sim.FaultDieAfter} {
+		for at := int64(1); at <= all; at++ {
+			if n := play(kind, at); n < at {
+				t.Errorf("fault %v at write %d: only %d writes", kind, at, n)
+			}
+		}
 	}
 }
 
