@@ -112,7 +112,7 @@ func TestHousekeep(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		keep config.Retention
-		want []int // runs that are there after 1, 20, 31, 61 and 91 days: one of three has ended, one waits, one is cancelled at the end of day 30
+		want []int // runs that are there after 1, 20, 30, 60 and 90 days: one of three has ended, one waits, one is cancelled at the end of day 30
 	}{
 		{"as D26", config.Retention{}, []int{3, 3, 2, 1, 1}},
 		{"ended longer", config.Retention{Ended: config.Duration(60 * day)}, []int{3, 3, 3, 2, 1}},
@@ -137,17 +137,17 @@ func TestHousekeep(t *testing.T) {
 				synctest.Wait()
 				began := time.Now()
 				until := func(at time.Duration) { time.Sleep(time.Until(began.Add(at))) }
-				for i, days := range []int{1, 20, 31, 61, 91} {
+				for i, days := range []int{1, 20, 30, 60, 90} {
 					at := time.Duration(days)*day + 2*time.Hour
-					if days == 31 {
+					// It looks at once, when nothing of that day is due yet, and again each hour. On the days between nothing looks, which would only cost time.
+					until(at - 3*time.Hour)
+					stop := tend(t, s)
+					if days == 30 {
 						until(30 * day)
 						if err := s.Cancel(t.Context(), runs[2], ""); err != nil {
 							t.Fatal(err)
 						}
-						synctest.Wait()
 					}
-					until(at - 3*time.Hour) // it looks at once, and again each hour; between the times of the test nothing looks, which would only cost
-					stop := tend(t, s)
 					until(at)
 					synctest.Wait()
 					heads, _, err := s.List(t.Context(), journal.Query{})
