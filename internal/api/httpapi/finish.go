@@ -35,7 +35,7 @@ func (a *API) finish() {
 	for name, s := range reg.Map() {
 		nullable(reg.TypeFromRef(schemas+name), s)
 	}
-	text := sync.OnceValue(func() []byte { // few clients ask for it
+	text := sync.OnceValue(func() []byte { // built on first request: few clients need it
 		text, err := json.MarshalIndent(doc, "", "  ")
 		if err != nil {
 			panic(err) // the document is the same in every process: a test makes it

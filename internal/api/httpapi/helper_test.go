@@ -63,7 +63,6 @@ workflow:
 type world struct {
 	t       testing.TB
 	api     *httpapi.API
-	doc     *openapi3.T
 	service *service.Service
 	caller  access.Principal
 }
@@ -87,14 +86,17 @@ func newWorldWith(t testing.TB, db string, own model.Client) *world {
 		}
 	})
 	who := access.Principal{Token: "t1", Name: "ann", Namespace: access.DefaultNamespace, Role: access.RoleAdmin, Approve: true}
-	return &world{t: t, api: httpapi.New(httpapi.Config{}), service: s, caller: who, doc: document()}
+	return &world{t: t, api: httpapi.New(httpapi.Config{}), service: s, caller: who}
 }
 
-// document returns the OpenAPI document, which is the same in every process. Reading it costs more than most tests.
+// document returns the OpenAPI document, parsed once: parsing takes longer than most tests.
 var document = sync.OnceValue(func() *openapi3.T {
 	rec := httptest.NewRecorder()
 	req := httptest.NewRequest(http.MethodGet, httpapi.SpecPath, http.NoBody)
 	httpapi.New(httpapi.Config{}).ServeHTTP(rec, req)
+	if rec.Code != http.StatusOK {
+		panic(rec.Body.String())
+	}
 	doc, err := openapi3.NewLoader().LoadFromData(rec.Body.Bytes())
 	if err != nil {
 		panic(err)
@@ -150,7 +152,7 @@ func (w *world) do(method, path string, body any, headers ...string) answer {
 	w.api.ServeHTTP(rec, req)
 	a := answer{w.t, rec.Code, rec.Header(), rec.Body.String()}
 	if strings.Contains(req.Pattern, httpapi.Prefix) {
-		if err := described(w.doc, req.Pattern, a); err != nil {
+		if err := described(document(), req.Pattern, a); err != nil {
 			w.t.Errorf("%s %s: the answer does not fit the document: %v", method, path, err)
 		}
 	}

@@ -26,7 +26,7 @@ func FuzzLists(f *testing.F) {
 	var lists []httpapi.Operation
 	known := map[string][]string{}
 	for _, op := range world.api.Operations() {
-		params := world.doc.Paths.Find(op.Path).GetOperation(op.Method).Parameters
+		params := document().Paths.Find(op.Path).GetOperation(op.Method).Parameters
 		if op.Method == http.MethodGet && !strings.Contains(op.Path, "{") && params.GetByInAndName("query", "limit") != nil {
 			lists = append(lists, op)
 		}

@@ -44,8 +44,8 @@ type Page struct {
 type file struct {
 	kind  string
 	plain []byte
-	// packed returns the file compressed, or nil if that is hardly smaller.
-	// It compresses at the first call: doing so for all files at the start took 90 ms.
+	// packed returns the compressed file, or nil if compression does not pay.
+	// It compresses on the first call: compressing all files at startup took 90 ms.
 	packed func() []byte
 	tag    string // without quotes
 }
@@ -146,7 +146,7 @@ func newFile(name string, b []byte) *file {
 	}
 }
 
-// pack returns a file compressed, or nil if that is hardly smaller: fonts and images are compressed already.
+// pack compresses b. It returns nil if that saves less than a tenth: fonts and images are already compressed.
 func pack(b []byte) []byte {
 	if len(b) < leastPacked {
 		return nil

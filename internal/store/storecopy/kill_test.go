@@ -20,11 +20,12 @@ import (
 
 var errKilled = errors.New("killed")
 
-// interrupted copies until a copy completes. It interrupts each copy before or after one of its next most commits, and returns how many it interrupted.
-func interrupted(t *testing.T, draw *rand.Rand, most int, from, to store.Locator) (kills int) {
+// interrupted repeats a copy until one completes. Each attempt fails at one of its first moments, drawn at random; a moment is just before or just after a commit.
+// It returns the number of attempts that failed.
+func interrupted(t *testing.T, draw *rand.Rand, moments int, from, to store.Locator) (kills int) {
 	t.Helper()
 	for {
-		left := 1 + draw.IntN(most)
+		left := 1 + draw.IntN(moments)
 		_, err := storecopy.Copy(t.Context(), from, to, storecopy.WithFault(storecopy.Config{}, func() error {
 			if left--; left == 0 {
 				return errKilled
@@ -54,22 +55,22 @@ func TestInterrupted(t *testing.T) {
 			draw := rand.New(rand.NewPCG(16, seed))
 			between, last := server(t, first), file(t)
 			var kills int
-			most, least := 28, 8 // commits between two interruptions, and interruptions
+			moments, minKills := 28, 8
 			if longtest.Enabled() {
-				most, least = 10, 25
+				moments, minKills = 10, 25
 			}
 			if seed == 85 {
-				kills = interrupted(t, draw, most, first, between)
+				kills = interrupted(t, draw, moments, first, between)
 				copied(t, between, last, storecopy.Config{})
 			} else {
 				copied(t, first, between, storecopy.Config{})
-				kills = interrupted(t, draw, most, between, last)
+				kills = interrupted(t, draw, moments, between, last)
 			}
 			if diff := cmp.Diff(want, exports(t, last)); diff != "" {
 				t.Errorf("after %d interruptions (-before +after):\n%s", kills, diff)
 			}
-			if kills < least {
-				t.Errorf("%d interruptions, want %d", kills, least)
+			if kills < minKills {
+				t.Errorf("%d interruptions, want %d", kills, minKills)
 			}
 			t.Logf("%d interruptions", kills)
 		})
