@@ -46,7 +46,7 @@ func Embedded() []Driver {
 
 func onPostgres(t testing.TB, cfg *service.Config) {
 	t.Helper()
-	cfg.DB, cfg.Stores = pgtest.URL(t), store.Servers{Postgres: pghome.New(nil)}
+	cfg.DB, cfg.Stores = pgtest.Reused(t), store.Servers{Postgres: pghome.New(nil)}
 }
 
 // Temporal gives the driver on a Temporal server with stores in PostgreSQL. The connection is closed when t ends.

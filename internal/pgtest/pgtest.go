@@ -57,11 +57,13 @@ func URL(t testing.TB) string {
 // schemas counts the schemas and databases of this process, for their names.
 var schemas atomic.Int64
 
+func newSchema() string { return "t" + strconv.FormatInt(schemas.Add(1), 10) }
+
 // URL gives the URL of the database [Name] by the socket, for [User], with a schema of its own in the parameter schema: postgres://hocket@/hocket?host=DIR&port=5432&schema=t1.
 // The schema does not exist. When the test ends, it is dropped with all schemas whose names continue it after an underscore.
 func (s *Server) URL(t testing.TB) string {
 	t.Helper()
-	schema := "t" + strconv.FormatInt(schemas.Add(1), 10)
+	schema := newSchema()
 	t.Cleanup(func() { s.drop(t, schema) })
 	return s.url(User, Name, schema)
 }

@@ -59,6 +59,8 @@ type Server struct {
 	// children are the poolers by their folders.
 	children map[string]int
 	life     *os.File // the pipe whose end stops the server
+	// spare are the schemas of tests that ended, with the tables of a store: see Reused.
+	spare []string
 }
 
 // settings are for tests: many connections, little memory, no file outside of the folder, and nothing that is safe only by luck.

@@ -46,7 +46,7 @@ func TestJournalsAreEqual(t *testing.T) {
 					return s
 				},
 				"postgres": func(t *testing.T) journal.Backend {
-					s, err := postgres.Open(context.WithoutCancel(t.Context()), postgres.Config{URL: server.URL(t), Kind: journal.KindServe, Relay: alone{}})
+					s, err := postgres.Open(context.WithoutCancel(t.Context()), postgres.Config{URL: server.Reused(t), Kind: journal.KindServe, Relay: alone{}})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -21,9 +21,9 @@ func TestConformancePostgres(t *testing.T) {
 
 func postgresCluster(t *testing.T, server *pgtest.Server) *cluster {
 	t.Helper()
-	url, relay := server.URL(t), &relay{}
+	url, relay := server.Reused(t), &relay{}
 	open := func(place string) journal.Backend {
-		s, err := postgres.Open(context.Background(), postgres.Config{URL: url, Kind: journal.KindServe, Place: place, Relay: relay})
+		s, err := postgres.Open(context.Background(), postgres.Config{URL: url, Kind: journal.KindServe, Place: place, Relay: relay, MaxConns: 2})
 		if err != nil {
 			t.Fatal(err)
 		}

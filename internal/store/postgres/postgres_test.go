@@ -26,7 +26,7 @@ func open(t testing.TB, url string) *postgres.Store {
 func TestStore(t *testing.T) {
 	t.Parallel()
 	journaltest.Run(t, func(t *testing.T) journaltest.Medium {
-		url := pgtest.URL(t)
+		url := pgtest.Reused(t)
 		return journaltest.Medium{
 			Open:   func(t *testing.T) journal.Backend { return open(t, url) },
 			Damage: func(t *testing.T, d journaltest.Damage) { damage(t, url, d) },

@@ -50,7 +50,7 @@ func SQLite(t testing.TB) Store {
 // Postgres makes a store in a schema.
 func Postgres(t testing.TB, p postgres.Part) Store {
 	t.Helper()
-	return Store{tables.Postgres, pgtest.URL(t), p}
+	return Store{tables.Postgres, pgtest.Reused(t), p}
 }
 
 // As gives the same store for the tables of another part.
