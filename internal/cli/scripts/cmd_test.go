@@ -328,6 +328,7 @@ func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
 		if err := ts.Exec(words[0], words[1:]...); err == nil && want.MatchString(ts.ReadFile("stdout")) {
 			return
 		}
+		time.Sleep(50 * time.Millisecond) // a program takes the processor from what it looks at
 	}
 	ts.Fatalf("%s never prints %s", args[0], args[1])
 }
