@@ -11,7 +11,7 @@ import (
 func TestHandlerIsNotLinked(t *testing.T) {
 	t.Parallel()
 	out := t.TempDir() + "/hello"
-	c := exec.CommandContext(t.Context(), "go", "build", "-o", out, "./examples/go/hello")
+	c := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-w", "-o", out, "./examples/go/hello")
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")
 	list, err := c.CombinedOutput()
 	if err != nil {

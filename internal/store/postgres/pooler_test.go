@@ -37,7 +37,7 @@ func TestPooled(t *testing.T) {
 	server := pgtest.Start(t, pgtest.Config{})
 	through := pgtest.NewPooler(t, server)
 	journaltest.Run(t, func(t *testing.T) journaltest.Medium {
-		at := server.URL(t)
+		at := server.Reused(t)
 		return journaltest.Medium{
 			Open: func(t *testing.T) journal.Backend {
 				t.Helper()
