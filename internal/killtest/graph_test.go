@@ -41,6 +41,8 @@ func TestMain(m *testing.M) {
 			drive = childMap
 		case os.Getenv(envGraphMap) != "":
 			drive = childGraphMap
+		case os.Getenv(envDocument) != "":
+			drive = childDocument
 		case os.Getenv(envEdit) != "":
 			drive = childEdit
 		case os.Getenv(envLine) != "":

@@ -1,4 +1,4 @@
-package run_test
+package killtest_test
 
 import (
 	"context"
@@ -29,26 +29,15 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-func TestMain(m *testing.M) {
-	if run := killtest.Child(); run != "" {
-		os.Exit(child(run))
-	}
-	if tools := os.Getenv(envStandIn); tools != "" {
-		os.Exit(serveStandIn(tools))
-	}
-	if db := os.Getenv(envStarter); db != "" {
-		os.Exit(startAtOnce(db))
-	}
-	os.Exit(m.Run())
-}
-
-// openAI has the one adapter that these tests use. All of them together take minutes to compile with the race detector.
+// openAI has the adapter of OpenAI.
 var openAI = map[model.Protocol]model.Factory{model.ProtocolOpenAI: func(e model.Endpoint) (model.Client, error) {
 	return openai.New(openai.Config{BaseURL: e.BaseURL, Key: e.Key, Own: e.Own, HTTP: outbound.New(outbound.Config{Allow: []string{e.BaseURL}})})
 }}
 
 // servers opens stores in PostgreSQL.
 var servers = store.Servers{Postgres: pghome.New(nil)}
+
+const envDocument = "HOCKET_TEST_DOCUMENT" // the store of the child
 
 // killed is a loop of two ways back, a parallel block, retries and an approval.
 func killed() *workflow.Workflow {
@@ -116,15 +105,14 @@ func (f *fake) answer(r modeltest.Request) modeltest.Answer {
 	return a
 }
 
-// child drives a run to its end or pause, in a process of its own.
-func child(run string) int {
+// childDocument drives a run to its end or pause, in a process of its own.
+func childDocument(run string) (err error) {
 	ctx := context.Background()
-	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: os.Getenv("HOCKET_DB"), Stores: servers, Adapters: openAI})
+	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: os.Getenv(envDocument), Stores: servers, Adapters: openAI})
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return err
 	}
-	defer s.Close()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	o, err := s.Show(ctx, run)
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
@@ -135,31 +123,27 @@ func child(run string) int {
 		err = s.Resume(ctx, run)
 	}
 	if err != nil && !errors.Is(err, engine.ErrEnded) {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return err
 	}
-	if _, err := s.Wait(ctx, run); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
+	_, err = s.Wait(ctx, run)
+	return err
 }
 
-// P3, P4, D8: after kill -9 at random moments the run ends as if nothing had happened, and no call whose result is in the journal is made again. 50 kills in
-// make test, 1,000 in make test-all.
-func TestKill(t *testing.T) {
+// P3, P4, D8: after kill -9 at random moments the run ends as if nothing had happened, and no call whose result is in the journal is made again.
+// 20 kills in make test, 1,000 in make test-all.
+func TestKillDocument(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		kill(t, filepath.Join(t.TempDir(), "hocket.db"))
+		killDocument(t, filepath.Join(t.TempDir(), "hocket.db"))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		kill(t, pgtest.URL(t))
+		killDocument(t, pgtest.URL(t))
 	})
 }
 
-func kill(t *testing.T, db string) {
+func killDocument(t *testing.T, db string) {
 	t.Helper()
 	f := &fake{seen: map[string]int{}, done: map[string]bool{}}
 	server := modeltest.Start(t, f.answer)
@@ -172,7 +156,7 @@ func kill(t *testing.T, db string) {
 	want, undisturbed := "", 0
 	h := killtest.Harness{
 		Env: func(string) []string {
-			return []string{"HOCKET_DB=" + db, "OPENAI_BASE_URL=" + server.BaseURL(), "OPENAI_API_KEY=test"}
+			return []string{envDocument + "=" + db, "OPENAI_BASE_URL=" + server.BaseURL(), "OPENAI_API_KEY=test"}
 		},
 		After: func(run string) bool {
 			o, err := watch.Show(ctx, run)
