@@ -21,12 +21,12 @@ import (
 // maxOffered bounds the ids that a shell is offered.
 const maxOffered = 100
 
-// completeWithin bounds how long a shell waits for a server.
+// completeWithin is the default of Wiring.CompleteWithin.
 const completeWithin = 2 * time.Second
 
-// completing gives a context for what a shell asks, which c has too.
-func completing(c *cobra.Command) (context.Context, context.CancelFunc) {
-	ctx, done := context.WithTimeout(cmp.Or(c.Context(), context.Background()), completeWithin)
+// completing returns a context for what a shell asks, which c has too.
+func (a *app) completing(c *cobra.Command) (context.Context, context.CancelFunc) {
+	ctx, done := context.WithTimeout(cmp.Or(c.Context(), context.Background()), cmp.Or(a.wiring.CompleteWithin, completeWithin))
 	c.SetContext(ctx)
 	return ctx, done
 }
@@ -37,7 +37,7 @@ func goesOn(l runLine) bool { return isOpen(l) || l.Status == string(journal.Sta
 
 // runIDs gives the ids of the newest runs with what helps to choose, those that fit; none where the store cannot be read. nil: all fit.
 func (a *app) runIDs(c *cobra.Command, prefix string, but []string, fits func(runLine) bool) []string {
-	ctx, done := completing(c)
+	ctx, done := a.completing(c)
 	defer done()
 	s, err := a.sees(c)
 	if err != nil {
@@ -141,7 +141,7 @@ func once(f cobra.CompletionFunc) cobra.CompletionFunc {
 
 // catalogIDs gives what list says of a store that is there, as far as it begins with prefix.
 func (a *app) catalogIDs(c *cobra.Command, prefix string, list func(context.Context, definitions) []string) ([]string, cobra.ShellCompDirective) {
-	ctx, done := completing(c)
+	ctx, done := a.completing(c)
 	defer done()
 	s, err := a.keeps(c, a.look)
 	if err != nil {
@@ -163,7 +163,7 @@ func (a *app) completeOfRun(words func(ctx context.Context, s sight, run string)
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		ctx, done := completing(c)
+		ctx, done := a.completing(c)
 		defer done()
 		s, err := a.sees(c)
 		if err != nil {
@@ -304,7 +304,7 @@ func (a *app) completeNotifications(c *cobra.Command, _ []string, prefix string)
 
 // hookIDs gives what list says of a store that is there, as far as it begins with prefix.
 func (a *app) hookIDs(c *cobra.Command, prefix string, list func(context.Context, *hooks.Hooks, *service.Service) []string) ([]string, cobra.ShellCompDirective) {
-	ctx, done := completing(c)
+	ctx, done := a.completing(c)
 	defer done()
 	if !a.exists(ctx) {
 		return nil, orderedWords // to open it would make it

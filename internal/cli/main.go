@@ -59,6 +59,8 @@ type Wiring struct {
 	Postgres store.Kind
 	// Temporal connects to Temporal servers; nil: they are refused.
 	Temporal carry.Connect
+	// CompleteWithin bounds how long a shell waits for the words that complete a command line; 0: 2 s.
+	CompleteWithin time.Duration
 }
 
 // app is one invocation.

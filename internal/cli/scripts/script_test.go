@@ -22,7 +22,7 @@ import (
 )
 
 // wiring is that of all command lines of scripts.
-var wiring = cli.Wiring{Version: "v0-test", Adapters: providers.Adapters(nil), Postgres: pghome.New(nil)}
+var wiring = cli.Wiring{Version: "v0-test", Adapters: providers.Adapters(nil), Postgres: pghome.New(nil), CompleteWithin: time.Minute} // a busy machine takes its time
 
 // repository is the root of the module. The working directory is that of a script.
 var repository string
