@@ -7,11 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hocket-run/hocket/internal/testinput"
 )
 
 // TestGoExamples builds the programs below go and runs them as their comments say, each call a process of its own.
 func TestGoExamples(t *testing.T) {
 	t.Parallel()
+	testinput.Files(t, ":!docs")
 	dir := t.TempDir()
 	c := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", dir, "./go/...")
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/hocket-run/hocket/internal/testinput"
 )
 
 // Find gives the paths of Node, of a script of scripts/browser and of a browser. Without them the test is skipped, unless HOCKET_BROWSER is set. Tests call it
@@ -30,5 +32,6 @@ func Find(t *testing.T, name string) (node, script, chromium string) {
 		}
 		t.Skip(how)
 	}
+	testinput.Files(t, "scripts/browser")
 	return node, filepath.Join(dir, name), chromium
 }

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/testinput"
 )
 
 // binary is built once for all tests.
@@ -32,9 +34,13 @@ var binary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
+// inputs are named once for all tests: what the program is built from, and the specs of the page.
+var inputs sync.Once
+
 // programOf gives the program that the environment names by HOCKET_TEST_PROGRAM (see variant), else that of this repository.
 func programOf(t *testing.T, env []string) string {
 	t.Helper()
+	inputs.Do(func() { testinput.Files(t, ":!docs") })
 	for _, e := range env {
 		if path, ok := strings.CutPrefix(e, "HOCKET_TEST_PROGRAM="); ok {
 			return path

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hocket-run/hocket/internal/testinput"
 )
 
 const module = "github.com/hocket-run/hocket/"
@@ -145,7 +147,7 @@ var layers = []layer{
 	{"internal/session/acp", []string{"graph", "internal/process"}, "sessions implement the port of graph and do not depend on their callers"},
 	{"internal/session/sessiontest", []string{"graph", "internal/program"}, "test support for all sessions needs the builder alone"},
 	{"internal/session/llm", []string{"internal/compact", "graph", "internal/model", "internal/chat"}, "sessions implement the port of graph, call models through theirs, and do not depend on their callers"},
-	{"internal/browsertest", nil, "a leaf: it finds a browser for tests"},
+	{"internal/browsertest", []string{"internal/testinput"}, "it finds a browser for tests"},
 	{"internal/certtest", nil, "a leaf: it makes certificates for tests"},
 	{"internal/pgtest", []string{"internal/certtest"}, "it starts servers for tests, whatever they store there"},
 	{"internal/temporalserver", []string{"internal/certtest"}, "it starts servers for tests, whatever runs on them"},
@@ -156,6 +158,7 @@ var layers = []layer{
 	{"internal/cli/scripts", nil, "its tests alone have code"},
 	{"internal/longtest", nil, "a leaf: it says which tests make test-all alone runs"},
 	{"internal/randtest", []string{"internal/longtest"}, "it sets the seed of random tests, and long tests draw more"},
+	{"internal/testinput", nil, "a leaf: it names files to the go command"},
 	{"internal/faultmatrix", nil, "a leaf: tests of all packages name the rows that they prove"},
 	{"internal/killtest", []string{"internal/randtest"}, "it kills processes, whatever they run; random tests need a seed"},
 	{"documents", []string{".", "internal/documents/linked", "internal/parts"}, "an option of the root package, so that only programs that use it link formats, CEL and MCP"},
@@ -287,6 +290,7 @@ var owners = []struct{ dependency, owner, reason string }{
 // imports gives the imports of each package of the module, tests left out.
 func imports(t *testing.T) map[string][]string {
 	t.Helper()
+	testinput.Files(t)
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)

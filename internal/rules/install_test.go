@@ -17,6 +17,8 @@ import (
 
 	xmod "golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
+
+	"github.com/hocket-run/hocket/internal/testinput"
 )
 
 // TestInstall: `go install github.com/hocket-run/hocket/cmd/hocket@latest` works, from a proxy that serves this work tree as a release. Without network: what Hocket
@@ -32,6 +34,7 @@ func TestInstall(t *testing.T) {
 	if os.Getenv("HOCKET_INSTALL") != "" {
 		args = append(args[:2], args[3:]...)
 	}
+	testinput.Files(t)
 	c := exec.CommandContext(t.Context(), "go", args...)
 	c.Dir = t.TempDir() // outside of any module, as for users
 	c.Env = append(os.Environ(), "GOPROXY=file://"+filepath.ToSlash(proxy), "GOSUMDB=off", "GONOSUMDB=*", "GOFLAGS=-modcacherw", "GOWORK=off",

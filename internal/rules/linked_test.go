@@ -5,12 +5,15 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/hocket-run/hocket/internal/testinput"
 )
 
 // a program that serves no runs links nothing of what serves them.
 func TestHandlerIsNotLinked(t *testing.T) {
 	t.Parallel()
 	out := t.TempDir() + "/hello"
+	testinput.Files(t, ":!docs")
 	c := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-w", "-o", out, "./examples/go/hello")
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")
 	list, err := c.CombinedOutput()

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/internal/testinput"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -45,6 +47,7 @@ func linkedModules(t *testing.T, pkg string) []string {
 // listed gives what go list says of a package and all that it needs.
 func listed(t *testing.T, system, format, pkg string) []string {
 	t.Helper()
+	testinput.Files(t, ":!docs")
 	c := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", format, pkg)
 	c.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0", "GOFLAGS=-mod=readonly")
 	out, err := c.Output()

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/hocket-run/hocket/internal/testinput"
 )
 
 // maxGraphProgram bounds a program that runs graphs of Go functions on a SQLite store, in bytes. Before documents were asked for by an option it had 35.1 MiB.
@@ -35,6 +37,7 @@ func TestGraphPrograms(t *testing.T) {
 			}
 			goflags, _ := buildFlags(t)
 			program := filepath.Join(t.TempDir(), name)
+			testinput.Files(t, ":!docs")
 			c := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", program, pkg)
 			c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS="+goflags)
 			if out, err := c.CombinedOutput(); err != nil {

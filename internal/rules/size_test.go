@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/hocket-run/hocket/internal/testinput"
 )
 
 // Bounds of the program that `make build` makes, in bytes, and of the same program without Temporal (build tag notemporal). The SDK of Temporal calls methods that the linker cannot know, so that it
@@ -69,6 +71,7 @@ func build(t *testing.T, program, tags string, isStrict bool) {
 	if isStrict {
 		ldflags += " -dumpdep" // takes as long as linking
 	}
+	testinput.Files(t, ":!docs")
 	c := exec.CommandContext(t.Context(), "go", "build", "-ldflags="+ldflags, "-o", program, "./cmd/hocket")
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS="+goflags+tags)
 	out, err := c.StderrPipe()

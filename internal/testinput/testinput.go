@@ -1,0 +1,38 @@
+// Package testinput names the files that a test uses through other programs.
+//
+// The go command takes a test's result from its cache unless the test binary, or a file or variable that the test itself read, has changed. It does not see what
+// a program reads that the test starts, nor from which files the test builds one.
+package testinput
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Files makes the result of the running test depend on the files of this repository that match the patterns, which are those of git ls-files from the root
+// of the repository; without one, on all of them. Files that git ignores do not count. Where there is no clone of the repository, it does nothing.
+func Files(t testing.TB, patterns ...string) {
+	t.Helper()
+	root, err := exec.CommandContext(t.Context(), "git", "rev-parse", "--show-toplevel").Output()
+	if err != nil {
+		return
+	}
+	c := exec.CommandContext(t.Context(), "git", append([]string{"ls-files", "--cached", "--others", "--exclude-standard", "-z", "--"}, patterns...)...)
+	c.Dir = string(bytes.TrimSpace(root))
+	out, err := c.Output()
+	if err != nil || len(out) == 0 {
+		t.Fatalf("no files match %q: %v", patterns, err)
+	}
+	seen := map[string]bool{c.Dir: true} // the root itself changes with each commit
+	for name := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
+		path := filepath.Join(c.Dir, string(name))
+		_, _ = os.Stat(path) // the go command notes that the test asked, also for a file that was deleted
+		for dir := filepath.Dir(path); !seen[dir]; dir = filepath.Dir(dir) {
+			seen[dir] = true
+			_, _ = os.Stat(dir) // files that are added
+		}
+	}
+}
