@@ -93,7 +93,7 @@ func TestNativeStatesAreNotRecorded(t *testing.T) {
 			}
 		}
 	})
-	if native < 200 || grown < 20 {
+	if (native < 200 || grown < 20) && !testing.Short() { // make check draws a fifth of the cases
 		t.Errorf("%d calls got a Go value, %d fields grew", native, grown)
 	}
 }

@@ -72,7 +72,7 @@ func check(base, lint string) error {
 	}
 	if len(failed) == 0 && len(own) > 0 {
 		step(fmt.Sprintf("lint %d packages", len(own)), append([]string{lint, "run"}, own...)...)
-		step(fmt.Sprintf("test %d packages", len(own)+len(users)), slices.Concat([]string{"go", "test", "-short", "-vet=off", "-timeout", "5m"}, own, users)...)
+		step(fmt.Sprintf("test %d packages", len(own)+len(users)), slices.Concat([]string{"go", "test", "-short", "-vet=off", "-timeout", "20m"}, own, users)...)
 	}
 	if slices.ContainsFunc(files, func(f string) bool { return strings.HasPrefix(f, "web/") && !strings.HasPrefix(f, "web/dist/") }) {
 		step("page: check", "npm", "--prefix", "web", "run", "check")
