@@ -1,6 +1,6 @@
 // Package pgtest runs real PostgreSQL servers for tests.
 //
-// [URL] gives a test a schema of its own on the server of the test process, which is started when the first test asks for it. [Start] starts a server for one test, which may stop,
+// [URL] gives a test a schema of its own on the server of the test process, which is started when the first test asks for it; [Reused] gives one that another test has used and left, emptied, to a test that changes rows alone. [Start] starts a server for one test, which may stop,
 // kill and restart it, copy it by [Server.Replica], and which may listen on 127.0.0.1 with passwords and TLS. [NewProxy] is between a client and a server, and delays, holds and resets their connections, and lets either side vanish; [NewPooler] lends
 // sessions of a server for one transaction each.
 //
