@@ -4,17 +4,13 @@ package e2e_test
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 )
 
 // pageTools gives the paths of Node, of the folder with the page's specs, and of a browser. Without them the test is skipped, unless HOCKET_BROWSER is set.
@@ -95,8 +91,12 @@ const drawReplies = `replies:
 // TestPage plays the specs of the page (web/specs) in a browser, each against a server on a fresh store. They fail on any error of the console, any violation of the policy and
 // any request to another origin.
 func TestPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test plays them: they take minutes")
+	}
 	t.Parallel()
 	node, specs, chromium := pageTools(t)
+	player := startPlayer(t, node, filepath.Join(specs, "run.mjs"), chromium)
 	for _, spec := range []struct {
 		name string
 		env  []string
@@ -147,19 +147,7 @@ func TestPage(t *testing.T) {
 				settings["opened"] = openLink(t, home, spec.env)
 			}
 			settings["origin"] = p.url
-			in, err := json.Marshal(settings)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
-			defer cancel()
-			c := exec.CommandContext(ctx, node, filepath.Join(specs, "run.mjs"), spec.name, chromium)
-			c.Stdin = bytes.NewReader(in)
-			c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a spec may start servers of its own
-			c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
-			if out, err := c.CombinedOutput(); err != nil {
-				t.Errorf("%v: %s", err, out)
-			}
+			player.play(t, spec.name, settings)
 			for name, times := range map[string]int{"link": 1, "opened": 0} { // the link itself is written once
 				if _, code, ok := strings.Cut(settings[name], "#code="); ok {
 					if n := strings.Count(p.said(), code); n != times {

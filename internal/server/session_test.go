@@ -3,11 +3,14 @@ package server_test
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/httpapi"
@@ -93,6 +96,70 @@ func TestSession(t *testing.T) {
 	}
 	if got := s.with(t, "", "GET", "/api/v1/session", "", "Cookie", other, own, "1").StatusCode; got != http.StatusUnauthorized {
 		t.Errorf("the session of a revoked token: %d", got)
+	}
+}
+
+// A stream of a session ends within a second of the session, which ends with its token or when it is signed out, also where another process revokes it.
+func TestSessionEnds(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(t *testing.T, s *world, made access.Token, cookie string) error{
+		"signed out": func(t *testing.T, s *world, _ access.Token, cookie string) error {
+			rec := s.ask(t, "DELETE", "/api/v1/session", "", byCookie(cookie))
+			if rec.Code != http.StatusNoContent {
+				return errors.New(rec.Body.String())
+			}
+			return nil
+		},
+		"revoked": func(t *testing.T, s *world, made access.Token, _ string) error {
+			_, err := s.Store().Revoke(t.Context(), "b", made.ID) // as another process does
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := open(t, server.Config{})
+				if err := s.AddMount(server.Mount{Name: "stay", Patterns: []string{"/stay"}, Routes: []string{"GET /stay"}, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+					<-r.Context().Done()
+				})}); err != nil {
+					t.Fatal(err)
+				}
+				text, made := s.create(t, access.Grant{Name: "ann", Namespace: "b", Role: access.RoleRun})
+				begun := s.ask(t, "POST", "/api/v1/session", "", func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+text) })
+				cookie, _, _ := strings.Cut(begun.Header().Get("Set-Cookie"), ";")
+				ended := make(chan time.Time, 1)
+				go func() {
+					rec := s.ask(t, "GET", "/stay", "", func(r *http.Request) {
+						byCookie(cookie)(r)
+						r.Header.Set("Accept", "text/event-stream")
+					})
+					if rec.Code != http.StatusOK {
+						t.Errorf("the stream: %d %s", rec.Code, rec.Body)
+					}
+					ended <- time.Now()
+				}()
+				time.Sleep(time.Minute + 300*time.Millisecond)
+				if len(ended) > 0 {
+					t.Fatal("the stream ended before the session")
+				}
+				at := time.Now()
+				if err := end(t, s, made, cookie); err != nil {
+					t.Fatal(err)
+				}
+				if late := (<-ended).Sub(at); late > time.Second {
+					t.Errorf("the stream ended after %v", late)
+				}
+			})
+		})
+	}
+}
+
+// byCookie shows the cookie of a session as the page does.
+func byCookie(cookie string) func(*http.Request) {
+	return func(r *http.Request) {
+		r.Header.Set("Cookie", cookie)
+		r.Header.Set("Hocket-Page", "1")
+		r.Header.Del("Authorization")
 	}
 }
 

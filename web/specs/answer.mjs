@@ -2,7 +2,7 @@
 // by keyboard, on a phone, and where another answer is first.
 import {look} from './axe.mjs'
 import {budget, comfortable, held, letter, lost, phone, two} from './decide.mjs'
-import {caller, check, ended, reach, settled, signIn, until, withBrowser} from './lib.mjs'
+import {caller, check, ended, reach, settled, signIn, until, withPages} from './lib.mjs'
 
 const pane = page => page.getByRole('region', {name: 'Answer', exact: true})
 const note = page => pane(page).getByLabel('Note, recorded with the answer')
@@ -31,8 +31,8 @@ async function stays(page, path, isTyped = true) {
   if (isTyped) await page.locator('.cm-line', {hasText: mark.trim()}).waitFor()
 }
 
-export const spec = (chromium, {origin, token}) =>
-  withBrowser(chromium, origin, async ({open, allow}) => {
+export const spec = (browser, {origin, token}) =>
+  withPages(browser, origin, async ({open, allow}) => {
     const api = caller(origin, token)
     for (const [id, document] of Object.entries({letter, two, held, budget, lost, tall})) await api('/workflows', {id, document})
     const pathOf = id => `/workflows/${id}/edit`

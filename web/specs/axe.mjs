@@ -2,7 +2,7 @@
 // wanted, nothing moves. make test looks at the wide page in the light theme, make test-all at both themes and two widths.
 import {readFileSync} from 'node:fs'
 import {createRequire} from 'node:module'
-import {caller, check, isLong, settled, signIn, withBrowser} from './lib.mjs'
+import {caller, check, isLong, settled, signIn, withPages} from './lib.mjs'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -208,8 +208,8 @@ async function still(open, origin, token) {
   }
 }
 
-export const spec = (chromium, {origin, token}) =>
-  withBrowser(chromium, origin, async ({open, allow}) => {
+export const spec = (browser, {origin, token}) =>
+  withPages(browser, origin, async ({open, allow}) => {
     allow(/status of 404/) // the run that is not there
     const api = caller(origin, token)
     check('the routes are known', routes.length > 9, routes.join(' '))

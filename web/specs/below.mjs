@@ -1,7 +1,7 @@
 // Done-when 14: the page below /hocket/ of a proxy, which takes the path off or leaves it there, and at the root.
 import {mkdtempSync} from 'node:fs'
 import {join} from 'node:path'
-import {caller, check, ended, settled, signIn, until, withBrowser} from './lib.mjs'
+import {caller, check, ended, settled, signIn, until, withPages} from './lib.mjs'
 import {proxy} from './proxy.mjs'
 import {hocket, serve} from './server.mjs'
 
@@ -16,7 +16,7 @@ const cases = [
   {name: 'no path', prefix: '', slash: '', strip: false},
 ]
 
-export async function spec(chromium, {token, program, scratch}) {
+export async function spec(browser, {token, program, scratch}) {
   for (const c of cases) {
     const home = mkdtempSync(join(scratch, 'below'))
     const before = await proxy(c)
@@ -24,7 +24,7 @@ export async function spec(chromium, {token, program, scratch}) {
     const server = await serve({program, home, token}, '--url', address + c.slash)
     before.to(server.origin)
     try {
-      await play(chromium, {...c, token, program, home, origin: before.origin, address})
+      await play(browser, {...c, token, program, home, origin: before.origin, address})
     } catch (err) {
       throw new Error(`${c.name}: ${err.message}`, {cause: err})
     } finally {
@@ -34,8 +34,8 @@ export async function spec(chromium, {token, program, scratch}) {
   }
 }
 
-const play = (chromium, {name, prefix, token, program, home, origin, address}) =>
-  withBrowser(chromium, origin, async ({open, tab, requests, allow}) => {
+const play = (browser, {name, prefix, token, program, home, origin, address}) =>
+  withPages(browser, origin, async ({open, tab, requests, allow}) => {
     const api = caller(address, token)
     const made = await fetch(`${address}/api/v1/runs?wait=20s`, {
       method: 'POST',

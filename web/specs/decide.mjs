@@ -1,6 +1,6 @@
 // Done-when 5: people decide, on a phone. Two waits in both orders; two pages at once, of which the other says who was first (P24); opposite answers, expired waits, a missing right; held calls with
 // real and with changed arguments (SEC12); budgets and calls of unknown outcome. All in the dark theme, which done-when 11 asks for.
-import {caller, check, ended, settled, signIn, withBrowser} from './lib.mjs'
+import {caller, check, ended, settled, signIn, withPages} from './lib.mjs'
 
 export const letter = `workflow:
   - {id: letter, type: set, values: {text: "{{ $input }}"}}
@@ -62,8 +62,8 @@ async function keeps(page, note, what) {
   await comfortable(page, what)
 }
 
-export const spec = (chromium, {origin, token}) =>
-  withBrowser(chromium, origin, async ({open, allow}) => {
+export const spec = (browser, {origin, token}) =>
+  withPages(browser, origin, async ({open, allow}) => {
     const api = caller(origin, token)
     const start = (document, name) => api('/runs?wait=20s', {document, format: 'steps', name, input: 'Dear Ada, come on Sunday.'})
     const pathOf = (run, i = 0) => `${origin}/inbox/${run.id}/${run.waiting[i].id}`

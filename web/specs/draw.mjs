@@ -2,7 +2,7 @@
 import {execFileSync} from 'node:child_process'
 import {mkdirSync, readFileSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
-import {caller, check, ended, pick, reach, settled, signIn, until, withBrowser} from './lib.mjs'
+import {caller, check, ended, pick, reach, settled, signIn, until, withPages} from './lib.mjs'
 
 const nodeOf = (page, id) => page.locator(`.react-flow__node[data-id="${id}"]`)
 const handleOf = (page, id, handle) => nodeOf(page, id).locator(`.react-flow__handle[data-handleid="${handle}"]`)
@@ -371,8 +371,8 @@ async function sameLogs(page, api, {origin, program, home, scratch}, id, run) {
   check('the logs are those of the downloaded document', plain(logs(folder, 'latest')) === plain(there), `${plain(logs(folder, 'latest'))}\n${plain(there)}`)
 }
 
-export const spec = (chromium, settings) =>
-  withBrowser(chromium, settings.origin, async ({open}) => {
+export const spec = (browser, settings) =>
+  withPages(browser, settings.origin, async ({open}) => {
     const {origin, token} = settings
     const api = caller(origin, token)
     const words = await open({})

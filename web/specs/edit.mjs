@@ -1,5 +1,5 @@
 // The text editor: problems at their places, drafts, conflicts, what this browser keeps, and what is asked before leaving.
-import {caller, check, settled, signIn, withBrowser} from './lib.mjs'
+import {caller, check, settled, signIn, withPages} from './lib.mjs'
 
 const first = '# The letter.\r\nworkflow:\r\n  - {id: letter, type: set, values: {text: "grüße 👩 {{ $input }}"}}\r\n'
 const second = first.replace('grüße', 'salut')
@@ -13,8 +13,8 @@ const typed = async (page, text) => {
 
 const stand = (page, text) => page.getByRole('status').filter({hasText: text}).first().waitFor()
 
-export const spec = (chromium, {origin, token}) =>
-  withBrowser(chromium, origin, async ({open, allow}) => {
+export const spec = (browser, {origin, token}) =>
+  withPages(browser, origin, async ({open, allow}) => {
     const api = caller(origin, token)
     const shown = async () => api('/workflows/letter')
     await api('/workflows', {id: 'letter', document: first})

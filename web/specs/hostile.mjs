@@ -1,6 +1,6 @@
 // Done-when 8 (SEC15): hostile texts in every field that the page shows. Nothing runs, no request leaves, and the page stays usable: behind a proxy that takes the policy away, and with the policy, there
 // at every eighth place, at each with make test-all.
-import {caller, check, ended, isLong, settled, signIn, withBrowser} from './lib.mjs'
+import {caller, check, ended, isLong, settled, signIn, withPages} from './lib.mjs'
 import {model} from './model.mjs'
 import {poisoned} from './poison.mjs'
 import {proxy} from './proxy.mjs'
@@ -181,7 +181,7 @@ async function files(page, origin) {
   await page.keyboard.press('Escape')
 }
 
-export async function spec(chromium, {token, program, scratch}) {
+export async function spec(browser, {token, program, scratch}) {
   const fake = await model({home: scratch}, (system, n) => {
     if (system.includes('fails')) return {status: 400, error: payload}
     if (system.includes('long')) return {text: 'x'.repeat(5_000_000)}
@@ -192,7 +192,7 @@ export async function spec(chromium, {token, program, scratch}) {
   const bare = await proxy({without: ['content-security-policy']})
   bare.to(server.origin)
   try {
-    await withBrowser(chromium, server.origin, async ({open, allow, allowOrigin}) => {
+    await withPages(browser, server.origin, async ({open, allow, allowOrigin}) => {
       allowOrigin(bare.origin)
       allow(/status of (404|422)/)
       const world = await fill(caller(server.origin, token), server.origin)

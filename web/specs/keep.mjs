@@ -1,5 +1,5 @@
 // What a person typed into the form of a node is kept: half of a value, digits that nothing changed, and the focus.
-import {caller, check, settled, signIn, until, withBrowser} from './lib.mjs'
+import {caller, check, settled, signIn, until, withPages} from './lib.mjs'
 
 const document = `{"name": "Post",
  "nodes": [
@@ -71,8 +71,8 @@ async function fields(page, api, origin) {
   check('nothing else is changed', now === want, now)
 }
 
-export const spec = (chromium, {origin, token}) =>
-  withBrowser(chromium, origin, async ({open}) => {
+export const spec = (browser, {origin, token}) =>
+  withPages(browser, origin, async ({open}) => {
     const api = caller(origin, token)
     const page = await open()
     page.setDefaultTimeout(20_000)

@@ -1,6 +1,4 @@
 // What all specs share: a browser whose pages may not complain, and may ask nothing of another origin.
-import {chromium} from 'playwright-core'
-
 // isLong reports whether `make test-all` runs the specs: all themes, all widths, every place.
 export const isLong = Boolean(process.env.HOCKET_LONG)
 
@@ -8,9 +6,9 @@ export const check = (what, ok, more = '') => {
   if (!ok) throw new Error(`${what} ${more}`)
 }
 
-// withBrowser gives f functions that open pages: open with a session of its own, tab beside another page. It fails where one of them complains: an error on the console, a violation of the policy, a request to another origin.
-export async function withBrowser(chromiumPath, origin, f) {
-  const browser = await chromium.launch({executablePath: chromiumPath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']})
+// withPages gives f functions that open pages: open with a session of its own, tab beside another page. It fails where one of them complains: an error on the console, a violation of the policy, a request to another origin. In the end all of them are closed.
+export async function withPages(browser, origin, f) {
+  const contexts = []
   const complaints = []
   const requests = []
   const allowed = []
@@ -37,13 +35,14 @@ export async function withBrowser(chromiumPath, origin, f) {
     }
     const open = async (options = {}) => {
       const context = await browser.newContext({viewport: {width: 1280, height: 800}, reducedMotion: 'reduce', ...options})
+      contexts.push(context)
       context.setDefaultTimeout(60_000)
       return tab(context)
     }
     await f({open, tab: page => tab(page.context()), requests, allow: re => allowed.push(re), allowOrigin: o => origins.push(o)})
     if (complaints.length > 0) throw new Error(`the page complains:\n${[...new Set(complaints)].join('\n')}`)
   } finally {
-    await browser.close()
+    await Promise.all(contexts.map(c => c.close()))
   }
 }
 

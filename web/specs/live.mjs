@@ -4,7 +4,7 @@
 // goes through these views, and each is compared with the page that is open there: all elements of the main part, with their texts, names and states. The log, the trail and the context are asked of
 // the server, which knows no earlier state of a run: they are compared wherever the run stands still, at each call of a model and at each wait, for which the model's replies are held back. There the
 // other page is loaded anew; in between it only leaves the run and comes back, which forgets all of the run but not the scripts.
-import {caller, check, ended, enter, isLong, settled, until, withBrowser} from './lib.mjs'
+import {caller, check, ended, enter, isLong, settled, until, withPages} from './lib.mjs'
 import {model} from './model.mjs'
 import {meter, proxy} from './proxy.mjs'
 import {serve} from './server.mjs'
@@ -162,7 +162,7 @@ const leave = (page, path) =>
     history.pushState(null, '', to)
   }, path)
 
-export async function spec(chromium, {token, program, scratch}) {
+export async function spec(browser, {token, program, scratch}) {
   const fake = await model({home: scratch, held: true}, reply)
   const begin = addr => serve({program, home: scratch, token, addr})
   let server = await begin()
@@ -170,7 +170,7 @@ export async function spec(chromium, {token, program, scratch}) {
   const before = await proxy({events})
   before.to(server.origin)
   try {
-    await withBrowser(chromium, server.origin, async ({open, allow, allowOrigin}) => {
+    await withPages(browser, server.origin, async ({open, allow, allowOrigin}) => {
       allowOrigin(before.origin)
       const api = caller(server.origin, token)
       const run = await api('/runs', {document, format: 'steps', name: 'headline', input: 'Sunday'})

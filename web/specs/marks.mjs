@@ -1,7 +1,7 @@
 // Each diagnostic code that a document can have: the marks of the text editor cover the same characters as the command line names, in texts beyond ASCII.
 import {execFileSync} from 'node:child_process'
 import {readdirSync, readFileSync} from 'node:fs'
-import {caller, check, settled, signIn, until, withBrowser} from './lib.mjs'
+import {caller, check, settled, signIn, until, withPages} from './lib.mjs'
 
 const folder = new URL('../../internal/e2e/testdata/marks/', import.meta.url)
 
@@ -81,8 +81,8 @@ const paste = (page, text) =>
 
 const shortly = list => (list.length > 12 ? `${list.slice(0, 12)}… (${list.length})` : `${list}`)
 
-export const spec = (chromium, {origin, token, program, home}) =>
-  withBrowser(chromium, origin, async ({open}) => {
+export const spec = (browser, {origin, token, program, home}) =>
+  withPages(browser, origin, async ({open}) => {
     const api = caller(origin, token)
     await api('/workflows', {id: 'marks', document: 'workflow:\n  - {id: a, type: end}\n'})
     const names = readdirSync(folder).filter(n => /\.(json|yaml)$/.test(n))

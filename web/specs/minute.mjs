@@ -1,9 +1,9 @@
 // Done-when 1, the first minute: follow the link, run the sample, see it complete. The link works once, and its code is in no request line, no Referer and no entry of the history. (That it is in
 // no log and in no file is checked by the test that starts the server.)
-import {check, withBrowser} from './lib.mjs'
+import {check, withPages} from './lib.mjs'
 
-export const spec = (chromium, {origin, link, opened}) =>
-  withBrowser(chromium, origin, async ({open, requests, allow}) => {
+export const spec = (browser, {origin, link, opened}) =>
+  withPages(browser, origin, async ({open, requests, allow}) => {
     const code = new URL(link).hash.replace('#code=', '')
     check('the link has a code', code.length > 20, link)
     const page = await open()

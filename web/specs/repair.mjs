@@ -1,6 +1,6 @@
 // Done-when 6: from a failed step to its line, the fix stored as a draft, a test run, published, and continued without a call that was made before: the model counts what it is asked. In the dark
 // theme, which done-when 11 asks for.
-import {caller, check, settled, signIn, withBrowser} from './lib.mjs'
+import {caller, check, settled, signIn, withPages} from './lib.mjs'
 import {model} from './model.mjs'
 import {serve} from './server.mjs'
 
@@ -13,19 +13,19 @@ workflow:
 `
 const mended = broken.replace('write.output.letter', 'write.output')
 
-export async function spec(chromium, {token, program, scratch}) {
+export async function spec(browser, {token, program, scratch}) {
   const fake = await model({home: scratch}, (_, n) => ({text: n === 1 ? 'first letter' : 'another letter'}))
   const server = await serve({program, home: scratch, token})
   try {
-    await play(chromium, {origin: server.origin, token, fake})
+    await play(browser, {origin: server.origin, token, fake})
   } finally {
     await server.kill()
     fake.close()
   }
 }
 
-const play = (chromium, {origin, token, fake}) =>
-  withBrowser(chromium, origin, async ({open}) => {
+const play = (browser, {origin, token, fake}) =>
+  withPages(browser, origin, async ({open}) => {
     const api = caller(origin, token)
     await api('/workflows', {id: 'mail', document: broken})
     const failed = await api('/runs?wait=20s', {workflow: 'mail', input: 'Dear Ada'})

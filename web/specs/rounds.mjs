@@ -1,7 +1,7 @@
 // Rounds documents are drawn: two agents that speak in turn, and a branch, by mouse and by keyboard alone; the rules of the reader refuse with their reasons. Each graph runs.
 import {readdirSync, readFileSync} from 'node:fs'
 import {join} from 'node:path'
-import {caller, check, ended, pick, reach, settled, signIn, until, withBrowser} from './lib.mjs'
+import {caller, check, ended, pick, reach, settled, signIn, until, withPages} from './lib.mjs'
 
 const nodeOf = (page, id) => page.locator(`.react-flow__node[data-id="${id}"]`)
 const handleOf = (page, id, handle) => nodeOf(page, id).locator(`.react-flow__handle[data-handleid="${handle}"]`)
@@ -271,8 +271,8 @@ async function unchanged(page, api, origin) {
   check('there are rounds documents among the examples', seen > 1, String(seen))
 }
 
-export const spec = (chromium, settings) =>
-  withBrowser(chromium, settings.origin, async ({open}) => {
+export const spec = (browser, settings) =>
+  withPages(browser, settings.origin, async ({open}) => {
     const {origin, token} = settings
     const api = caller(origin, token)
     for (const [play, colorScheme] of [

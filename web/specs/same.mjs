@@ -2,7 +2,7 @@
 // editor, and those that are drawn in the canvas editor, where nodes are moved and tidied too. (web/src/canvas/roundtrip.test.ts has the documents of all tests, without a browser.)
 import {readdirSync, readFileSync} from 'node:fs'
 import {basename, join} from 'node:path'
-import {caller, check, settled, signIn, until, withBrowser} from './lib.mjs'
+import {caller, check, settled, signIn, until, withPages} from './lib.mjs'
 
 const root = new URL('../../', import.meta.url).pathname
 const folders = ['examples', 'internal/conformance/testdata']
@@ -64,8 +64,8 @@ async function onCanvas(page) {
   await page.keyboard.press('Control+z')
 }
 
-export const spec = (chromium, {origin, token}) =>
-  withBrowser(chromium, origin, async ({open}) => {
+export const spec = (browser, {origin, token}) =>
+  withPages(browser, origin, async ({open}) => {
     const api = caller(origin, token)
     const documents = await documentsOf(origin, token)
     const kinds = new Set()

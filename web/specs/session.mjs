@@ -2,7 +2,7 @@
 import {mkdtempSync} from 'node:fs'
 import {createServer} from 'node:http'
 import {join} from 'node:path'
-import {caller, check, settled, signIn, until, withBrowser} from './lib.mjs'
+import {caller, check, settled, signIn, until, withPages} from './lib.mjs'
 import {hocket, serve} from './server.mjs'
 
 const waits = `workflow:
@@ -122,8 +122,8 @@ async function foreign(context, origin, host) {
   return api()
 }
 
-export const spec = (chromium, {origin, token, program, home, scratch}) =>
-  withBrowser(chromium, origin, async ({open, tab, allow, allowOrigin}) => {
+export const spec = (browser, {origin, token, program, home, scratch}) =>
+  withPages(browser, origin, async ({open, tab, allow, allowOrigin}) => {
     const api = caller(origin, token)
     const page = await open()
     await signIn(page, origin, token)
@@ -189,18 +189,10 @@ export const spec = (chromium, {origin, token, program, home, scratch}) =>
       await ann.getByRole('link', {name: 'Decide'}).waitFor()
       await inbox.goto(`${origin}/inbox`)
       await settled(inbox)
-      const shown = [ann, inbox].map(p =>
-        p
-          .getByRole('button', {name: 'Sign in'})
-          .waitFor()
-          .then(() => performance.now()),
-      )
+      const shown = [ann, inbox].map(p => p.getByRole('button', {name: 'Sign in'}).waitFor())
       if (how === 'here') await api(`/tokens/${made.id}`, undefined, 'DELETE')
       else await hocket({program, home}, 'tokens', 'revoke', made.id)
-      const from = performance.now()
-      const late = Math.max(...(await Promise.all(shown))) - from
-      console.error(`revoked ${how}: signed out after ${Math.round(late)} ms`)
-      check(`who is revoked ${how} is signed out within two seconds`, late < 2000, `${late} ms`)
+      await Promise.all(shown) // how soon streams end is TestSessionEnds of internal/server
       check('the run is no longer shown', (await ann.getByText(run.id).count()) === 0)
       await ann.context().close()
     }

@@ -1,5 +1,5 @@
 // M2, watch: graph with heat, scrubbing, iterations side by side, attempts, items of maps, runs below, conversation, search, and the comparison of two runs.
-import {caller, check, ended, settled, signIn, withBrowser} from './lib.mjs'
+import {caller, check, ended, settled, signIn, withPages} from './lib.mjs'
 
 const letter = `agents:
   writer:
@@ -33,8 +33,8 @@ const parent = `workflow:
   - {type: end, output: "{{ $steps.below.output }}"}
 `
 
-export const spec = (chromium, {origin, token}) =>
-  withBrowser(chromium, origin, async ({open}) => {
+export const spec = (browser, {origin, token}) =>
+  withPages(browser, origin, async ({open}) => {
     const api = caller(origin, token)
     const start = async (document, name, input) => ended(api, (await api('/runs', {document, format: 'steps', name, input})).id)
     await api('/workflows/letter', {document: letter}, 'PUT')

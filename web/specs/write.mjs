@@ -1,11 +1,11 @@
 // Workflows are begun from a text or a sample, run with the input of a run before, downloaded byte for byte, converted with what is lost, and deleted.
 import {readFileSync} from 'node:fs'
-import {caller, check, settled, signIn, until, withBrowser} from './lib.mjs'
+import {caller, check, settled, signIn, until, withPages} from './lib.mjs'
 
 const text = '# grüße 👩\r\nworkflow:\r\n  - {id: ok, type: set, values: {text: "{{ $input }}"}}\r\n  - {type: end, output: "{{ $steps.ok.output.text }}"}\r\n'
 
-export const spec = (chromium, {origin, token}) =>
-  withBrowser(chromium, origin, async ({open, allow}) => {
+export const spec = (browser, {origin, token}) =>
+  withPages(browser, origin, async ({open, allow}) => {
     const api = caller(origin, token)
     const page = await open()
     await signIn(page, origin, token)
