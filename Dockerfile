@@ -6,17 +6,20 @@
 #   docker run -p 7788:7788 -e HOCKET_TOKEN -v hocket:/home/nonroot hocket
 #
 # FROM_STAGE is where the program comes from: source builds it; release takes the one that goreleaser puts beside this file for each platform.
+# MODULE is the folder of its module: --build-arg MODULE=temporal makes an image whose hocket can use Temporal.
 ARG FROM_STAGE=source
 
 FROM --platform=$BUILDPLATFORM golang:1.26 AS source
 ARG TARGETOS TARGETARCH
+ARG MODULE=.
 WORKDIR /src
 COPY go.mod go.sum ./
-RUN --mount=type=cache,target=/go/pkg/mod go mod download
+COPY temporal/go.mod temporal/go.sum temporal/
+RUN --mount=type=cache,target=/go/pkg/mod go mod download -C "$MODULE"
 COPY . .
 # The flags are those of the Makefile.
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/cache \
-    GOCACHE=/cache CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -tags=grpcnotrace -ldflags="-s -w" -o /out/hocket ./cmd/hocket
+    GOCACHE=/cache CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -C "$MODULE" -trimpath -tags=grpcnotrace -ldflags="-s -w" -o /out/hocket ./cmd/...
 
 FROM scratch AS release
 ARG TARGETPLATFORM

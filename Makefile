@@ -18,7 +18,7 @@ PACKAGES := $(OTHERS:%=scripts/%/node_modules/.package-lock.json) web/node_modul
 ALL      := HOCKET_AIMOCK=1 HOCKET_MCP=1 HOCKET_OPENAI=1 HOCKET_REDOCLY=1 HOCKET_BROWSER=1
 CHROMIUM := .cache/chromium
 
-.PHONY: help run check test test-all web screenshots bench bench-page bench-peers lint fuzz build docs snapshot release-check clean postgres temporal
+.PHONY: help run check test test-all web screenshots bench bench-page bench-peers lint fuzz build build-temporal docs snapshot release-check clean postgres temporal
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -34,13 +34,14 @@ check: $(LINT) ## before each commit: build, lint and test what changed, and tes
 	go run ./internal/cmd/check -lint $(CURDIR)/$(LINT) -base "$(BASE)"
 
 test: lint web $(TESTSUM) $(PACKAGES) $(CHROMIUM) postgres ## what must hold for each change: lint, tests (with the race detector where something can race), and beside programs of others
-	$(ALL) HOCKET_SEED=$(SEED) GOTESTSUM=$(TESTSUM) scripts/gotest
+	$(ALL) HOCKET_SEED=$(SEED) GOTESTSUM=$(CURDIR)/$(TESTSUM) scripts/gotest
 
 test-all: lint web $(PACKAGES) $(CHROMIUM) postgres temporal ## everything, each night and before a release: Temporal (its server is built the first time, in 5 to 15 minutes), clusters, many kills, all specs, a seed that is drawn and printed
 	@echo "make test-all SEED=$(SEED) plays the same cases again"
 	cd internal/temporaltest && go mod tidy -diff
 	cd internal/deploytest && go mod tidy -diff
 	HOCKET_SEED=$(SEED) RAPID_CHECKS=1000 HOCKET_LONG=1 HOCKET_TEMPORAL=1 HOCKET_KILLS=1000 HOCKET_LOAD=1000 HOCKET_LOAD_BODIES=500 HOCKET_LOAD_SESSIONS=2000 HOCKET_LOAD_TOKENS=5000 $(ALL) go test -race -count=1 -timeout 3h ./...
+	cd temporal && HOCKET_SEED=$(SEED) RAPID_CHECKS=1000 HOCKET_LONG=1 HOCKET_TEMPORAL=1 HOCKET_KILLS=1000 go test -race -count=1 -timeout 3h ./...
 	cd internal/deploytest && HOCKET_SEED=$(SEED) HOCKET_TEMPORAL=1 go test -count=1 -timeout 10m .
 
 web: web/node_modules/.package-lock.json ## build the page, check and test its source; fails where web/dist is not what is built of it
@@ -56,7 +57,7 @@ bench: temporal postgres ## measure: engine, durable steps, cold start, paused r
 	go test -run '^$$' -bench . -benchtime 1s ./bench
 	go test -run '^$$' -bench . -benchtime 5x -timeout 30m ./bench/cluster
 	go test -run '^$$' -bench Copy -benchtime 5x -timeout 30m ./internal/store/storecopy
-	HOCKET_TEMPORAL=1 go test -run '^$$' -bench Runs -benchtime 5x -timeout 30m ./internal/driver/temporal
+	cd temporal && HOCKET_TEMPORAL=1 go test -run '^$$' -bench Runs -benchtime 5x -timeout 30m ./internal/temporaldriver
 	go run ./bench/growth
 
 bench-page: web/node_modules/.package-lock.json $(CHROMIUM) ## measure the page in a browser, beside the goals; JSON=1 prints JSON, ONLY=editor,live,text,runs,map,value,pixel,list a part
@@ -71,14 +72,19 @@ bench-peers: ## measure Hocket beside langgraphgo, Eino and DBOS, ROUNDS times (
 lint: $(LINT) $(ACTIONS) ## gofmt, vet, golangci-lint, actionlint, go.mod is tidy
 	go mod tidy -diff
 	cd bench/peers && go mod tidy -diff
+	cd temporal && go mod tidy -diff
 	$(ACTIONS)
 	CGO_ENABLED=0 $(LINT) run ./... # as programs are built, so that each package is compiled once
+	cd temporal && CGO_ENABLED=0 $(CURDIR)/$(LINT) run ./...
 
 fuzz: ## each fuzz target for FUZZTIME (default 1m)
 	go run ./internal/cmd/fuzz -time $(or $(FUZZTIME),1m)
 
 build: ## the static binary, bin/hocket
 	$(GO) build -ldflags="$(LDFLAGS)" -o bin/hocket ./cmd/hocket
+
+build-temporal: ## the same program with Temporal, bin/hocket-temporal
+	$(GO) build -C temporal -ldflags="$(LDFLAGS)" -o $(CURDIR)/bin/hocket-temporal ./cmd/hocket-temporal
 
 docs: ## regenerate what is made from the code: docs/cli, docs/llms.txt and NOTICE
 	go run ./internal/cmd/docs

@@ -29,9 +29,9 @@ func TestReadme(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	checkout(t, dir)
-	plain := playReadme(t, dir, nil)
+	plain := playReadme(t, dir, "", nil)
 	db := pgtest.URL(t)
-	sameReadme(t, plain, playReadme(t, dir, func(string) []string { return []string{"--db", db} }))
+	sameReadme(t, plain, playReadme(t, dir, "", func(string) []string { return []string{"--db", db} }))
 }
 
 // TestReadmeTemporal: README.md as in TestReadme, where a Temporal server carries the runs. All that changes is --db and, for the verbs that start or continue a run, --temporal.
@@ -42,9 +42,13 @@ func TestReadmeTemporal(t *testing.T) {
 	server.AddAttributes(t, "default")
 	dir := t.TempDir()
 	checkout(t, dir)
-	plain := playReadme(t, dir, nil)
+	program := filepath.Join(t.TempDir(), "hocket-temporal")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-C", "../temporal", "-ldflags=-s -w", "-o", program, "./cmd/hocket-temporal").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	plain := playReadme(t, dir, "", nil)
 	db, carried := pgtest.URL(t), 0
-	sameReadme(t, plain, playReadme(t, dir, func(verb string) []string {
+	sameReadme(t, plain, playReadme(t, dir, program, func(verb string) []string {
 		flags := []string{"--db", db}
 		if verb == "run" || verb == "resume" {
 			carried++
@@ -71,13 +75,13 @@ func TestReadmeTemporal(t *testing.T) {
 	}
 }
 
-// playReadme runs the blocks of README.md in a checkout, each call of hocket with the flags that are added to its verb, and gives what the statements did.
-func playReadme(t *testing.T, dir string, flags func(verb string) []string) []statement {
+// playReadme runs the blocks of README.md in a checkout, each call of hocket with the flags that are added to its verb, or of program in its place, and gives what the statements did.
+func playReadme(t *testing.T, dir, program string, flags func(verb string) []string) []statement {
 	t.Helper()
 	found := blocks(t, "../README.md")
 	sh := newShell(t, []string{"hocket", "make", "go"}, true,
 		"GOFLAGS=-trimpath", "GOPROXY=off", "GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"))
-	sh.runner.Dir, sh.flags = dir, flags
+	sh.runner.Dir, sh.program, sh.flags = dir, program, flags
 	ran, skipped := 0, 0
 	for i, b := range found {
 		if b.skip != "" {

@@ -27,6 +27,7 @@ type shell struct {
 	env     []string
 	allowed []string
 	binary  bool
+	program string                     // what is started in place of hocket; "": hocket
 	flags   func(verb string) []string // added to each call of hocket; nil: none
 	said    []statement                // all that were run
 	runner  *interp.Runner
@@ -66,6 +67,9 @@ func (s *shell) exec(ctx context.Context, args []string) error {
 		}
 		if len(args) > 1 && s.flags != nil {
 			args = append(slices.Clip(args), s.flags(args[1])...)
+		}
+		if s.program != "" {
+			args = append([]string{s.program}, args[1:]...)
 		}
 	}
 	return s.start(ctx, hc, env, args, hc.Stdout, hc.Stderr)

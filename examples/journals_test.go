@@ -11,7 +11,6 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/equaltest"
 	"github.com/hocket-run/hocket/internal/service"
-	"github.com/hocket-run/hocket/internal/temporalserver"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -25,12 +24,6 @@ var notCompared = map[string]string{
 
 // TestJournalsAreEqual: each example has an equal journal on each store, with the same replies and answers.
 func TestJournalsAreEqual(t *testing.T) { compareExamples(t, equaltest.Embedded()) }
-
-// TestTemporalJournals: each example has an equal journal on Temporal.
-func TestTemporalJournals(t *testing.T) {
-	address, namespace := temporalserver.Namespace(t)
-	compareExamples(t, []equaltest.Driver{equaltest.Temporal(t, address, namespace)})
-}
 
 func compareExamples(t *testing.T, drivers []equaltest.Driver) {
 	t.Helper()

@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver/carry"
-	"github.com/hocket-run/hocket/internal/driver/temporal/carrier"
 	"github.com/hocket-run/hocket/internal/parts"
+	"github.com/hocket-run/hocket/temporal/internal/carrier"
 )
 
 // Server says how to reach a Temporal server. The zero Server leaves all to the key `temporal` of [hocket.WithConfig].

@@ -14,11 +14,11 @@ import (
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/config"
-	"github.com/hocket-run/hocket/internal/driver/temporal/dial"
 	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/temporalserver"
 	"github.com/hocket-run/hocket/postgres"
 	"github.com/hocket-run/hocket/temporal"
+	"github.com/hocket-run/hocket/temporal/internal/dial"
 )
 
 type state struct {

@@ -3,7 +3,6 @@ package main
 
 import (
 	"os"
-	"runtime/debug"
 
 	"github.com/hocket-run/hocket/internal/cli"
 	"github.com/hocket-run/hocket/internal/memlimit"
@@ -13,14 +12,5 @@ import (
 
 func main() {
 	memlimit.Set()
-	os.Exit(cli.Process(cli.Wiring{Version: version(), Adapters: providers.Adapters(nil), Postgres: pghome.New(nil), Temporal: connectTemporal}))
-}
-
-// version is what the build recorded of itself.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return "dev"
-	}
-	return info.Main.Version
+	os.Exit(cli.Process(cli.Wiring{Adapters: providers.Adapters(nil), Postgres: pghome.New(nil)}))
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,6 +54,7 @@ type Streams struct {
 
 // Wiring is what main puts in.
 type Wiring struct {
+	// Version is that of the program; "": what the build recorded.
 	Version  string
 	Adapters map[model.Protocol]model.Factory
 	// Postgres opens stores in PostgreSQL; nil: they are refused.
@@ -118,6 +120,7 @@ func Main(ctx context.Context, args []string, st Streams, w Wiring) (status int)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	st.In = &patient{ctx: ctx, r: st.In}
+	w.Version = cmp.Or(w.Version, buildVersion())
 	a := &app{Streams: st, wiring: w, lines: bufio.NewReader(st.In), abort: cancel, keeper: &secret.Keeper{}}
 	defer func() {
 		if v := recover(); v != nil {

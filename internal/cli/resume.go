@@ -168,6 +168,9 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	if err != nil {
 		return a.notFound(ctx, s, err, run)
 	}
+	if err := a.carries(s, rec, fl.driver); err != nil {
+		return err
+	}
 	if !fl.fields.empty() {
 		asked, err := rec.Asked(answer)
 		if err != nil {

@@ -138,6 +138,9 @@ func (a *app) signal(c *cobra.Command, fl *signalFlags, args []string) error {
 	if err != nil {
 		return a.notFound(ctx, s, err, run)
 	}
+	if err := a.carries(s, rec, ""); err != nil {
+		return err
+	}
 	fo.left = rec.Head.Interrupted
 	if err := fo.watch(ctx, run, rec.Workflow, rec.Head.LastSeq, fl.events); err != nil {
 		return err

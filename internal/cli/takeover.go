@@ -80,6 +80,8 @@ func (a *app) carryFor(c *cobra.Command, driver string) error {
 	switch {
 	case !c.Flags().Changed("driver"):
 		return a.carryNow(c.Context())
+	case driver == driverTemporal && a.wiring.Temporal == nil:
+		return errcode.New(errcode.TemporalUnsupported, nil, nil)
 	case driver == driverTemporal:
 		if err := a.carryNow(c.Context()); err != nil || a.carrier != nil {
 			return err
@@ -89,6 +91,14 @@ func (a *app) carryFor(c *cobra.Command, driver string) error {
 		return mustBe("driver", orList([]string{driverEmbedded, driverTemporal}), driver)
 	case c.Flags().Changed("temporal"):
 		return usef("--driver %s and --temporal cannot be given together", driverEmbedded)
+	}
+	return nil
+}
+
+// carries refuses a run of this machine's store that Temporal carries where this program cannot use Temporal and no driver takes the run over: it would wait for what others do.
+func (a *app) carries(s backend, rec service.Recorded, driver string) error {
+	if _, here := s.(*service.Service); here && driver == "" && a.wiring.Temporal == nil && rec.Head.Kind == journal.KindTemporal && !rec.Head.Status.Ended() {
+		return errcode.New(errcode.TemporalRun, errcode.Fields{"run": rec.Head.Run}, nil)
 	}
 	return nil
 }

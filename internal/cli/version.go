@@ -42,6 +42,15 @@ func (a *app) versionCmd() *cobra.Command {
 	return c
 }
 
+// buildVersion returns the version of the module that the build recorded, "dev" where it recorded none.
+func buildVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "dev"
+	}
+	return info.Main.Version
+}
+
 // built is what the build recorded of itself.
 func built(version string) buildLine {
 	v := buildLine{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}

@@ -20,7 +20,6 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/sim"
-	"github.com/hocket-run/hocket/internal/temporalserver"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -331,12 +330,6 @@ var updateJournals = flag.Bool("update", false, "write testdata/journals.txt")
 
 // TestJournalsAreEqual: the documents of each rule have equal journals on each store, with the same replies and answers. Those that cannot be played again are listed in testdata/journals.txt.
 func TestJournalsAreEqual(t *testing.T) { compareRules(t, equaltest.Embedded()) }
-
-// TestTemporalJournals: they have equal journals on Temporal.
-func TestTemporalJournals(t *testing.T) {
-	address, namespace := temporalserver.Namespace(t)
-	compareRules(t, []equaltest.Driver{equaltest.Temporal(t, address, namespace)})
-}
 
 func compareRules(t *testing.T, drivers []equaltest.Driver) {
 	t.Helper()

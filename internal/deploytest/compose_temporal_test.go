@@ -81,6 +81,11 @@ func TestComposeTemporal(t *testing.T) {
 			t.Errorf("the image of %s is %q, want %q", name, got, want)
 		}
 	}
+	for module, set := range map[string][]string{".": nil, "temporal": {"HOCKET_MODULE=temporal"}} {
+		if got := project(t, nil, slices.Concat(env, set)...).Services["server-1"].Build.Args["MODULE"]; got == nil || *got != module {
+			t.Errorf("with %v the image is built of %v", set, got)
+		}
+	}
 	for _, name := range []string{"server-1", "server-2"} {
 		if !slices.Contains(p.Services[name].Command, "--temporal=") {
 			t.Errorf("without an address %s has %v", name, p.Services[name].Command)

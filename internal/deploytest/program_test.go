@@ -22,11 +22,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// built is the program with the flags of the image.
+// built builds the program with the flags of the image, from the module that compose.yaml names where Temporal is used: all else is the same.
 var built = sync.OnceValues(func() (string, error) {
 	bin := filepath.Join(folder, "hocket")
-	cmd := exec.Command("go", "build", "-trimpath", "-tags=grpcnotrace", "-ldflags=-s -w", "-o", bin, "./cmd/hocket")
-	cmd.Dir = "../.."
+	cmd := exec.Command("go", "build", "-C", "../../temporal", "-trimpath", "-tags=grpcnotrace", "-ldflags=-s -w", "-o", bin, "./cmd/...")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	cmd.Stderr = os.Stderr
 	return bin, cmd.Run()

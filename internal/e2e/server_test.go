@@ -20,19 +20,30 @@ import (
 	"github.com/hocket-run/hocket/internal/testinput"
 )
 
-// binary is built once for all tests.
-var binary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "hocket-e2e")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "hocket")
-	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "github.com/hocket-run/hocket/cmd/hocket").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build: %w\n%s", err, out)
-	}
-	return path, nil
-})
+// binary is the program, built once for all tests, and temporalBinary the one with Temporal.
+var (
+	binary         = built("../..", "hocket")
+	temporalBinary = built("../../temporal", "hocket-temporal")
+)
+
+// built returns a function that builds a program of a module once, and returns its path.
+func built(module, name string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		dir, err := os.MkdirTemp(programs, "")
+		if err != nil {
+			return "", err
+		}
+		path := filepath.Join(dir, name)
+		out, err := exec.Command("go", "build", "-C", module, "-ldflags=-s -w", "-o", path, "./cmd/"+name).CombinedOutput()
+		if err != nil {
+			return "", fmt.Errorf("build: %w\n%s", err, out)
+		}
+		return path, nil
+	})
+}
+
+// programs is the folder of the programs that tests build.
+var programs string
 
 // inputs are named once for all tests: what the program is built from, and the specs of the page.
 var inputs sync.Once
@@ -54,10 +65,13 @@ func programOf(t *testing.T, env []string) string {
 }
 
 func TestMain(m *testing.M) {
-	status := m.Run()
-	if path, err := binary(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(path))
+	var err error
+	if programs, err = os.MkdirTemp("", "hocket-e2e"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
+	status := m.Run()
+	_ = os.RemoveAll(programs)
 	os.Exit(status)
 }
 

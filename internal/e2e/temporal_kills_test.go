@@ -21,6 +21,11 @@ import (
 func onTemporal(t *testing.T, db, address, namespace string) *cluster {
 	t.Helper()
 	c := newCluster(t, db)
+	bin, err := temporalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.env = []string{"HOCKET_TEST_PROGRAM=" + bin}
 	c.args = []string{"--temporal", address, "--temporal-namespace", namespace}
 	return c
 }

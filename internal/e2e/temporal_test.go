@@ -18,7 +18,7 @@ import (
 // command runs the binary to its end, on a store in PostgreSQL, and gives what it printed and its status.
 func command(t *testing.T, db string, args ...string) (out, told string, status int) {
 	t.Helper()
-	bin, err := binary()
+	bin, err := temporalBinary()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,6 +77,7 @@ func TestTemporalRefused(t *testing.T) {
 		"queue that is none":  {db, []string{"worker", "--temporal", address, "--queues", "models"}, "--queues must be"},
 		"no queue":            {db, []string{"worker", "--temporal", address, "--queues", ""}, "--queues must be"},
 		"flag of servers":     {db, append(run[:5:5], "--temporal", address, "--temporal-namespace", "x"), "hocket run has no flag --temporal-namespace; write it below temporal in hocket.yaml"},
+		"driver alone":        {db, []string{"resume", "r1", "--driver", "temporal"}, "--driver temporal needs a Temporal server; name it with --temporal"},
 		"server and Temporal": {db, append(run[:5:5], "--temporal", address, "--server", "http://127.0.0.1:1"), "cannot be given together"},
 	} {
 		t.Run(name, func(t *testing.T) {

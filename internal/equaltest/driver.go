@@ -9,11 +9,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/carry"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
-	"github.com/hocket-run/hocket/internal/driver/temporal/carrier"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/pgtest"
@@ -49,10 +47,10 @@ func onPostgres(t testing.TB, cfg *service.Config) {
 	cfg.DB, cfg.Stores = pgtest.Reused(t), store.Servers{Postgres: pghome.New(nil)}
 }
 
-// Temporal gives the driver on a Temporal server with stores in PostgreSQL. The connection is closed when t ends.
-func Temporal(t testing.TB, address, namespace string) Driver {
+// Carried returns the driver on a server that carries runs, with stores in PostgreSQL. The connection is closed when t ends.
+func Carried(t testing.TB, name string, server carry.Server) Driver {
 	t.Helper()
-	c, err := carrier.Connect(carry.Config{Settings: config.Temporal{Address: address, Namespace: namespace}, Queues: carry.Queues()})
+	c, err := server.Connect(carry.Config{Settings: server.Settings, Queues: carry.Queues()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +58,7 @@ func Temporal(t testing.TB, address, namespace string) Driver {
 	if err := c.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return Driver{Name: "Temporal", prepare: onPostgres, carrier: c}
+	return Driver{Name: name, prepare: onPostgres, carrier: c}
 }
 
 // services counts the services of this process: on Temporal each has queues of its own.

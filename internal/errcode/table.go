@@ -177,6 +177,7 @@ const (
 	TemporalKey         Code = "temporal-key"
 	TemporalStore       Code = "temporal-store"
 	TemporalUnsupported Code = "temporal-unsupported"
+	TemporalRun         Code = "temporal-run"
 	TemporalUnreachable Code = "temporal-unreachable"
 	TemporalTLS         Code = "temporal-tls"
 	TemporalRefused     Code = "temporal-refused"
@@ -449,7 +450,8 @@ var entries = [...]Entry{
 	{TemporalSetting, Invalid, "the settings of Temporal are not valid: {problem}", [3]string{}, "Flags that begin with `--temporal`, or keys below `temporal` in hocket.yaml, do not fit together, or name a file that cannot be used."},
 	{TemporalKey, Invalid, "the API key of Temporal cannot be read: {problem}", [3]string{"set the variable, or write the file, that the reference names", "", ""}, "The reference to the API key has no value."},
 	{TemporalStore, Invalid, "Temporal carries runs of stores in PostgreSQL, and the store is {store:q}", [3]string{"give --db postgres://…", "", ""}, "Workers on several machines need a store that all of them reach."},
-	{TemporalUnsupported, Invalid, "this program was built without Temporal", [3]string{}, "A program that embeds Hocket has Temporal only if it asks for it."},
+	{TemporalUnsupported, Invalid, "this program cannot use Temporal", [3]string{"use hocket-temporal, which has the same verbs", "start hocket-temporal in its place", "tell the user: hocket-temporal is needed"}, "`hocket` has no Temporal, and a program that embeds Hocket has it only if it imports the module `hocket/temporal`."},
+	{TemporalRun, Invalid, "Temporal carries run {run}, and this program cannot use Temporal", [3]string{"use hocket-temporal, or take the run back with --driver embedded", "start hocket-temporal in its place", "tell the user: hocket-temporal is needed"}, "The run was started, or moved, by `hocket-temporal`, and is continued by another program."},
 	{TemporalUnreachable, Unavailable, "the Temporal server at {address} cannot be used: {cause}", [3]string{"check --temporal, and that the server runs", "", ""}, "The server does not answer, or the address is another program's."},
 	{TemporalTLS, Unavailable, "the connection to the Temporal server at {address} is not secure: {cause}", [3]string{"check --temporal-tls-ca, --temporal-tls-cert and --temporal-tls-server-name, or temporal.tls in hocket.yaml", "", ""}, "The certificate of the server or that of the client is not accepted by the other side, or the server does not use TLS."},
 	{TemporalRefused, Unavailable, "the Temporal server at {address} refused this process: {cause}", [3]string{"check the API key of --temporal-api-key or temporal.apiKey in hocket.yaml, and its rights in the namespace", "", ""}, "The API key is wrong or expired, or it has no right to the namespace."},

@@ -53,7 +53,7 @@ func TestPages(t *testing.T) {
 // sources are the folders whose code can name a problem of a document, a failure of a run or a problem of a server.
 var sources = []string{
 	"diag", "graph", "workflow", "internal/catalog", "internal/config", "internal/api/hooks", "internal/api/transport", "internal/driver", "internal/engine", "internal/expr", "internal/form", "internal/format", "internal/api/mcpserver",
-	"internal/model", "internal/api/openaiapi", "internal/price", "internal/schedule", "internal/service", "internal/store", "internal/tool", "internal/api/httpapi", "internal/cli", "internal/client", "internal/server",
+	"internal/model", "internal/api/openaiapi", "internal/price", "internal/schedule", "internal/service", "internal/store", "internal/tool", "internal/api/httpapi", "internal/cli", "temporal", "internal/client", "internal/server",
 }
 
 // reasons gives the codes of package errcode by the names of their constants.

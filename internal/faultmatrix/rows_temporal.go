@@ -35,12 +35,12 @@ func temporalRows() []Row {
 		{
 			Key: "temporal-reset", Failure: "a workflow is reset by hand",
 			Survives: all, Repeated: "calls that were under way", Asked: unknown,
-			Takes: "at once", Tests: []string{"internal/driver/temporal TestResetByHand"},
+			Takes: "at once", Tests: []string{"temporal/internal/temporaldriver TestResetByHand"},
 		},
 		{
 			Key: "temporal-terminated", Failure: "a workflow is terminated by hand",
 			Survives: all, Repeated: "calls that were under way", Asked: unknown,
-			Takes: "up to 1 min until another workflow is started", Tests: []string{"internal/driver/temporal TestTerminatedByHand"},
+			Takes: "up to 1 min until another workflow is started", Tests: []string{"temporal/internal/temporaldriver TestTerminatedByHand"},
 		},
 	}
 }

@@ -21,7 +21,7 @@ type layer struct {
 	reason string
 }
 
-// layers is the import table; each package of the module has one row. Imports go downward only: a package does not import its siblings.
+// layers is the import table; each package of the modules has one row. Imports go downward only: a package does not import its siblings.
 var layers = []layer{
 	{"diag", nil, "every layer reports positions and diagnostics, so this package imports none of them"},
 	{"workflow", []string{"diag"}, "formats write the graph and the engine reads it, so it imports neither"},
@@ -141,9 +141,9 @@ var layers = []layer{
 	{"internal/driver/held", []string{"internal/driver", "internal/engine", "internal/journal", "internal/text", "workflow", "internal/expr"}, "what all drivers do with runs and journals; it carries out no call"},
 	{"internal/driver/embedded", []string{"internal/driver/held", "internal/tracecontext", "internal/driver", "internal/engine", "internal/model", "internal/tool", "internal/journal", "internal/chat", "internal/text", "workflow", "internal/expr"}, "models, tools and stores come to a driver through ports: no SDK and no database"},
 	{"internal/driver/carry", []string{"internal/config", "internal/driver", "internal/driver/embedded", "internal/store"}, "a port: the service calls it and does not know what implements it, so that programs link Temporal only if they ask for it"},
-	{"internal/driver/temporal/carrier", []string{"internal/driver", "internal/driver/carry", "internal/driver/embedded", "internal/driver/temporal", "internal/driver/temporal/dial", "internal/errcode", "internal/store"}, "it implements the port; only programs that ask for Temporal import it"},
-	{"internal/driver/temporal/dial", []string{"internal/config", "internal/errcode"}, "it connects by the operator's settings and knows no run"},
-	{"temporal", []string{".", "internal/config", "internal/driver/carry", "internal/driver/temporal/carrier", "internal/parts"}, "this option is apart from the public API, so that programs which do not ask for Temporal do not link its SDK"},
+	{"temporal/internal/carrier", []string{"internal/driver", "internal/driver/carry", "internal/driver/embedded", "temporal/internal/temporaldriver", "temporal/internal/dial", "internal/errcode", "internal/store"}, "it implements the port; only programs that ask for Temporal import it"},
+	{"temporal/internal/dial", []string{"internal/config", "internal/errcode"}, "it connects by the operator's settings and knows no run"},
+	{"temporal", []string{".", "internal/config", "internal/driver/carry", "temporal/internal/carrier", "internal/parts"}, "this option is apart from the public API, so that programs which do not ask for Temporal do not link its SDK"},
 	{"internal/session/acp", []string{"graph", "internal/process"}, "sessions implement the port of graph and do not depend on their callers"},
 	{"internal/session/sessiontest", []string{"graph", "internal/program"}, "test support for all sessions needs the builder alone"},
 	{"internal/session/llm", []string{"internal/compact", "graph", "internal/model", "internal/chat"}, "sessions implement the port of graph, call models through theirs, and do not depend on their callers"},
@@ -204,7 +204,9 @@ var layers = []layer{
 	{"internal/client/api", nil, "generated from the OpenAPI document"},
 	{"internal/show", []string{"diag", "internal/form", "workflow", "internal/show/layout", "internal/expr"}, "pictures are drawn from the graph, without a run"},
 	{"internal/show/layout", nil, "a leaf: it places boxes and arrows"},
-	{"cmd/hocket", []string{"internal/driver/carry", "internal/driver/temporal/carrier", "internal/store/pghome", "internal/cli", "internal/memlimit", "internal/model/providers"}, "main: it links the adapters of models and calls the command line"},
+	{"cmd/hocket", []string{"internal/store/pghome", "internal/cli", "internal/memlimit", "internal/model/providers"}, "main: it links the adapters of models and calls the command line"},
+	{"temporal/cmd/hocket-temporal", []string{"internal/store/pghome", "internal/cli", "internal/memlimit", "internal/model/providers", "temporal/internal/carrier"}, "main: cmd/hocket with Temporal"},
+	{"temporal/example", []string{".", "graph", "postgres", "temporal"}, "examples use public packages alone"},
 	{"internal/cli", []string{"internal/documents/linked", "internal/form", "internal/store/pgurl", "internal/driver/carry",
 		"internal/access", "internal/api/hooks", "internal/api/httpapi", "internal/api/mcpserver", "internal/api/transport", "internal/catalog", "internal/chat", "internal/client", "internal/config", "internal/docschema",
 		"internal/driver", "internal/engine", "internal/engine/ledger", "internal/errcode", "internal/explain", "internal/expr", "internal/format", "internal/format/source", "internal/journal", "internal/memlimit", "internal/model", "internal/price", "internal/process",
@@ -220,10 +222,10 @@ var layers = []layer{
 	{"internal/cmd/notice", nil, "it reads the list of modules and the module cache"},
 	{"internal/cmd/packaging", []string{"internal/cli"}, "it writes completion scripts and manual pages from the commands"},
 	{"internal/sim", []string{"internal/driver", "internal/engine", "internal/journal", "internal/model", "internal/tool", "internal/chat", "workflow"}, "simulated models, tools and stores implement the ports of drivers; which driver runs is the test's choice"},
-	{"internal/driver/temporal", []string{"internal/tracecontext", "internal/driver", "internal/driver/embedded", "internal/driver/held", "internal/engine", "internal/errcode", "internal/model", "internal/tool", "internal/journal", "internal/chat", "internal/text", "workflow"}, "it carries the runs of one kind and leaves all others to the embedded driver; models, tools and stores come to it through ports"},
+	{"temporal/internal/temporaldriver", []string{"internal/tracecontext", "internal/driver", "internal/driver/embedded", "internal/driver/held", "internal/engine", "internal/errcode", "internal/model", "internal/tool", "internal/journal", "internal/chat", "internal/text", "workflow"}, "it carries the runs of one kind and leaves all others to the embedded driver; models, tools and stores come to it through ports"},
 	{"internal/driver/drivertest", []string{"internal/longtest", "internal/randtest", "internal/driver", "internal/driver/stored", "internal/sim", "internal/engine", "internal/journal", "internal/model", "internal/tool", "internal/chat", "workflow", "internal/expr/celexpr"}, "one suite for all drivers, so it imports none of them"},
 	{"internal/equaltest", []string{
-		"internal/config", "internal/driver", "internal/driver/carry", "internal/driver/embedded", "internal/driver/temporal/carrier", "internal/engine", "internal/journal", "internal/pgtest", "internal/service", "internal/sim",
+		"internal/driver", "internal/driver/carry", "internal/driver/embedded", "internal/engine", "internal/journal", "internal/pgtest", "internal/service", "internal/sim",
 		"internal/store", "internal/store/pghome",
 	}, "test support opens services on each store and driver"},
 	{"internal/conformance", nil, "it has tests only"},
@@ -246,7 +248,6 @@ var layers = []layer{
 	{"examples/go/hello", []string{".", "graph"}, "examples use public packages alone"},
 	{"examples/go/research", []string{".", "graph"}, "examples use public packages alone"},
 	{"examples/go/review", []string{".", "graph"}, "examples use public packages alone"},
-	{"examples/go/temporal", []string{".", "graph", "postgres", "temporal"}, "examples use public packages alone"},
 	{"examples/go/tool", []string{".", "documents", "provider"}, "examples use public packages alone"},
 }
 
@@ -266,9 +267,9 @@ var owners = []struct{ dependency, owner, reason string }{
 	{"github.com/jackc/pgx", "internal/pgtest internal/store/postgres internal/store/pghome internal/store/tables/tablestest bench/internal/fill bench/scale", "only stores use a database driver, the servers of their tests, and what measures them"},
 	{module + "internal/store/sqlite", "internal/store internal/store/tables/tablestest", "only internal/store names a kind of store; other packages get a port from it"},
 	{module + "internal/store/postgres", "internal/store/pghome internal/store/tables/tablestest", "one package makes homes of stores in PostgreSQL"},
-	{module + "internal/store/pghome", "cmd/hocket postgres bench/scale internal/equaltest", "a program links the driver of PostgreSQL only where it asks for it"},
-	{"go.temporal.io/", "internal/driver/temporal internal/driver/temporal/dial internal/temporalserver", "only the driver on Temporal uses its SDK, and the servers of its tests"},
-	{module + "internal/driver/temporal", "cmd/hocket temporal internal/driver/temporal/carrier internal/equaltest", "a program links the SDK of Temporal only where it asks for it"},
+	{module + "internal/store/pghome", "cmd/hocket temporal/cmd/hocket-temporal postgres bench/scale internal/equaltest", "a program links the driver of PostgreSQL only where it asks for it"},
+	{"go.temporal.io/", "temporal/internal/temporaldriver temporal/internal/dial", "only the driver on Temporal uses its SDK"},
+	{module + "temporal", "temporal temporal/cmd/hocket-temporal temporal/example temporal/internal/carrier", "a program links the SDK of Temporal only where it asks for it"},
 	{"github.com/modelcontextprotocol/go-sdk", "internal/tool/mcp internal/api/mcpserver", "no SDK type leaves its toolset, or the server"},
 	{"go.opentelemetry.io/otel", "oteltrack internal/tracecontext", "one package reads and writes trace contexts by OpenTelemetry's API; only the tracker for its SDK needs more"},
 	{"github.com/JohannesKaufmann/html-to-markdown", "internal/tool/fetch/page", "programs without web pages link no converter"},
@@ -287,18 +288,23 @@ var owners = []struct{ dependency, owner, reason string }{
 	{"github.com/spf13/cobra", "internal/cli internal/cmd/packaging", "only the command line has verbs and flags"},
 }
 
-// imports gives the imports of each package of the module, tests left out.
+// modules are the folders of the modules whose packages have rows.
+var modules = []string{".", "temporal"}
+
+// imports gives the imports of each package, tests left out.
 func imports(t *testing.T) map[string][]string {
 	t.Helper()
 	testinput.Files(t)
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
 	all := map[string][]string{}
-	for line := range strings.Lines(string(out)) {
-		f := strings.Fields(line)
-		all[pathOf(f[0])] = f[1:]
+	for _, folder := range modules {
+		out, err := exec.CommandContext(t.Context(), "go", "list", "-C", folder, "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
+		if err != nil {
+			t.Fatalf("go list in %s: %v", folder, err)
+		}
+		for line := range strings.Lines(string(out)) {
+			f := strings.Fields(line)
+			all[pathOf(f[0])] = f[1:]
+		}
 	}
 	if len(all) < 30 {
 		t.Fatalf("go list found %d packages", len(all))

@@ -91,7 +91,7 @@ var notInGraphs = []string{"cel.dev/", "github.com/modelcontextprotocol/", "gith
 // TestEmbeddingGraph: a program that only builds graphs, to describe or check them, links no expressions, no MCP, no model and no store.
 func TestEmbeddingGraph(t *testing.T) {
 	t.Parallel()
-	for _, pkg := range listed(t, "linux", "{{.ImportPath}}", "./graph") {
+	for _, pkg := range listed(t, ".", "linux", "{{.ImportPath}}", "./graph") {
 		for _, n := range notInGraphs {
 			if strings.HasPrefix(pkg, n) {
 				t.Errorf("package graph links %s", pkg)

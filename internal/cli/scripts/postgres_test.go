@@ -1,6 +1,7 @@
 package scripts_test
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"os"
@@ -11,8 +12,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/longtest"
 	"github.com/hocket-run/hocket/internal/pgtest"
+	"github.com/hocket-run/hocket/internal/store/postgres"
 )
 
 // TestScriptsPostgres runs scripts a second time on stores in PostgreSQL: the same lines say the same, and end with the same statuses.
@@ -54,6 +57,14 @@ func TestPostgres(t *testing.T) {
 		return setup(env)
 	}
 	testscript.Run(t, p)
+}
+
+// cmdCarried makes a run of the store PG_URL one that Temporal carries: carried RUN
+func cmdCarried(ts *testscript.TestScript, _ bool, args []string) {
+	s, err := postgres.Open(context.Background(), postgres.Config{URL: ts.Getenv("PG_URL"), Kind: journal.KindTemporal})
+	ts.Check(err)
+	defer s.Close()
+	ts.Check(s.SetKind(context.Background(), args[0], journal.KindTemporal))
 }
 
 // cmdHides holds that the arguments of a process, as the system shows them, do not have a text: hides NAME TEXT

@@ -146,7 +146,7 @@ func scripts(t *testing.T, isThere bool) testscript.Params {
 			"hocket": cmdHocket, "exits": cmdExits, "start": cmdStart, "signal": cmdSignal, "finish": cmdFinish, "await": cmdAwait, "until": cmdUntil,
 			"value": cmdValue, "shape": cmdShape, "events": cmdEvents, "damage": cmdDamage, "poke": cmdPoke, "empty": cmdEmpty,
 			"fill": cmdFill, "sql": cmdSQL, "page": cmdPage, "crlf": cmdCRLF, "bytes": cmdBytes, "leaks": cmdLeaks, "ask": cmdAsk, "at": cmdAt,
-			"release": held.cmdRelease, "typed": cmdTyped, "hides": cmdHides,
+			"release": held.cmdRelease, "typed": cmdTyped, "hides": cmdHides, "carried": cmdCarried,
 		},
 	}
 }

@@ -480,6 +480,7 @@ const (
 	TemporalKey          ProblemReason = "temporal-key"
 	TemporalNamespace    ProblemReason = "temporal-namespace"
 	TemporalRefused      ProblemReason = "temporal-refused"
+	TemporalRun          ProblemReason = "temporal-run"
 	TemporalSetting      ProblemReason = "temporal-setting"
 	TemporalStore        ProblemReason = "temporal-store"
 	TemporalTls          ProblemReason = "temporal-tls"
@@ -783,6 +784,8 @@ func (e ProblemReason) Valid() bool {
 	case TemporalNamespace:
 		return true
 	case TemporalRefused:
+		return true
+	case TemporalRun:
 		return true
 	case TemporalSetting:
 		return true

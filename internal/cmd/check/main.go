@@ -5,7 +5,7 @@
 //	go run ./internal/cmd/check [-base REVISION] [-lint PROGRAM]
 //
 // A change is what differs from the revision, untracked files included: HEAD by default, or its parent if the work tree is as committed. All of the
-// module is built. The packages of changed files are linted. They and the packages that import them are tested, with -short and without the race
+// module is built, and the module in temporal, which is linted and tested if it changes itself. The packages of changed files are linted. They and the packages that import them are tested, with -short and without the race
 // detector; the few packages whose tests take minutes are tested only if they change themselves, and named at the end. Changed sources of the page are
 // checked and tested by their own programs.
 package main
@@ -25,6 +25,9 @@ import (
 )
 
 const module = "github.com/hocket-run/hocket"
+
+// temporal is the folder of the module that uses this one.
+const temporal = "temporal/"
 
 // slow are packages whose tests take too long to run because of a change elsewhere. `make test` runs them.
 var slow = []string{"internal/e2e", "internal/killtest", "internal/cli", "internal/conformance", "internal/sim", "docs", "examples", "bench", "bench/cluster", "bench/growth", "bench/scale"}
@@ -67,12 +70,18 @@ func check(base, lint string) error {
 		}
 		fmt.Printf("%-24s %6.1fs  %s\n", name, time.Since(start).Seconds(), word)
 	}
-	if len(own) > 0 || slices.ContainsFunc(files, isModuleFile) {
+	inTemporal := slices.ContainsFunc(files, func(f string) bool { return strings.HasPrefix(f, temporal) })
+	if len(own) > 0 || inTemporal || slices.ContainsFunc(files, isModuleFile) {
 		step("build", "go", "build", "./...")
+		step("build "+temporal, "go", "build", "-C", temporal, "./...")
 	}
 	if len(failed) == 0 && len(own) > 0 {
 		step(fmt.Sprintf("lint %d packages", len(own)), append([]string{lint, "run"}, own...)...)
 		step(fmt.Sprintf("test %d packages", len(own)+len(users)), slices.Concat([]string{"go", "test", "-short", "-vet=off", "-timeout", "20m"}, own, users)...)
+	}
+	if len(failed) == 0 && inTemporal {
+		step("lint "+temporal, "sh", "-c", `cd "$1" && exec "$2" run ./...`, "sh", temporal, lint)
+		step("test "+temporal, "go", "test", "-C", temporal, "-short", "-vet=off", "-timeout", "20m", "./...")
 	}
 	if slices.ContainsFunc(files, func(f string) bool { return strings.HasPrefix(f, "web/") && !strings.HasPrefix(f, "web/dist/") }) {
 		step("page: check", "npm", "--prefix", "web", "run", "check")
@@ -138,7 +147,7 @@ func list() (map[string][]string, error) {
 func affected(files []string, pkgs map[string][]string) (own, users, left []string) {
 	owns := map[string]bool{}
 	for _, f := range files {
-		if strings.HasPrefix(f, "web/") && !strings.HasSuffix(f, ".go") {
+		if strings.HasPrefix(f, "web/") && !strings.HasSuffix(f, ".go") || strings.HasPrefix(f, temporal) {
 			continue
 		}
 		// A file belongs to the nearest package above it: data of tests, embedded files. One that is above all packages belongs to the root.

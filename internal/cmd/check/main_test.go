@@ -16,6 +16,7 @@ func TestAffected(t *testing.T) {
 		"a folder below":   {"docs/adr/1.md", "./docs", "", ""},
 		"no package":       {"deploy/x.yaml", "./.", "", ""},
 		"the page's":       {"web/src/a.ts", "", "", ""},
+		"another module":   {"temporal/go.mod", "", "", ""},
 		"several, one use": {"internal/text/a.go internal/chat/b.go", "./internal/chat ./internal/text", "./.", "internal/cli"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,4 +1,4 @@
-// Command notice writes NOTICE: the modules of other authors that are linked into Hocket (testdata/modules.txt) with their versions and the texts of their
+// Command notice writes NOTICE of each released program: the modules of other authors that are linked into it (testdata/modules.txt) with their versions and the texts of their
 // licences, as the module cache has them. Run it in the root of the repository: go run ./internal/cmd/notice. It needs no network once the program was built.
 package main
 
@@ -31,13 +31,18 @@ their licences are in web/public/licences.txt, which the server shows at /licenc
 // legal are the names of files that say under what a module may be used.
 var legal = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([-_.].*)?$`)
 
+// roots are the folders of the modules whose programs are released.
+var roots = []string{".", "temporal"}
+
 func main() {
-	text, err := notice(context.Background(), ".")
-	if err == nil {
-		err = os.WriteFile("NOTICE", text, 0o644) //nolint:gosec // a public file
-	}
-	if err != nil {
-		log.Fatal(err)
+	for _, root := range roots {
+		text, err := notice(context.Background(), root)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(root, "NOTICE"), text, 0o644) //nolint:gosec // a public file
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
 	}
 }
 

@@ -7,20 +7,22 @@ import (
 	"testing"
 )
 
-// TestNotice: NOTICE is what the command writes, so that it names each module that is linked, in its version.
+// TestNotice: each NOTICE is what the command writes, so that it names each module that is linked, in its version.
 func TestNotice(t *testing.T) {
 	t.Parallel()
-	root := filepath.Join("..", "..", "..")
-	want, err := notice(t.Context(), root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(filepath.Join(root, "NOTICE"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Error("NOTICE is stale: run `go run ./internal/cmd/notice`, or `make docs`")
+	for _, root := range roots {
+		root = filepath.Join("..", "..", "..", root)
+		want, err := notice(t.Context(), root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join(root, "NOTICE"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s/NOTICE is stale: run `go run ./internal/cmd/notice`, or `make docs`", root)
+		}
 	}
 }
 

@@ -1,0 +1,173 @@
+package temporaldriver_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/drivertest"
+	"github.com/hocket-run/hocket/internal/driver/embedded"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/sim"
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/temporal/internal/temporaldriver"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// begin starts a run under an id.
+func begin(t *testing.T, d driver.Driver, run string, flow *workflow.Workflow) {
+	t.Helper()
+	if _, err := d.Start(t.Context(), driver.Spec{Run: run, Workflow: flow, Input: quoted("in")}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// settles waits for a run and fails where its state is not want.
+func settles(t *testing.T, c *cluster, d driver.Driver, run string, want engine.Status) {
+	t.Helper()
+	if s, err := d.Wait(t.Context(), run); err != nil || s != (driver.State{Status: want}) {
+		t.Fatalf("run %s is %+v, %v; want %s\n%s", run, s, err, want, shown(c.Events(t, run)))
+	}
+}
+
+// plainDriver opens a driver without Temporal on the store of a cluster.
+func (c *cluster) plainDriver(t *testing.T, w *sim.World, functions bool) *embedded.Driver {
+	t.Helper()
+	cfg := embedded.Config{Expressions: celexpr.Compiler{}, Store: c.open(), Open: w.Open, Foreign: func(*workflow.Workflow) bool { return true }}
+	if functions {
+		cfg.Program = func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }
+	}
+	d, err := embedded.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close(context.Background()) })
+	return d
+}
+
+// TestAdopt: a run moves from one driver to the other and back. A tool call that its process left is asked about, not made again (P12).
+func TestAdopt(t *testing.T) {
+	t.Parallel()
+	c := memoryCluster(t)
+	began := make(chan struct{}, 1)
+	w := &sim.World{Tools: map[string]sim.Tool{"act": {Policy: tool.PolicyAsk, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		began <- struct{}{}
+		<-ctx.Done()
+		return tool.Result{}, ctx.Err()
+	}}}}
+	approve := workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "go on?"}}
+	plain := c.plainDriver(t, w, true)
+	p := c.process(t, drivertest.Options{World: w, Unchecked: true}, temporaldriver.Queues())
+	begin(t, plain, "r", line(node("act", workflow.KindTool), approve, node("a", workflow.KindAgent)))
+	<-began
+	if err := p.Adopt(t.Context(), "r"); !errors.Is(err, journal.ErrOwned) {
+		t.Errorf("a run with a living owner is moved: %v", err)
+	}
+	if err := plain.Interrupt(t.Context(), "r"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time it is there
+		if err := p.Adopt(t.Context(), "r"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Resume(t.Context(), "r"); err != nil {
+		t.Fatal(err)
+	}
+	settles(t, c, p, "r", engine.StatusPaused)
+	if err := p.Answer(t.Context(), "r", engine.Answer{Value: quoted("skip")}); err != nil {
+		t.Fatal(err)
+	}
+	settles(t, c, p, "r", engine.StatusPaused)
+	if n := w.Count("tool", ""); n != 1 {
+		t.Errorf("the tool was called %d times", n)
+	}
+	if err := plain.Adopt(t.Context(), "r"); err != nil {
+		t.Fatal(err)
+	}
+	if err := plain.Answer(t.Context(), "r", engine.Answer{Value: quoted("approve")}); err != nil {
+		t.Fatal(err)
+	}
+	settles(t, c, plain, "r", engine.StatusCompleted)
+	if h, err := c.reader.Head(t.Context(), "r"); err != nil || h.Kind != journal.KindServe {
+		t.Errorf("%+v, %v; want kind serve", h, err)
+	}
+}
+
+// TestForeignAnswer: an answer that a process without the functions of a run takes reaches a program that has them.
+func TestForeignAnswer(t *testing.T) {
+	t.Parallel()
+	c := memoryCluster(t)
+	w := &sim.World{Func: func(context.Context, string, *engine.CallFunc, driver.Caller) engine.FuncResult {
+		return engine.FuncResult{Output: quoted("done")}
+	}}
+	approve := workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "go on?"}}
+	p := c.process(t, drivertest.Options{World: w}, temporaldriver.Queues())
+	begin(t, p, "r", line(approve, node("f", workflow.KindFunc)))
+	settles(t, c, p, "r", engine.StatusPaused)
+	server := c.plainDriver(t, w, false)
+	if err := server.Answer(t.Context(), "r", engine.Answer{Wait: "w1", Value: quoted("approve")}); err != nil {
+		t.Fatal(err)
+	}
+	settles(t, c, p, "r", engine.StatusCompleted)
+	if err := server.Answer(t.Context(), "r", engine.Answer{Wait: "w1", Value: quoted("reject")}); !errors.Is(err, engine.ErrWaitAnswered) {
+		t.Errorf("another answer: %v", err)
+	}
+}
+
+// TestUntold: what a process without Temporal appends reaches the workflow: an answer to a run that has none, and a cancellation that stops a call.
+func TestUntold(t *testing.T) {
+	t.Parallel()
+	c := memoryCluster(t)
+	began, ended := make(chan struct{}, 1), make(chan time.Time, 1)
+	w := &sim.World{Model: func(ctx context.Context, _ model.Request) (model.Reply, error) {
+		began <- struct{}{}
+		<-ctx.Done()
+		ended <- time.Now()
+		return model.Reply{}, ctx.Err()
+	}}
+	approve := workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "go on?"}}
+	p := c.process(t, drivertest.Options{World: w}, temporaldriver.Queues())
+	begin(t, p, "r", line(approve, node("a", workflow.KindAgent)))
+	settles(t, c, p, "r", engine.StatusPaused)
+	plain := c.plainDriver(t, w, true)
+	if err := plain.Answer(t.Context(), "r", engine.Answer{Value: quoted("approve")}); err != nil {
+		t.Fatal(err)
+	}
+	<-began
+	if err := plain.Cancel(t.Context(), "r", "enough"); err != nil {
+		t.Fatal(err)
+	}
+	settles(t, c, plain, "r", engine.StatusCancelled)
+	<-ended
+}
+
+// TestObserve: a run that is launched is observed as its process would, up to its first rest.
+func TestObserve(t *testing.T) {
+	t.Parallel()
+	c := memoryCluster(t)
+	p := c.process(t, drivertest.Options{World: &sim.World{}}, temporaldriver.Queues())
+	var seqs []uint64
+	l, err := p.Launch(t.Context(), driver.Spec{Workflow: pair(), Input: quoted("in"), Observe: func(run *engine.Run, events []engine.Event) {
+		if run.Seq() != events[len(events)-1].Seq {
+			t.Errorf("the run is at event %d, the events end with %d", run.Seq(), events[len(events)-1].Seq)
+		}
+		for _, e := range events {
+			seqs = append(seqs, e.Seq)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if begun, err := l.Wait(t.Context()); !begun || err != nil {
+		t.Fatal(begun, err)
+	}
+	if want := len(c.Events(t, l.ID())); len(seqs) != want {
+		t.Errorf("%d events were observed of %d: %v", len(seqs), want, seqs)
+	}
+}

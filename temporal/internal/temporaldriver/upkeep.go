@@ -1,0 +1,290 @@
+package temporaldriver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+const (
+	// healAfter is how long the process that appended an answer has to send its signal before others look whether it did.
+	healAfter = 500 * time.Millisecond
+	// sweepEvery is how often active runs are compared with the workflows there are.
+	sweepEvery = time.Minute
+	// startAgain is how long a process waits that could not take calls.
+	startAgain = time.Second
+)
+
+// Tend implements driver.Upkeep.
+func (d *Driver) Tend(ctx context.Context) {
+	d.keepUp()
+	d.Driver.Tend(ctx)
+}
+
+// Work implements driver.Upkeep.
+func (d *Driver) Work(ctx context.Context, mine func(journal.Head) bool) {
+	d.keepUp()
+	d.Driver.Work(ctx, mine)
+}
+
+// TakeAnswers implements driver.Upkeep.
+func (d *Driver) TakeAnswers(ctx context.Context, mine func(journal.Head) bool) error {
+	d.keepUp()
+	return d.Driver.TakeAnswers(ctx, mine)
+}
+
+// keepUp has upkeep at work from now on.
+func (d *Driver) keepUp() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.keeping && !d.closed {
+		d.keeping = true
+		d.wg.Go(func() { d.upkeep(d.work) })
+	}
+}
+
+// takesCalls tells whether this process carries out calls.
+func (d *Driver) takesCalls() bool { return len(d.cfg.Queues) > 0 || d.cfg.Functions != "" }
+
+// upkeep takes calls, and finds what was lost on the way to Temporal, until ctx is done.
+func (d *Driver) upkeep(ctx context.Context) {
+	for told := false; ; {
+		err := d.startWorkers()
+		if err == nil || ctx.Err() != nil {
+			break
+		}
+		if !told {
+			d.cfg.Logger.Warn("cannot take calls from Temporal; trying again", "err", err)
+		}
+		told = true
+		wait(ctx, startAgain)
+	}
+	changes := make(chan struct{}, 1)
+	defer d.cfg.Store.Subscribe(changes, journal.OfRequests(), journal.OfNotices())()
+	var swept time.Time
+	feed, said := &feed{d: d}, repeats{}
+	for ctx.Err() == nil {
+		said.log(ctx, d, "cannot take requests", d.takeRequests(ctx))
+		said.log(ctx, d, "cannot read notices", feed.read(ctx))
+		if now := time.Now(); now.Sub(swept) >= d.sweeps {
+			err := d.sweep(ctx)
+			said.log(ctx, d, "cannot compare runs with workflows", err)
+			if err == nil {
+				swept = now
+			}
+		}
+		d.pause(ctx, changes, min(feed.next(), d.sweeps))
+	}
+}
+
+// pause waits for a change in the store, or until something is to be looked at.
+func (d *Driver) pause(ctx context.Context, changes <-chan struct{}, limit time.Duration) {
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-changes:
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// repeats are the errors of what is tried again and again, as they were logged last.
+type repeats map[string]string
+
+// log logs an error that is not the one of the last time.
+func (r repeats) log(ctx context.Context, d *Driver, what string, err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if r[what] != text {
+		r[what] = text
+		d.log(ctx, what, err)
+	}
+}
+
+func (d *Driver) log(ctx context.Context, what string, err error) {
+	if err != nil && ctx.Err() == nil {
+		d.cfg.Logger.Warn(what, "err", err)
+	}
+}
+
+// takeRequests takes what others left for runs held in common: they could tell no workflow, or have not the functions of the run.
+func (d *Driver) takeRequests(ctx context.Context) error {
+	open, err := d.cfg.Store.Unclaimed(ctx, "")
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, q := range open {
+		if q.Kind == requestBegun || seen[q.Run] {
+			continue
+		}
+		seen[q.Run] = true
+		head, err := d.cfg.Store.Head(ctx, q.Run)
+		if errors.Is(err, journal.ErrNotFound) || err == nil && head.Kind != journal.KindTemporal {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		of, err := d.cfg.Store.Unclaimed(ctx, q.Run)
+		if err != nil {
+			return err
+		}
+		for _, q := range of {
+			if q.Kind == requestBegun {
+				continue
+			}
+			if _, err := d.TakeRequest(ctx, q); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// feed follows the notices of the store: a wait that was answered in a run whose workflow was not told is one whose process died on the way.
+type feed struct {
+	d     *Driver
+	begun bool
+	last  uint64
+	open  []answered // oldest first
+}
+
+// answered is a run that has to have a workflow.
+type answered struct {
+	run string
+	at  time.Time // by this process's clock
+}
+
+// next is how long to wait before the feed is to be read again.
+func (f *feed) next() time.Duration {
+	if len(f.open) == 0 {
+		return journal.SafetyPoll
+	}
+	return max(0, min(journal.SafetyPoll, healAfter-time.Since(f.open[0].at)))
+}
+
+func (f *feed) read(ctx context.Context) error {
+	if !f.begun {
+		last, err := f.d.cfg.Store.LastNotice(ctx)
+		if err != nil {
+			return err
+		}
+		f.begun, f.last = true, last // what was before is for the sweep
+	}
+	for {
+		page, err := f.d.cfg.Store.Notices(ctx, f.last, 0)
+		if err != nil {
+			return err
+		}
+		for _, n := range page {
+			f.last = n.ID
+			if n.Type == string((*engine.WaitAnswered)(nil).Type()) {
+				f.open = append(f.open, answered{n.Run, time.Now()})
+			}
+		}
+		if len(page) == 0 {
+			break
+		}
+	}
+	for len(f.open) > 0 && time.Since(f.open[0].at) >= healAfter {
+		run := f.open[0].run
+		f.open = f.open[1:]
+		if err := f.d.heal(ctx, run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// heal starts the workflow of an active run that has none.
+func (d *Driver) heal(ctx context.Context, run string) error {
+	head, err := d.cfg.Store.Head(ctx, run)
+	if errors.Is(err, journal.ErrNotFound) || err == nil && (head.Kind != journal.KindTemporal || !head.Status.IsActive()) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	within, cancel := context.WithTimeout(ctx, signalTime)
+	defer cancel()
+	is, err := d.cfg.Client.DescribeWorkflowExecution(within, workflowID(d.cfg.Namespace, run), "")
+	_, missing := errors.AsType[*serviceerror.NotFound](err)
+	switch info := is.GetWorkflowExecutionInfo(); {
+	case missing:
+	case err != nil:
+		d.signal(run) // it is tried until Temporal answers
+		return nil
+	case foreign(run, is) != nil:
+		return fmt.Errorf("run %s cannot continue: %w", run, foreign(run, is))
+	case info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING && len(is.GetPendingActivities()) > 0:
+		return nil
+	}
+	d.signal(run)
+	return nil
+}
+
+// sweep starts the workflows that are missing: of active runs, and of paused ones that have a deadline.
+func (d *Driver) sweep(ctx context.Context) error {
+	began := d.now().Add(-healAfter) // a run that was started just now has a workflow soon
+	there, err := d.running(ctx)
+	if err != nil {
+		return err
+	}
+	q := journal.Query{Kind: journal.KindTemporal, Statuses: []journal.Status{journal.StatusPending, journal.StatusRunning, journal.StatusPaused}, Limit: 1000}
+	for {
+		heads, next, err := d.cfg.Store.List(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, h := range heads {
+			if there[workflowID(d.cfg.Namespace, h.Run)] || h.Updated.After(began) {
+				continue
+			}
+			if h.Status == journal.StatusPaused {
+				if timed, err := d.HasDeadline(ctx, h); err != nil || !timed {
+					d.log(ctx, "cannot read paused run", err)
+					continue
+				}
+				d.signal(h.Run)
+				continue
+			}
+			d.log(ctx, "cannot start workflow", d.heal(ctx, h.Run))
+		}
+		if q.Cursor = next; next == "" {
+			return nil
+		}
+	}
+}
+
+// running gives the ids of the workflows that are open.
+func (d *Driver) running(ctx context.Context) (map[string]bool, error) {
+	there := map[string]bool{}
+	var token []byte
+	for {
+		within, cancel := context.WithTimeout(ctx, signalTime)
+		page, err := d.cfg.Client.ListWorkflow(within, &workflowservice.ListWorkflowExecutionsRequest{
+			Query: "WorkflowType = '" + workflowName + "' AND ExecutionStatus = 'Running'", PageSize: 1000, NextPageToken: token,
+		})
+		cancel()
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page.GetExecutions() {
+			there[e.GetExecution().GetWorkflowId()] = true
+		}
+		if token = page.GetNextPageToken(); len(token) == 0 {
+			return there, nil
+		}
+	}
+}

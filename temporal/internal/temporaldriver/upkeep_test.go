@@ -1,0 +1,26 @@
+package temporaldriver
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/driver/embedded"
+)
+
+// TestRepeats: an error that stays the same is logged once, however often it is met, and again when it comes back.
+func TestRepeats(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	cfg := Config{Config: embedded.Config{}}
+	cfg.Logger = slog.New(slog.NewTextHandler(&out, nil))
+	d, said := &Driver{cfg: cfg}, repeats{}
+	for _, err := range []error{errors.New("a"), errors.New("a"), errors.New("b"), nil, nil, errors.New("b")} {
+		said.log(t.Context(), d, "cannot look", err)
+		said.log(t.Context(), d, "cannot read", nil)
+	}
+	if n := strings.Count(out.String(), "cannot look"); n != 3 || strings.Contains(out.String(), "cannot read") {
+		t.Errorf("logged %d times:\n%s", n, out.String())
+	}
+}
