@@ -11,15 +11,15 @@ ARG FROM_STAGE=source
 
 FROM --platform=$BUILDPLATFORM golang:1.26 AS source
 ARG TARGETOS TARGETARCH
-ARG MODULE=.
+ARG MODULE
 WORKDIR /src
 COPY go.mod go.sum ./
 COPY temporal/go.mod temporal/go.sum temporal/
-RUN --mount=type=cache,target=/go/pkg/mod go mod download -C "$MODULE"
+RUN --mount=type=cache,target=/go/pkg/mod go mod download -C "${MODULE:-.}"
 COPY . .
 # The flags are those of the Makefile.
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/cache \
-    GOCACHE=/cache CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -C "$MODULE" -trimpath -tags=grpcnotrace -ldflags="-s -w" -o /out/hocket ./cmd/...
+    GOCACHE=/cache CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -C "${MODULE:-.}" -trimpath -tags=grpcnotrace -ldflags="-s -w" -o /out/hocket ./cmd/...
 
 FROM scratch AS release
 ARG TARGETPLATFORM

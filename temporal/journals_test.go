@@ -35,7 +35,7 @@ func TestJournals(t *testing.T) {
 			if err := os.WriteFile(list, overlay, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			c := exec.CommandContext(t.Context(), "go", "test", "-overlay", list, "-count=1", "-timeout=1h", "-v", "-run=^TestTemporalJournals$", "github.com/hocket-run/hocket/"+folder)
+			c := exec.CommandContext(t.Context(), "go", "test", "-race", "-overlay", list, "-count=1", "-timeout=1h", "-v", "-run=^TestTemporalJournals$", "github.com/hocket-run/hocket/"+folder)
 			out, err := c.CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)

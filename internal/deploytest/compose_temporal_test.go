@@ -81,7 +81,7 @@ func TestComposeTemporal(t *testing.T) {
 			t.Errorf("the image of %s is %q, want %q", name, got, want)
 		}
 	}
-	for module, set := range map[string][]string{".": nil, "temporal": {"HOCKET_MODULE=temporal"}} {
+	for module, set := range map[string][]string{"": nil, "temporal": {"HOCKET_TEMPORAL_ADDRESS=" + temporalAt}} {
 		if got := project(t, nil, slices.Concat(env, set)...).Services["server-1"].Build.Args["MODULE"]; got == nil || *got != module {
 			t.Errorf("with %v the image is built of %v", set, got)
 		}

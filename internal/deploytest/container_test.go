@@ -82,7 +82,7 @@ func newContainer(t *testing.T, p *types.Project, name string, replace func(stri
 	if err := os.MkdirAll(filepath.Join(c.root, "usr", "bin"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Link(program(t), filepath.Join(c.root, "usr", "bin", "hocket")); err != nil {
+	if err := os.Link(program(t, *s.Build.Args["MODULE"]), filepath.Join(c.root, "usr", "bin", "hocket")); err != nil {
 		t.Fatal(err)
 	}
 	exe := filepath.Join(c.root, "proc", "self", "exe") // of /proc, which a container has, the SDK of Temporal reads this

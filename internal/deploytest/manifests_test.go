@@ -297,7 +297,7 @@ func TestPlaces(t *testing.T) {
 // TestManifestsCommands: the program knows the commands and flags of the pods, and its configuration is valid.
 func TestManifestsCommands(t *testing.T) {
 	t.Parallel()
-	m, bin := read(t), program(t)
+	m, bin := read(t), program(t, "")
 	for name, pod := range m.pods() {
 		args := pod.Spec.Containers[0].Args
 		if out, err := exec.CommandContext(t.Context(), bin, append(slices.Clone(args), "--help")...).CombinedOutput(); err != nil {

@@ -22,18 +22,22 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// built builds the program with the flags of the image, from the module that compose.yaml names where Temporal is used: all else is the same.
-var built = sync.OnceValues(func() (string, error) {
-	bin := filepath.Join(folder, "hocket")
-	cmd := exec.Command("go", "build", "-C", "../../temporal", "-trimpath", "-tags=grpcnotrace", "-ldflags=-s -w", "-o", bin, "./cmd/...")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
-	cmd.Stderr = os.Stderr
-	return bin, cmd.Run()
-})
+// built are the programs with the flags of the image, by the module that compose.yaml names.
+var built = map[string]func() (string, error){"": build(""), "temporal": build("temporal")}
 
-func program(t *testing.T) string {
+func build(module string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		bin := filepath.Join(folder, "hocket"+module)
+		cmd := exec.Command("go", "build", "-C", filepath.Join("..", "..", module), "-trimpath", "-tags=grpcnotrace", "-ldflags=-s -w", "-o", bin, "./cmd/...")
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+		cmd.Stderr = os.Stderr
+		return bin, cmd.Run()
+	})
+}
+
+func program(t *testing.T, module string) string {
 	t.Helper()
-	bin, err := built()
+	bin, err := built[module]()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -232,10 +232,7 @@ type byCLI struct {
 // hocket runs a command.
 func (d *byCLI) hocket(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
-	bin, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := programOf(t, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bin, append(args, d.where...)...)

@@ -79,10 +79,7 @@ func (e *elsewhere) write(path, text string) {
 // in runs the command line in a folder and gives its exit status and what it said.
 func (e *elsewhere) in(dir string, args ...string) (int, string) {
 	e.t.Helper()
-	bin, err := binary()
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	bin := programOf(e.t, nil)
 	c := exec.CommandContext(e.t.Context(), bin, args...)
 	c.Dir, c.Env = dir, []string{"HOME=" + e.home, "HOCKET_HOME=" + e.home, "PATH=" + os.Getenv("PATH")}
 	out, _ := c.CombinedOutput()

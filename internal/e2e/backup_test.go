@@ -66,10 +66,7 @@ func TestBackup(t *testing.T) {
 		if strings.Count(line, "postgres://hocket@db.example.com/hocket_new") > 0 {
 			line = strings.Replace(line, "postgres://hocket@db.example.com/hocket_new", "'"+to+"'", 1)
 		}
-		bin, err := binary()
-		if err != nil {
-			t.Fatal(err)
-		}
+		bin := programOf(t, nil)
 		c := exec.CommandContext(t.Context(), "sh", "-ec", line)
 		c.Dir = home
 		c.Env = []string{"PATH=" + pgtest.Programs(t) + ":" + filepath.Dir(bin) + ":" + os.Getenv("PATH"), "PGHOST=" + s.Dir, "PGPORT=5432", "PGUSER=" + user, "HOME=" + home, "HOCKET_HOME=" + home}

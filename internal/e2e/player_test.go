@@ -18,8 +18,10 @@ type player struct {
 	mu      sync.Mutex
 	in      io.WriteCloser
 	waiting []chan<- played // by id
-	// over is closed when the process has ended.
+	errs    bytes.Buffer    // read when the process has ended
+	// over is closed when the process has ended, or writes what is no result.
 	over chan struct{}
+	err  error
 }
 
 // played is the end of a spec.
@@ -34,8 +36,8 @@ func startPlayer(t *testing.T, node, script, chromium string) *player {
 	t.Helper()
 	c := exec.Command(node, script, chromium)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // specs may start servers of their own
-	var errs bytes.Buffer
-	c.Stderr = &errs
+	p := &player{over: make(chan struct{})}
+	c.Stderr = &p.errs
 	in, err := c.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -47,13 +49,13 @@ func startPlayer(t *testing.T, node, script, chromium string) *player {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p := &player{in: in, over: make(chan struct{})}
+	p.in = in
 	go func() {
 		defer close(p.over)
 		d := json.NewDecoder(out)
 		for {
 			var end played
-			if d.Decode(&end) != nil {
+			if p.err = d.Decode(&end); p.err != nil {
 				return
 			}
 			p.mu.Lock()
@@ -68,7 +70,7 @@ func startPlayer(t *testing.T, node, script, chromium string) *player {
 		defer kill.Stop()
 		<-p.over
 		if err := c.Wait(); err != nil {
-			t.Errorf("the player of the specs: %v\n%s", err, errs.String())
+			t.Errorf("the player of the specs: %v\n%s", err, p.errs.String())
 		}
 	})
 	return p
@@ -94,7 +96,7 @@ func (p *player) play(t *testing.T, spec string, settings map[string]string) {
 			t.Errorf("%s\n%s", e.Error, e.Said)
 		}
 	case <-p.over:
-		t.Fatal("the player of the specs has ended")
+		t.Fatalf("the player of the specs has ended: %v", p.err)
 	case <-time.After(20 * time.Minute):
 		t.Fatal("the spec did not end within 20 minutes")
 	}

@@ -154,10 +154,7 @@ type unprivileged struct {
 
 func newUnprivileged(t *testing.T) *unprivileged {
 	t.Helper()
-	bin, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := programOf(t, nil)
 	w := &unprivileged{t: t, dir: t.TempDir(), bin: bin}
 	for dir, mode := range map[string]os.FileMode{filepath.Dir(bin): 0o755, filepath.Dir(w.dir): 0o755, w.dir: 0o777} {
 		if err := os.Chmod(dir, mode); err != nil {

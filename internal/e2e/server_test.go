@@ -22,18 +22,14 @@ import (
 
 // binary is the program, built once for all tests, and temporalBinary the one with Temporal.
 var (
-	binary         = built("../..", "hocket")
-	temporalBinary = built("../../temporal", "hocket-temporal")
+	binary         = building("../..", "hocket")
+	temporalBinary = building("../../temporal", "hocket-temporal")
 )
 
-// built returns a function that builds a program of a module once, and returns its path.
-func built(module, name string) func() (string, error) {
+// building returns a function that builds a program of a module once, and returns its path.
+func building(module, name string) func() (string, error) {
 	return sync.OnceValues(func() (string, error) {
-		dir, err := os.MkdirTemp(programs, "")
-		if err != nil {
-			return "", err
-		}
-		path := filepath.Join(dir, name)
+		path := filepath.Join(programs, name)
 		out, err := exec.Command("go", "build", "-C", module, "-ldflags=-s -w", "-o", path, "./cmd/"+name).CombinedOutput()
 		if err != nil {
 			return "", fmt.Errorf("build: %w\n%s", err, out)
@@ -51,12 +47,18 @@ var inputs sync.Once
 // programOf gives the program that the environment names by HOCKET_TEST_PROGRAM (see variant), else that of this repository.
 func programOf(t *testing.T, env []string) string {
 	t.Helper()
-	inputs.Do(func() { testinput.Files(t, ":!docs") })
 	for _, e := range env {
 		if path, ok := strings.CutPrefix(e, "HOCKET_TEST_PROGRAM="); ok {
 			return path
 		}
 	}
+	return built(t, binary)
+}
+
+// built returns the path of a program of this repository.
+func built(t *testing.T, binary func() (string, error)) string {
+	t.Helper()
+	inputs.Do(func() { testinput.Files(t, ":!docs") })
 	path, err := binary()
 	if err != nil {
 		t.Fatal(err)

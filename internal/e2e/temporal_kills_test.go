@@ -21,10 +21,7 @@ import (
 func onTemporal(t *testing.T, db, address, namespace string) *cluster {
 	t.Helper()
 	c := newCluster(t, db)
-	bin, err := temporalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := built(t, temporalBinary)
 	c.env = []string{"HOCKET_TEST_PROGRAM=" + bin}
 	c.args = []string{"--temporal", address, "--temporal-namespace", namespace}
 	return c

@@ -78,7 +78,7 @@ func TestTemporalHoldsNoText(t *testing.T) {
 		return modeltest.Answer{Text: "canary-reply"}
 	})
 	c.config = fmt.Sprintf("outbound: {allow: ['%s']}\n", strings.TrimPrefix(book.URL, "http://"))
-	c.env = []string{"OPENAI_BASE_URL=" + models.BaseURL(), "OPENAI_API_KEY=canary-key"}
+	c.env = append(c.env, "OPENAI_BASE_URL="+models.BaseURL(), "OPENAI_API_KEY=canary-key")
 	c.two()
 	c.apply("visible-workflow", fmt.Sprintf(texts, book.URL))
 	c.apply("gate", strings.ReplaceAll(gate, "Print it?", "canary-question"))

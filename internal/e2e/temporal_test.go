@@ -18,10 +18,7 @@ import (
 // command runs the binary to its end, on a store in PostgreSQL, and gives what it printed and its status.
 func command(t *testing.T, db string, args ...string) (out, told string, status int) {
 	t.Helper()
-	bin, err := temporalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := built(t, temporalBinary)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, bin, args...)

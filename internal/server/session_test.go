@@ -110,8 +110,14 @@ func TestSessionEnds(t *testing.T) {
 			}
 			return nil
 		},
-		"revoked": func(t *testing.T, s *world, made access.Token, _ string) error {
-			_, err := s.Store().Revoke(t.Context(), "b", made.ID) // as another process does
+		"revoked here": func(t *testing.T, s *world, made access.Token, _ string) error {
+			if rec := s.ask(t, "DELETE", "/api/v1/tokens/"+made.ID, "", nil); rec.Code != http.StatusNoContent {
+				return errors.New(rec.Body.String())
+			}
+			return nil
+		},
+		"revoked elsewhere": func(t *testing.T, s *world, made access.Token, _ string) error {
+			_, err := s.Store().Revoke(t.Context(), made.Namespace, made.ID) // as another process does
 			return err
 		},
 	} {
@@ -124,7 +130,7 @@ func TestSessionEnds(t *testing.T) {
 				})}); err != nil {
 					t.Fatal(err)
 				}
-				text, made := s.create(t, access.Grant{Name: "ann", Namespace: "b", Role: access.RoleRun})
+				text, made := s.create(t, access.Grant{Name: "ann", Role: access.RoleRun})
 				begun := s.ask(t, "POST", "/api/v1/session", "", func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+text) })
 				cookie, _, _ := strings.Cut(begun.Header().Get("Set-Cookie"), ";")
 				ended := make(chan time.Time, 1)

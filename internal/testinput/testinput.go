@@ -13,18 +13,23 @@ import (
 )
 
 // Files makes the result of the running test depend on the files of this repository that match the patterns, which are those of git ls-files from the root
-// of the repository; without one, on all of them. Files that git ignores do not count. Where there is no clone of the repository, it does nothing.
+// of the repository; without one, on all of them. Files that git ignores do not count. Where the sources are not in a clone of the repository, it logs so and
+// does nothing.
 func Files(t testing.TB, patterns ...string) {
 	t.Helper()
 	root, err := exec.CommandContext(t.Context(), "git", "rev-parse", "--show-toplevel").Output()
 	if err != nil {
+		t.Logf("git does not know these sources (%v): a result of this test may be taken from the cache though they changed", err)
 		return
 	}
 	c := exec.CommandContext(t.Context(), "git", append([]string{"ls-files", "--cached", "--others", "--exclude-standard", "-z", "--"}, patterns...)...)
 	c.Dir = string(bytes.TrimSpace(root))
 	out, err := c.Output()
-	if err != nil || len(out) == 0 {
-		t.Fatalf("no files match %q: %v", patterns, err)
+	switch {
+	case err != nil:
+		t.Fatalf("git ls-files: %v", err)
+	case len(out) == 0:
+		t.Fatalf("no files match %q", patterns)
 	}
 	seen := map[string]bool{c.Dir: true} // the root itself changes with each commit
 	for name := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {

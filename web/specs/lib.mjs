@@ -1,9 +1,24 @@
-// What all specs share: a browser whose pages may not complain, and may ask nothing of another origin.
+// What all specs share: pages that may not complain, and may ask nothing of another origin.
+import {chromium} from 'playwright-core'
+
 // isLong reports whether `make test-all` runs the specs: all themes, all widths, every place.
 export const isLong = Boolean(process.env.HOCKET_LONG)
 
 export const check = (what, ok, more = '') => {
   if (!ok) throw new Error(`${what} ${more}`)
+}
+
+// launch starts a browser.
+export const launch = executablePath => chromium.launch({executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']})
+
+// withBrowser is withPages in a browser of its own.
+export async function withBrowser(path, origin, f) {
+  const browser = await launch(path)
+  try {
+    await withPages(browser, origin, f)
+  } finally {
+    await browser.close()
+  }
 }
 
 // withPages gives f functions that open pages: open with a session of its own, tab beside another page. It fails where one of them complains: an error on the console, a violation of the policy, a request to another origin. In the end all of them are closed.

@@ -25,6 +25,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/providers"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/testinput"
 )
 
 // clientWorld gives a world with workflows that fail and wait.
@@ -227,6 +228,7 @@ func TestNodeClient(t *testing.T) {
 	t.Parallel()
 	node, dir := nodeClient(t)
 	w := clientWorld(t)
+	testinput.Files(t, "internal/api/openaiapi/testdata")
 	cmd := exec.CommandContext(t.Context(), node, filepath.Join("testdata", "client.cjs"), dir, w.url+"/v1", tokenRun, tokenPerson)
 	var problems bytes.Buffer
 	cmd.Stderr = &problems

@@ -1,4 +1,4 @@
-// Command notice writes NOTICE of each released program: the modules of other authors that are linked into it (testdata/modules.txt) with their versions and the texts of their
+// Command notice writes NOTICE of each program: the modules of other authors that are linked into it (testdata/modules.txt) with their versions and the texts of their
 // licences, as the module cache has them. Run it in the root of the repository: go run ./internal/cmd/notice. It needs no network once the program was built.
 package main
 
@@ -31,7 +31,7 @@ their licences are in web/public/licences.txt, which the server shows at /licenc
 // legal are the names of files that say under what a module may be used.
 var legal = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([-_.].*)?$`)
 
-// roots are the folders of the modules whose programs are released.
+// roots are the folders of the modules that have a program.
 var roots = []string{".", "temporal"}
 
 func main() {
@@ -94,7 +94,7 @@ func notice(ctx context.Context, root string) ([]byte, error) {
 
 // unlicensed are modules whose archives lack a licence, with what is known of each.
 var unlicensed = map[string]string{
-	// v0.1.0 is its only release, and its README names no licence either. A release of Hocket has to wait until its owner, Temporal Technologies, has given it one.
+	// v0.1.0 is its only release, and its README names no licence either. A release of hocket-temporal has to wait until its owner, Temporal Technologies, has given it one.
 	"github.com/nexus-rpc/nexus-proto-annotations": "The module and its repository hold no licence (on 2026-11-23, commit e558d6e). It is code that protoc generated from nexusannotations/v1/options.proto,\n" +
 		"options of the project Nexus RPC. github.com/nexus-rpc/sdk-go, of the same owner, and go.temporal.io/api, which needs it, have the MIT licence.",
 }

@@ -38,7 +38,7 @@ const histories = "testdata/histories"
 // canary is in each prompt, reply, argument and result of the recorded runs.
 const canary = "zebra-crossing"
 
-// TestRecordHistories records what the other tests of this file replay: `HOCKET_TEMPORAL=1 go test ./internal/driver/temporal -run RecordHistories -update`. Without -update it tests that the runs can be
+// TestRecordHistories records what the other tests of this file replay: `HOCKET_TEMPORAL=1 go test ./internal/temporaldriver -run RecordHistories -update`. Without -update it tests that the runs can be
 // recorded and that what they leave in Temporal is replayed too.
 func TestRecordHistories(t *testing.T) {
 	newCluster(t)
