@@ -291,7 +291,7 @@ var owners = []struct{ dependency, owner, reason string }{
 // modules are the folders of the modules whose packages have rows.
 var modules = []string{".", "temporal"}
 
-// imports gives the imports of each package, tests left out.
+// imports returns the imports of each package without those of its tests.
 func imports(t *testing.T) map[string][]string {
 	t.Helper()
 	testinput.Files(t)

@@ -33,7 +33,7 @@ func TestModules(t *testing.T) {
 	goldenModules(t, "temporal/cmd/hocket-temporal", linkedModules(t, "temporal", "./cmd/hocket-temporal"), "temporal/testdata/modules.txt")
 }
 
-// linkedModules gives the modules of other people that are linked into a package on any system, sorted. folder is that of the package's module.
+// linkedModules returns the sorted paths of the modules of other authors that are linked into a package on any system. The package is in the module at folder.
 func linkedModules(t *testing.T, folder, pkg string) []string {
 	t.Helper()
 	modules := map[string]bool{}
