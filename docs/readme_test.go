@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -117,6 +118,9 @@ func playReadme(t *testing.T, dir, program string, flags func(verb string) []str
 	return sh.said
 }
 
+// completed are lines of steps that completed one after the other: parallel ones complete in no order.
+var completed = regexp.MustCompile(`(?m)(^✓ .*\n)+`)
+
 // varies are the parts of an output that differ from run to run: ids, times, durations, and with them the width of columns; and the flags that were added.
 var varies = []struct {
 	is *regexp.Regexp
@@ -142,6 +146,9 @@ func sameReadme(t *testing.T, want, got []statement) {
 			for _, v := range varies {
 				s.out = v.is.ReplaceAllString(s.out, v.as)
 			}
+			s.out = completed.ReplaceAllStringFunc(s.out, func(lines string) string {
+				return strings.Join(slices.Sorted(strings.Lines(lines)), "")
+			})
 			out = append(out, s)
 		}
 		return out

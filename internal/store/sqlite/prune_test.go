@@ -96,6 +96,7 @@ func TestPruneBesideAppends(t *testing.T) {
 	s, other := open(t, path), open(t, path)
 	other.SetPruneRecords(7)
 	const long = 60
+	kept := make([]byte, 1400) // two fill a page by two thirds, so that the table is worth packing however the appends come between
 	if err := s.Append(t.Context(), benchCreate(0)); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func TestPruneBesideAppends(t *testing.T) {
 		old := benchCreate(1 + i) // lies between two records of the long run
 		old.Record.Data = make([]byte, 5*benchRecord)
 		old.Status, old.Release = journal.StatusFailed, true
-		for _, a := range []journal.Append{old, benchNext(0, seq, make([]byte, benchRecord))} {
+		for _, a := range []journal.Append{old, benchNext(0, seq, kept)} {
 			if err := s.Append(t.Context(), a); err != nil {
 				t.Fatal(err)
 			}
@@ -114,8 +115,8 @@ func TestPruneBesideAppends(t *testing.T) {
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for range long / 4 { // half as many make the table full enough to be left alone where all come before it is measured
-			if err := s.Append(t.Context(), benchNext(0, seq, make([]byte, benchRecord))); err != nil {
+		for range long {
+			if err := s.Append(t.Context(), benchNext(0, seq, kept)); err != nil {
 				t.Error(err)
 				return
 			}
