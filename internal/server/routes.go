@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -45,6 +46,7 @@ func (s *Server) probes() []Mount {
 func (s *Server) mounts() []Mount {
 	assistants := mcpserver.New(mcpserver.Config{
 		Version: s.cfg.Service.Version, Workflows: s.cfg.MCPWorkflows, MaxBody: s.cfg.Body, Logger: s.log,
+		Audit: func(ctx context.Context, d transport.Deed) error { return s.audit.Record(ctx, d) },
 	})
 	s.revoked.On(assistants.Revoke)
 	return append(s.hookMounts(), []Mount{

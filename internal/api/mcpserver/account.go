@@ -73,7 +73,7 @@ func (d *account) lists(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		switch p := req.GetParams().(type) {
 		case *sdk.ListResourcesParams:
-			return d.listResources(ctx, p, req.GetExtra())
+			return d.listResources(ctx, p)
 		default:
 		}
 		res, err := next(ctx, method, req)

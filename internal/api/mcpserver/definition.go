@@ -11,7 +11,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/catalog"
 )
 
@@ -77,6 +76,6 @@ func indented(text json.RawMessage) []byte {
 
 // did tells the audit log what the call changed, and the watchers of lists that they may have changed.
 func (c *call) did(action, target string) {
-	transport.RecordAction(c.request, action, target)
+	c.record(action, target)
 	c.changed()
 }

@@ -17,7 +17,7 @@ import (
 // canAsk tells whether the client's answer to a form decides, and whether the client can show one. Over standard input the client was started by the person at
 // this machine. Over HTTP nothing tells an answer of a person from one that a program made up, so it decides only for tokens that may approve (D32, SEC12).
 func (c *call) canAsk() bool {
-	if !c.isLocal && c.RequireApproval() != nil {
+	if c.visit != nil && c.RequireApproval() != nil {
 		return false
 	}
 	p := c.req.Session.InitializeParams()
@@ -31,7 +31,7 @@ func (c *call) canAsk() bool {
 // personText tells what a person can do about a wait that no model may answer.
 func (c *call) personText(run, wait string) string {
 	text := "only a person can decide this: with `hocket resume " + run + " --wait " + wait + " --approve` (or --reject) on the machine that has the store"
-	if !c.isLocal {
+	if c.visit != nil {
 		text += ", or over the HTTP API with a token that has the right approve"
 	}
 	return text + ". Tell the user what the run waits for; do not try again before the decision."

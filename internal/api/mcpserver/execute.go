@@ -184,10 +184,10 @@ func (c *call) follow(ctx context.Context, run string, limit time.Duration, afte
 // untilClosing gives a context that is also done when the server around us begins to end. Call cancel.
 func (c *call) untilClosing(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	closing := transport.Closing(c.request)
-	if closing == nil {
+	if c.visit == nil {
 		return ctx, cancel
 	}
+	closing := transport.Closing(c.visit.request)
 	go func() {
 		select {
 		case <-closing:

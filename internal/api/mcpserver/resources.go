@@ -108,10 +108,7 @@ func (d *account) addResources() {
 
 // readResource is the SDK's handler of all resources.
 func (d *account) readResource(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-	ctx, _, err := d.server.caller(ctx, req.Extra)
-	if err != nil {
-		return nil, err
-	}
+	ctx = transport.With(ctx, d.caller())
 	if _, err := transport.Require(ctx, access.RoleRun); err != nil {
 		return nil, err
 	}
@@ -213,11 +210,8 @@ const (
 )
 
 // listResources gives a page of resources: on the first one the lists; then workflows, then runs.
-func (d *account) listResources(ctx context.Context, p *sdk.ListResourcesParams, extra *sdk.RequestExtra) (sdk.Result, error) {
-	ctx, _, err := d.server.caller(ctx, extra)
-	if err != nil {
-		return nil, err
-	}
+func (d *account) listResources(ctx context.Context, p *sdk.ListResourcesParams) (sdk.Result, error) {
+	ctx = transport.With(ctx, d.caller())
 	if _, err := transport.Require(ctx, access.RoleRun); err != nil {
 		return nil, err
 	}
@@ -270,10 +264,7 @@ const maxCompletions = 100
 
 // complete suggests ids for the templates of resources.
 func (d *account) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
-	ctx, _, err := d.server.caller(ctx, req.Extra)
-	if err != nil {
-		return nil, err
-	}
+	ctx = transport.With(ctx, d.caller())
 	if _, err := transport.Require(ctx, access.RoleRun); err != nil {
 		return nil, err
 	}

@@ -119,6 +119,6 @@ func controlSchedule(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	transport.RecordAction(c.request, transport.ActSchedule+args.Control, s.String())
+	c.record(transport.ActSchedule+args.Control, s.String())
 	return scheduleOf(s), nil
 }

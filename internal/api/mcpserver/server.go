@@ -18,7 +18,6 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -32,7 +31,7 @@ type Config struct {
 	MaxBody int64
 	// LookEvery is how often definitions and subscribed runs are looked at, so that clients hear of changes that came another way; 0: 2 s.
 	LookEvery time.Duration
-	// Audit takes what a client over standard input did: over HTTP the server around this one takes it. Nil: nothing does.
+	// Audit takes what a client did over standard input, or in a call that outlived its HTTP request; the server around this one audits other requests. Nil: nothing does.
 	Audit func(context.Context, transport.Deed) error
 	// MaxSessions bounds the sessions of one principal over HTTP, 0: 200; MaxAllSessions those of all, 0: 2000. Beyond them the session that was idle for longest ends.
 	MaxSessions, MaxAllSessions int
@@ -64,9 +63,9 @@ type Server struct {
 
 	sessions sessions
 
-	// requests are the contexts of HTTP requests under way, by the number that is in their header.
-	requests sync.Map
-	last     atomic.Uint64
+	// visits are the HTTP requests in progress (*visit), by the number that is in their header.
+	visits sync.Map
+	last   atomic.Uint64
 }
 
 // New makes a Server.
@@ -144,8 +143,12 @@ func (s *Server) Handler() http.Handler {
 		}
 		defer left()
 		number := strconv.FormatUint(s.last.Add(1), 10)
-		s.requests.Store(number, r.Context())
-		defer s.requests.Delete(number)
+		v := &visit{request: r.Context()}
+		s.visits.Store(number, v)
+		defer func() {
+			s.visits.Delete(number)
+			v.end()
+		}()
 		r.Header.Set(headerRequest, number)
 		d.http.ServeHTTP(w, r)
 	})
@@ -170,38 +173,6 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, d *account) (left
 		return nil, false
 	}
 	return func() { opened(w.Header().Get(headerSession)) }, true
-}
-
-// errGone says that the request that brought a call is over: the caller is unknown by now.
-var errGone = errors.New("the request of this call has ended")
-
-// isLocal tells whether a call came over standard input.
-func isLocal(extra *sdk.RequestExtra) bool { return extra == nil || extra.Header == nil }
-
-// audited tells the audit log what a call over standard input did. The call is done: a log that cannot be written is no error of it.
-func (s *Server) audited(ctx context.Context, who *transport.Caller, r *transport.Request, began time.Time) {
-	deeds, told := r.Deeds(transport.Deed{At: began.UTC().Truncate(time.Microsecond), Principal: who.Principal, Channel: string(engine.ChannelMCP), Status: http.StatusOK})
-	if !told || s.cfg.Audit == nil {
-		return
-	}
-	for _, d := range deeds {
-		if err := s.cfg.Audit(context.WithoutCancel(ctx), d); err != nil {
-			s.log.Error("audit record not written", "action", d.Action, "target", d.Target, "err", err)
-		}
-	}
-}
-
-// caller gives ctx with the caller of the request that brought a call, and that request's context.
-func (s *Server) caller(ctx context.Context, extra *sdk.RequestExtra) (call, request context.Context, err error) {
-	if isLocal(extra) {
-		return ctx, ctx, nil
-	}
-	found, ok := s.requests.Load(extra.Header.Get(headerRequest))
-	request, isContext := found.(context.Context)
-	if !ok || !isContext {
-		return ctx, ctx, errors.Join(transport.ErrUnauthorized, errGone)
-	}
-	return transport.With(ctx, transport.From(request)), request, nil
 }
 
 // RunStdio serves one client on two streams until it leaves or ctx is done, with the caller's rights. Runs go on with the service.

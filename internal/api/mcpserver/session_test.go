@@ -2,7 +2,10 @@ package mcpserver_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +15,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/mcpserver"
+	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 )
 
@@ -185,6 +189,69 @@ func TestRunsOutliveRequests(t *testing.T) {
 	defer w.mu.Unlock()
 	if !slices.Contains(w.told, "runs.start") || !slices.Contains(w.told, "runs.cancel") || !slices.Contains(w.told, "workflows.update") {
 		t.Errorf("the audit log heard %v", w.told)
+	}
+}
+
+// TestCallsWithoutTheirRequest: a client that leaves before its call begins finds the result when it comes back, and the audit log has what the call did.
+func TestCallsWithoutTheirRequest(t *testing.T) {
+	t.Parallel()
+	w, heard := newWorld(t, mcpserver.Config{}, echoes), &deeds{}
+	w.server.SetAudit(heard.take)
+	arrived, proceed, handled := make(chan struct{}), make(chan struct{}), make(chan error)
+	w.server.AlsoOffer(func(s *sdk.Server) {
+		s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+			return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+				if extra := req.GetExtra(); extra == nil || extra.Header.Get("Leaves") == "" {
+					return next(ctx, method, req)
+				}
+				arrived <- struct{}{}
+				<-proceed
+				res, err := next(ctx, method, req)
+				if tool, ok := res.(*sdk.CallToolResult); ok && tool.IsError {
+					err = errors.New(textOf(tool))
+				}
+				handled <- err
+				return res, err
+			}
+		})
+	})
+	token := w.token(access.RoleEdit, false)
+	session, handler, left := w.connect(token, nil).ID(), w.server.Handler(), make(chan struct{})
+	guard := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(rw, r.WithContext(transport.With(r.Context(), w.callers[token])))
+		left <- struct{}{}
+	}))
+	t.Cleanup(guard.Close)
+	for i, message := range []string{
+		`"method":"completion/complete","params":{"ref":{"type":"ref/resource","uri":"hocket://workflows/{id}"},"argument":{"name":"id","value":"a"}}`,
+		`"method":"resources/list","params":{}`,
+		`"method":"resources/read","params":{"uri":"hocket://workflows"}`,
+		`"method":"resources/subscribe","params":{"uri":"hocket://workflows"}`,
+		`"method":"tools/call","params":{"name":"create_agent","arguments":{"name":"Ann","systemPrompt":"You are Ann."}}`,
+	} {
+		ctx, leave := context.WithCancel(t.Context())
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, guard.URL, strings.NewReader(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,%s}`, 100+i, message)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Session-Id": {session}, "Leaves": {"yes"}}
+		go func() {
+			if resp, err := http.DefaultClient.Do(req); err == nil {
+				resp.Body.Close()
+			}
+		}()
+		<-arrived
+		leave()
+		<-left
+		proceed <- struct{}{}
+		if err := <-handled; err != nil {
+			t.Errorf("%s: %v", message, err)
+		}
+	}
+	heard.mu.Lock()
+	defer heard.mu.Unlock()
+	if len(heard.list) != 1 || heard.list[0].Action != "agents.create" || heard.list[0].Principal.Token != token || heard.list[0].Channel != "mcp" {
+		t.Errorf("the audit log has %+v", heard.list)
 	}
 }
 

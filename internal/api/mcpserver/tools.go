@@ -43,12 +43,11 @@ type tool struct {
 type call struct {
 	*account
 	*transport.Caller
-	tool *tool
-	req  *sdk.CallToolRequest
-	// request is the context of the HTTP request that brought the call; over standard input that of the process.
-	request context.Context
-	// isLocal: the call came over standard input, from a client that was started on this machine.
-	isLocal bool
+	tool  *tool
+	req   *sdk.CallToolRequest
+	began time.Time
+	// visit is the HTTP request that brought the call; nil: it came over standard input, from a client that was started on this machine.
+	visit *visit
 }
 
 // decode decodes the arguments.
@@ -106,21 +105,12 @@ func (t *tool) announced() *sdk.Tool {
 // handler makes the SDK's handler of a tool: it asks for the role, and tells results and errors.
 func (d *account) handler(t *tool) sdk.ToolHandler {
 	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		ctx, request, err := d.server.caller(tracecontext.Renew(ctx, traceOf(req)), req.Extra)
-		if err != nil {
-			return d.failed(ctx, t.name, err), nil
-		}
+		ctx = transport.With(tracecontext.Renew(ctx, traceOf(req)), d.caller())
 		who, err := transport.Require(ctx, t.role)
 		if err != nil {
 			return d.failed(ctx, t.name, err), nil
 		}
-		local := isLocal(req.Extra)
-		if local {
-			r := &transport.Request{}
-			request = transport.WithRequest(request, r)
-			defer d.server.audited(ctx, who, r, time.Now())
-		}
-		out, err := t.do(ctx, &call{account: d, Caller: who, tool: t, req: req, request: request, isLocal: local})
+		out, err := t.do(ctx, &call{account: d, Caller: who, tool: t, req: req, began: time.Now(), visit: d.server.visit(req.Extra)})
 		if err != nil {
 			return d.failed(ctx, t.name, err), nil
 		}

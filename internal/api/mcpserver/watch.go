@@ -153,10 +153,7 @@ func (d *account) state(ctx context.Context, uri string) string {
 }
 
 func (d *account) subscribe(ctx context.Context, req *sdk.SubscribeRequest) error {
-	ctx, _, err := d.server.caller(ctx, req.Extra)
-	if err != nil {
-		return err
-	}
+	ctx = transport.With(ctx, d.caller())
 	uri := req.Params.URI
 	r, ok := parseURI(uri)
 	if !ok {
