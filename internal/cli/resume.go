@@ -76,7 +76,7 @@ func (a *app) resumeCmd() *cobra.Command {
 	a.addTemporalFlag(c)
 	addTakeOverFlag(c, &fl.takeOver)
 	f.StringVar(&fl.place, "place", "", "move a run that needs files or programs of a machine to the place `NAME`, and continue it there")
-	f.StringVar(&fl.driver, "driver", "", "move the run and those below it to `DRIVER`, and continue it there: "+driverTemporal+" (all workers of the Temporal server) or "+driverEmbedded+" (the processes on the store)")
+	f.StringVar(&fl.driver, "driver", "", "move the run and those below it to `DRIVER`, and continue it there: "+driverTemporal+" (all workers of the Temporal server; hocket-temporal only) or "+driverEmbedded+" (the processes on the store)")
 	must(c.RegisterFlagCompletionFunc("driver", cobra.FixedCompletions([]string{driverEmbedded, driverTemporal}, cobra.ShellCompDirectiveNoFileComp)))
 	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
 	f.BoolVar(&fl.full, "full", false, "with --json: "+fullUsage)
@@ -168,7 +168,7 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	if err != nil {
 		return a.notFound(ctx, s, err, run)
 	}
-	if err := a.carries(s, rec, fl.driver); err != nil {
+	if err := a.carries(s, rec, fl.driver, reopens); err != nil {
 		return err
 	}
 	if !fl.fields.empty() {

@@ -138,7 +138,7 @@ func (a *app) signal(c *cobra.Command, fl *signalFlags, args []string) error {
 	if err != nil {
 		return a.notFound(ctx, s, err, run)
 	}
-	if err := a.carries(s, rec, ""); err != nil {
+	if err := a.carries(s, rec, "", false); err != nil {
 		return err
 	}
 	fo.left = rec.Head.Interrupted

@@ -95,12 +95,14 @@ func (a *app) carryFor(c *cobra.Command, driver string) error {
 	return nil
 }
 
-// carries refuses a run of this machine's store that Temporal carries where this program cannot use Temporal and no driver takes the run over: it would wait for what others do.
-func (a *app) carries(s backend, rec service.Recorded, driver string) error {
-	if _, here := s.(*service.Service); here && driver == "" && a.wiring.Temporal == nil && rec.Head.Kind == journal.KindTemporal && !rec.Head.Status.Ended() {
-		return errcode.New(errcode.TemporalRun, errcode.Fields{"run": rec.Head.Run}, nil)
+// carries refuses a run of this machine's store that Temporal carries if this program cannot use Temporal: the command would wait for other processes. A run that is
+// moved to another driver, or that has ended and is not reopened, is not refused.
+func (a *app) carries(s backend, rec service.Recorded, driver string, reopens bool) error {
+	_, here := s.(*service.Service)
+	if !here || a.wiring.Temporal != nil || rec.Head.Kind != journal.KindTemporal || driver != "" || rec.Head.Status.Ended() && !reopens {
+		return nil
 	}
-	return nil
+	return errcode.New(errcode.TemporalRun, errcode.Fields{"run": rec.Head.Run}, nil)
 }
 
 // adopt moves a run to the driver of this process.

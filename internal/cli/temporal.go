@@ -16,7 +16,7 @@ import (
 
 // addTemporalFlag adds the flag that names a Temporal server. What else it needs is in hocket.yaml.
 func (a *app) addTemporalFlag(c *cobra.Command) {
-	c.Flags().StringVar(&a.temporal.Address, "temporal", "", "let the Temporal server at `HOST:PORT` carry the runs that are started (default: from hocket.yaml, else none)")
+	c.Flags().StringVar(&a.temporal.Address, "temporal", "", "let the Temporal server at `HOST:PORT` carry the runs that are started (hocket-temporal only; default: from hocket.yaml, else none)")
 }
 
 // addTemporalFlags adds all flags that say how to reach a Temporal server.

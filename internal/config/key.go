@@ -104,7 +104,7 @@ func table() key {
 		{name: "store", kind: section, doc: "The store of runs.", keys: []key{
 			{name: "path", kind: path, doc: "The file of the store, or its `postgres://` URL. --db and HOCKET_DB take precedence."},
 		}},
-		{name: "temporal", kind: section, doc: "The Temporal server that carries runs; see docs/temporal.md.", keys: temporalKeys(), not: map[string]string{
+		{name: "temporal", kind: section, doc: "The Temporal server that carries runs, for hocket-temporal; see docs/temporal.md.", keys: temporalKeys(), not: map[string]string{
 			"api_key": "write apiKey: ${env.NAME}", "host": "write address: HOST:PORT", "hostPort": "write address: HOST:PORT",
 		}},
 		{name: "retention", kind: section, doc: "How long runs are kept. `hocket serve` and `hocket scheduler` delete older ones; `hocket runs prune` does so on demand. At most 3650d.", keys: []key{
