@@ -29,7 +29,7 @@ func TestBodyIsTheSDKs(t *testing.T) {
 		}
 		p := params(req)
 		p.Messages = messages(req.Messages)
-		_ = c.sdk.Post(t.Context(), "v1/messages", p, nil, opts...) // nothing answers
+		_ = c.post(t.Context(), "v1/messages", p, nil, opts...) // nothing answers
 	}, randomLayout)
 }
 

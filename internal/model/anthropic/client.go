@@ -33,7 +33,8 @@ type Config struct {
 // Client is a model.Client. Safe for concurrent use.
 type Client struct {
 	cfg Config
-	sdk sdk.Client
+	// post makes a request. It is a function, since a field of the SDK's client would link every service of it.
+	post func(ctx context.Context, path string, params, res any, opts ...option.RequestOption) error
 }
 
 // New makes a Client. It does not connect.
@@ -51,7 +52,8 @@ func New(cfg Config) (*Client, error) {
 		opts = append(opts, option.WithAPIKey(cfg.Key))
 	}
 	// Not sdk.NewClient: that one reads the environment.
-	return &Client{cfg: cfg, sdk: sdk.Client{Options: opts}}, nil
+	c := sdk.Client{Options: opts}
+	return &Client{cfg: cfg, post: c.Post}, nil
 }
 
 // Call implements model.Client.
@@ -80,7 +82,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 		opts = append(opts, option.WithJSONSet(path, value))
 	}
 	var resp *http.Response
-	err = c.sdk.Post(watched, "v1/messages", params(req), &resp, opts...)
+	err = c.post(watched, "v1/messages", params(req), &resp, opts...)
 	if resp != nil && resp.Body != nil {
 		defer resp.Body.Close()
 	}

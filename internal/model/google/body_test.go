@@ -28,7 +28,7 @@ func TestBodyIsTheSDKs(t *testing.T) {
 			}
 			return body
 		}
-		for range c.sdk.Models.GenerateContentStream(t.Context(), req.Model, contents(req.Messages), cfg) { // nothing answers
+		for range c.generate(t.Context(), req.Model, contents(req.Messages), cfg) { // nothing answers
 		}
 	}, func(t *rapid.T, _ *chat.Message, _ int) json.RawMessage {
 		switch rapid.IntRange(0, 3).Draw(t, "signature") {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"time"
 
@@ -35,7 +36,8 @@ type Config struct {
 type Client struct {
 	key string
 	own bool
-	sdk *genai.Client
+	// generate is a function, since a field of the SDK's client would link every service of it.
+	generate func(ctx context.Context, model string, contents []*genai.Content, config *genai.GenerateContentConfig) iter.Seq2[*genai.GenerateContentResponse, error]
 }
 
 // New makes a Client. It does not connect.
@@ -55,7 +57,7 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, errors.New("google: " + model.Scrub(err.Error(), cfg.Key)) // its errors print the whole configuration
 	}
-	return &Client{key: cfg.Key, own: cfg.Own, sdk: c}, nil
+	return &Client{key: cfg.Key, own: cfg.Own, generate: c.Models.GenerateContentStream}, nil
 }
 
 // Call implements model.Client.
@@ -84,7 +86,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	}
 	a := answer{turn: len(req.Messages), schemaTool: schemaTool(req)}
 	var grace *time.Timer
-	for chunk, chunkErr := range c.sdk.Models.GenerateContentStream(watched, req.Model, none, config(req, x.Splice(l))) {
+	for chunk, chunkErr := range c.generate(watched, req.Model, none, config(req, x.Splice(l))) {
 		if chunkErr != nil {
 			err = told(chunkErr)
 			break

@@ -28,7 +28,7 @@ func TestBodyIsTheSDKs(t *testing.T) {
 		}
 		p := c.params(req)
 		p.Messages = messages(req)
-		_ = c.sdk.Post(t.Context(), "chat/completions", p, nil, opts...) // nothing answers
+		_ = c.post(t.Context(), "chat/completions", p, nil, opts...) // nothing answers
 	}, func(*rapid.T, *chat.Message, int) json.RawMessage { return nil })
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/url"
 
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/model/adapter"
 	"github.com/hocket-run/hocket/internal/model/anthropic"
 	"github.com/hocket-run/hocket/internal/model/google"
 	"github.com/hocket-run/hocket/internal/model/openai"
@@ -26,15 +27,22 @@ func New(cfg model.Config, proxy func(*http.Request) (*url.URL, error)) *model.R
 	return model.NewRegistry(cfg)
 }
 
-// Adapters gives the factory of each protocol.
+// Adapters returns the factory of each protocol. proxy chooses the proxy of a request, nil follows the process environment.
 func Adapters(proxy func(*http.Request) (*url.URL, error)) map[model.Protocol]model.Factory {
-	client := func(e model.Endpoint) *http.Client {
-		cfg := outbound.Config{Proxy: proxy, Trace: true}
-		if e.Named {
-			cfg.Allow = []string{e.BaseURL}
-		}
-		return outbound.New(cfg)
+	return Over(func(e model.Endpoint) *http.Client { return Client(e, proxy) })
+}
+
+// Client returns the HTTP client for calls of an endpoint.
+func Client(e model.Endpoint, proxy func(*http.Request) (*url.URL, error)) *http.Client {
+	cfg := outbound.Config{Proxy: proxy, Trace: true}
+	if e.Named {
+		cfg.Allow = []string{e.BaseURL}
 	}
+	return outbound.New(cfg)
+}
+
+// Over returns the factory of each protocol, whose adapters use what client returns.
+func Over(client func(model.Endpoint) *http.Client) map[model.Protocol]model.Factory {
 	return map[model.Protocol]model.Factory{
 		model.ProtocolOpenAI: func(e model.Endpoint) (model.Client, error) {
 			return wrap(openai.New(openai.Config{BaseURL: e.BaseURL, Key: e.Key, Own: e.Own, HTTP: client(e)}))
@@ -46,6 +54,19 @@ func Adapters(proxy func(*http.Request) (*url.URL, error)) map[model.Protocol]mo
 			return wrap(google.New(google.Config{BaseURL: e.BaseURL, Key: e.Key, Own: e.Own, HTTP: client(e)}))
 		},
 	}
+}
+
+// Expected returns what the adapter of a protocol expects of answers. False: there is none.
+func Expected(p model.Protocol) (adapter.Answers, bool) {
+	switch p {
+	case model.ProtocolOpenAI:
+		return openai.Expected(), true
+	case model.ProtocolAnthropic:
+		return anthropic.Expected(), true
+	case model.ProtocolGoogle:
+		return google.Expected(), true
+	}
+	return adapter.Answers{}, false
 }
 
 // wrap keeps a nil adapter from becoming a Client that is not nil.
