@@ -18,7 +18,7 @@ PACKAGES := $(OTHERS:%=scripts/%/node_modules/.package-lock.json) web/node_modul
 ALL      := HOCKET_AIMOCK=1 HOCKET_MCP=1 HOCKET_OPENAI=1 HOCKET_REDOCLY=1 HOCKET_BROWSER=1
 CHROMIUM := .cache/chromium
 
-.PHONY: help run check test test-all web screenshots bench bench-page bench-peers lint fuzz build build-temporal docs snapshot release-check clean postgres temporal
+.PHONY: help run check test test-all live web screenshots bench bench-page bench-peers lint fuzz build build-temporal docs snapshot release-check clean postgres temporal
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -47,6 +47,9 @@ test-all: lint web $(PACKAGES) $(CHROMIUM) postgres temporal ## everything, each
 web: web/node_modules/.package-lock.json ## build the page, check and test its source; fails where web/dist is not what is built of it
 	cd web && npm run build && npm run check && npm test
 	git add --intent-to-add web/dist && git diff --exit-code --stat -- web/dist
+
+live: ## with your keys, for less than a dollar: run the examples against OpenAI, Anthropic, Google or MODELS="provider/model …", and print what differed from what Hocket expects
+	go run ./internal/cmd/live $(MODELS)
 
 screenshots: web/node_modules/.package-lock.json $(CHROMIUM) ## take the pictures of the page in docs/images; look at each of them
 	cd web && npm run build

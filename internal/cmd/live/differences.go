@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/model/adapter"
+	"github.com/hocket-run/hocket/internal/model/providers"
+)
+
+// protocolOf tells by the path of a request what it speaks; "" where it is no call of a model.
+func protocolOf(path string) model.Protocol {
+	switch {
+	case strings.HasSuffix(path, "/chat/completions"):
+		return model.ProtocolOpenAI
+	case strings.HasSuffix(path, "/messages"):
+		return model.ProtocolAnthropic
+	case strings.HasSuffix(path, ":streamGenerateContent"):
+		return model.ProtocolGoogle
+	}
+	return ""
+}
+
+// manyBytes is a text that no provider sends in one piece when it streams.
+const manyBytes = 600
+
+// differences returns what an exchange has that Hocket does not expect, or lacks.
+func differences(x *exchange) []string {
+	if x.status >= http.StatusBadRequest {
+		return []string{fmt.Sprintf("refused with %d: %s", x.status, clip(string(x.body)))}
+	}
+	p, ok := providers.Expected(protocolOf(x.path))
+	if !ok {
+		return nil
+	}
+	var found []string
+	note := func(format string, args ...any) {
+		if d := fmt.Sprintf(format, args...); !slices.Contains(found, d) {
+			found = append(found, d)
+		}
+	}
+	isStream := strings.HasPrefix(x.contentType, "text/event-stream")
+	if !isStream {
+		note("answered as %s, not as a stream", x.contentType)
+	}
+	events, last := eventsOf(x.body, isStream)
+	s := sight{Answers: p, note: note}
+	for _, e := range events {
+		var v any
+		if json.Unmarshal([]byte(e), &v) != nil {
+			note("an event is no JSON: %s", clip(e))
+			continue
+		}
+		s.see("", v, p.Types)
+	}
+	switch {
+	case !s.hasUsage:
+		note("no usage")
+	case isStream && p.End != "" && last != p.End:
+		note("the stream ends without %s", p.End)
+	}
+	if s.pieces == 1 && s.bytes >= manyBytes && isStream {
+		note("a text of %d bytes or more in one event", manyBytes)
+	}
+	return found
+}
+
+// eventsOf returns the JSON texts of an answer, and its last event.
+func eventsOf(body []byte, isStream bool) (events []string, last string) {
+	if !isStream {
+		return []string{string(body)}, ""
+	}
+	for line := range bytes.Lines(body) {
+		data, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "data:")
+		if !ok {
+			continue
+		}
+		if last = strings.TrimSpace(data); last != "" && last != "[DONE]" {
+			events = append(events, last)
+		}
+	}
+	return events, last
+}
+
+// sight walks over the events of an answer.
+type sight struct {
+	adapter.Answers
+	note          func(string, ...any)
+	hasUsage      bool
+	pieces, bytes int
+}
+
+// see compares a value at a path with the types that it may have. No types: any value is expected.
+func (s *sight) see(path string, v any, types []reflect.Type) {
+	switch v := v.(type) {
+	case []any:
+		for _, one := range v {
+			s.see(path, one, elements(types))
+		}
+	case map[string]any:
+		for key, value := range v {
+			at := strings.TrimPrefix(path+"."+key, ".")
+			s.hasUsage = s.hasUsage || (at == s.Usage || strings.HasSuffix(at, "."+s.Usage)) && value != nil
+			inner, known := field(types, key)
+			if !known && !slices.Contains(s.Extra, at) {
+				s.note("unknown field %s", at)
+				continue
+			}
+			s.see(at, value, inner)
+		}
+	case string:
+		if known := s.Words[path]; known != nil && v != "" && !slices.Contains(known, v) {
+			s.note("unknown %s %q", path, v)
+		}
+		if slices.Contains(s.Texts, path) && v != "" {
+			s.pieces++
+			s.bytes += len(v)
+		}
+	}
+}
+
+// field returns the types that a JSON field has in objects of the types, and whether any of them has it. Known without types: any value is expected.
+func field(types []reflect.Type, key string) (inner []reflect.Type, known bool) {
+	if len(types) == 0 {
+		return nil, true
+	}
+	for _, t := range types {
+		t = plain(t)
+		switch t.Kind() {
+		case reflect.Struct:
+			for i := range t.NumField() {
+				f := t.Field(i)
+				name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+				if f.Anonymous || strings.Contains(options, "inline") {
+					if in, ok := field([]reflect.Type{f.Type}, key); ok {
+						inner, known = append(inner, in...), true
+					}
+				}
+				if name == key {
+					inner, known = append(inner, f.Type), true
+				}
+			}
+		case reflect.Map:
+			inner, known = append(inner, t.Elem()), true
+		case reflect.Interface, reflect.Slice: // any, and raw JSON
+			return nil, true
+		}
+	}
+	if slices.ContainsFunc(inner, isAnything) {
+		return nil, true
+	}
+	return inner, known
+}
+
+// elements returns the types of elements of arrays.
+func elements(types []reflect.Type) []reflect.Type {
+	var inner []reflect.Type
+	for _, t := range types {
+		switch t = plain(t); t.Kind() {
+		case reflect.Slice, reflect.Array:
+			inner = append(inner, t.Elem())
+		case reflect.Struct: // a union, one of whose forms is an array
+			for i := range t.NumField() {
+				if f := plain(t.Field(i).Type); f.Kind() == reflect.Slice {
+					inner = append(inner, f.Elem())
+				}
+			}
+		}
+	}
+	if slices.ContainsFunc(inner, isAnything) {
+		return nil
+	}
+	return inner
+}
+
+// isAnything reports whether a value of type t can be any JSON.
+func isAnything(t reflect.Type) bool {
+	t = plain(t)
+	return t.Kind() == reflect.Interface || t == reflect.TypeFor[json.RawMessage]()
+}
+
+func plain(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+// clip shortens a text to one line.
+func clip(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > 300 {
+		return string(r[:300]) + "…"
+	}
+	return text
+}

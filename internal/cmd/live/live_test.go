@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/model/modeltest"
+)
+
+const here = "../../../examples"
+
+// refs are models of the three protocols and one without a price.
+var refs = []string{"openai/gpt-6.1-terra", "anthropic/claude-haiku-5-5", "google/gemini-3.5-flash-lite", "openai/own-model"}
+
+// play runs the command beside a model server, and returns what it prints.
+func play(t *testing.T, answer modeltest.Func, models []string, env map[string]string) (string, error) {
+	t.Helper()
+	server := modeltest.Start(t, answer)
+	all := map[string]string{
+		"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GOOGLE_API_KEY": "k", "OPENAI_BASE_URL": server.BaseURL(), "ANTHROPIC_BASE_URL": server.URL(),
+		"GOOGLE_GEMINI_BASE_URL": server.URL(), "OLLAMA_HOST": server.URL(),
+	}
+	for name, value := range env {
+		all[name] = value
+	}
+	var out bytes.Buffer
+	err := live(t.Context(), config{models: models, env: func(name string) string { return all[name] }, examples: here, keep: filepath.Join(t.TempDir(), "live"), out: &out})
+	if err == nil && env != nil || strings.Contains(out.String(), "%!") {
+		t.Errorf("%v\n%s", err, &out)
+	}
+	return out.String(), err
+}
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		models []string
+		env    map[string]string
+		want   string
+	}{
+		{nil, map[string]string{"CI": "true"}, "does not run in CI"},
+		{nil, map[string]string{"GITHUB_ACTIONS": "true"}, "does not run in CI"},
+		{nil, map[string]string{"OPENAI_API_KEY": "", "ANTHROPIC_API_KEY": "", "GOOGLE_API_KEY": "", "OPENAI_BASE_URL": "", "ANTHROPIC_BASE_URL": "", "GOOGLE_GEMINI_BASE_URL": ""}, "no key is set"},
+		{[]string{"mistral/mistral-small-latest"}, map[string]string{}, "MISTRAL_API_KEY"},
+		{slices.Repeat(refs, 2), map[string]string{}, "8 models: at most 6"},
+	} {
+		asked := false
+		out, err := play(t, func(modeltest.Request) modeltest.Answer { asked = true; return modeltest.Answer{} }, tc.models, tc.env)
+		if err == nil || !strings.Contains(err.Error(), tc.want) || asked || out != "" {
+			t.Errorf("%v %v: %v, asked %v, printed %q", tc.models, tc.env, err, asked, out)
+		}
+	}
+}
+
+// TestExpected: of a server that answers as the adapters expect, nothing differs, whatever its protocol.
+func TestExpected(t *testing.T) {
+	t.Parallel()
+	called := chat.ToolCall{Name: "list_directory", Arguments: []byte(`{"path":"."}`)}
+	out, err := play(t, func(r modeltest.Request) modeltest.Answer {
+		switch {
+		case r.Schema != nil:
+			return modeltest.Answer{Text: `{"ok":true}`}
+		case slices.ContainsFunc(r.Tools, func(d chat.ToolDef) bool { return d.Name == called.Name }) && r.Messages[len(r.Messages)-1].Role != chat.RoleTool:
+			return modeltest.Answer{Reasoning: "I look.", ToolCalls: []chat.ToolCall{called}}
+		}
+		return modeltest.Answer{Text: "fine", Reasoning: "I thought about it.", Usage: &chat.Usage{InputTokens: 12, OutputTokens: 3, CachedTokens: 10}}
+	}, refs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out) {
+		if _, what, ok := strings.Cut(line, "× "); ok && !strings.HasPrefix(what, "the run") { // the answers are no good ones
+			t.Error(line)
+		}
+	}
+	for _, ref := range refs {
+		if n := strings.Count(out, ref+" "); n < 12 {
+			t.Errorf("%d examples with %s", n, ref)
+		}
+	}
+	if t.Failed() {
+		t.Log(out)
+	}
+}
+
+// TestBudget: what runs cost counts against the share of their model, and no run begins once it is spent.
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	out, err := play(t, func(modeltest.Request) modeltest.Answer {
+		return modeltest.Answer{Text: "dear", Usage: &chat.Usage{InputTokens: 30_000, OutputTokens: 20_000}}
+	}, []string{"openai/gpt-6.1-terra", "openai/own-model"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range []string{"openai/gpt-6.1-terra", "openai/own-model"} {
+		if ran, not := told(out, ref); ran > 6 || not < 6 {
+			t.Errorf("%s: %d examples were run, %d not\n%s", ref, ran, not, out)
+		}
+	}
+}
+
+// told counts the examples that were run with a model, and those that were not.
+func told(out, ref string) (ran, not int) {
+	for line := range strings.Lines(out) {
+		switch {
+		case !strings.HasPrefix(line, ref+" "):
+		case strings.Contains(line, "not run: the budget is spent"):
+			not++
+		default:
+			ran++
+		}
+	}
+	return ran, not
+}
+
+// TestBudgetWithoutUsage: what a provider does not report is counted by the size of what was sent and received.
+func TestBudgetWithoutUsage(t *testing.T) {
+	t.Parallel()
+	out, err := play(t, func(modeltest.Request) modeltest.Answer {
+		return modeltest.Answer{Text: strings.Repeat("dear ", 100_000), NoUsage: true}
+	}, []string{"openai/gpt-6.1-terra", "openai/own-model"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range []string{"openai/gpt-6.1-terra", "openai/own-model"} {
+		if ran, not := told(out, ref); ran > 4 || not < 8 {
+			t.Errorf("%s: %d examples were run, %d not\n%s", ref, ran, not, out)
+		}
+	}
+}
+
+// TestRefusal: a refusal and a missing usage are told once, with the examples that met them, and the exchange is kept.
+func TestRefusal(t *testing.T) {
+	t.Parallel()
+	server := modeltest.Start(t, func(r modeltest.Request) modeltest.Answer {
+		if r.Schema != nil {
+			return modeltest.Answer{Status: 400, Error: "response_format is not supported"}
+		}
+		return modeltest.Answer{Text: "fine", NoUsage: true}
+	})
+	env := func(name string) string {
+		return map[string]string{"OPENAI_API_KEY": "sk-secret", "OPENAI_BASE_URL": server.BaseURL()}[name]
+	}
+	target := newTarget(refs[0], env, 1)
+	all, err := examples(here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		if e.name == "newsroom" || e.name == "translation" {
+			target.run(t.Context(), e)
+		}
+	}
+	var out bytes.Buffer
+	target.report(&out)
+	dir := t.TempDir()
+	if _, err := target.write(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"× no usage (newsroom", "× refused with 400: ", "response_format is not supported", "× the run failed: "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &out)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "openai-gpt-6.1-terra-*.txt"))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%v %v", files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil || !bytes.Contains(text, []byte("POST /v1/chat/completions")) || bytes.Contains(text, []byte("sk-secret")) {
+			t.Errorf("%s: %v\n%s", file, err, text)
+		}
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	t.Parallel()
+	sse := func(events ...string) string { return "data: " + strings.Join(events, "\n\ndata: ") + "\n\n" }
+	const (
+		chatPath, messages, gemini = "/v1/chat/completions", "/v1/messages", "/v1beta/models/m:streamGenerateContent"
+		usage                      = `{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`
+	)
+	for name, tc := range map[string]struct {
+		path, contentType, body string
+		want                    []string
+	}{
+		"openai as expected": {chatPath, "text/event-stream", sse(`{"id":"1","choices":[{"index":0,"delta":{"role":"assistant","content":"a","reasoning":"r"},"finish_reason":"stop"}]}`, usage, "[DONE]"), nil},
+		"openai unknown": {chatPath, "text/event-stream; charset=utf-8", sse(`{"cost":1,"choices":[{"delta":{"content":"a","mood":{"good":1}},"finish_reason":"eos"}]}`, usage, "[DONE]"),
+			[]string{"unknown field cost", "unknown field choices.delta.mood", `unknown choices.finish_reason "eos"`}},
+		"openai unknown usage": {chatPath, "text/event-stream", sse(`{"choices":[],"usage":{"prompt_tokens":1,"prompt_tokens_details":{"cached_tokens":1,"warm_tokens":2}}}`, "[DONE]"), []string{"unknown field usage.prompt_tokens_details.warm_tokens"}},
+		"openai whole": {chatPath, "application/json", `{"id":"1","object":"chat.completion","choices":[{"message":{"role":"assistant","content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1}}`,
+			[]string{"answered as application/json, not as a stream"}},
+		"openai without end": {chatPath, "text/event-stream", sse(usage), []string{"the stream ends without [DONE]"}},
+		"openai no usage":    {chatPath, "text/event-stream", sse(`{"choices":[],"usage":null}`, "[DONE]"), []string{"no usage"}},
+		"openai one piece":   {chatPath, "text/event-stream", sse(`{"choices":[{"delta":{"content":"`+strings.Repeat("a", 700)+`"}}]}`, usage, "[DONE]"), []string{"a text of 600 bytes or more in one event"}},
+		"openai no JSON":     {chatPath, "text/event-stream", sse(`{`, usage, "[DONE]"), []string{"an event is no JSON: {"}},
+		"anthropic as expected": {messages, "text/event-stream", sse(`{"type":"message_start","message":{"id":"1","type":"message","role":"assistant","content":[],"model":"m","usage":{"input_tokens":1}}}`,
+			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"c","name":"f","input":{"any":{"thing":1}}}}`, `{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":1}}`, `{"type":"message_stop"}`), nil},
+		"anthropic unknown": {messages, "text/event-stream", sse(`{"type":"message_start","message":{"usage":{"input_tokens":1,"dream_tokens":2}}}`, `{"type":"content_block_start","content_block":{"type":"hologram"}}`,
+			`{"type":"message_nap"}`), []string{"unknown field message.usage.dream_tokens", `unknown content_block.type "hologram"`, `unknown type "message_nap"`}},
+		"google as expected": {gemini, "text/event-stream", sse(`{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"f","args":{"any":{"thing":1}}}}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":1},"modelVersion":"m"}`), nil},
+		"google unknown": {gemini, "text/event-stream", sse(`{"candidates":[{"content":{"parts":[{"text":"a","tone":"warm"}]},"finishReason":"BORED"}],"usageMetadata":{"promptTokenCount":1}}`),
+			[]string{"unknown field candidates.content.parts.tone", `unknown candidates.finishReason "BORED"`}},
+	} {
+		got := differences(&exchange{path: tc.path, contentType: tc.contentType, status: 200, body: []byte(tc.body)})
+		slices.Sort(got)
+		slices.Sort(tc.want)
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s\ngot  %q\nwant %q", name, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/hocket-run/hocket/internal/chat"
+)
+
+// maxKept bounds what is kept of a body, in bytes.
+const maxKept = 4 << 20
+
+// exchange is a call as it was on the wire.
+type exchange struct {
+	path, contentType string
+	request, body     []byte
+	status            int
+}
+
+// guess returns more tokens than the exchange is likely to have used, for providers that do not report them.
+func (x *exchange) guess() chat.Usage {
+	return chat.Usage{InputTokens: int64(len(x.request) / 3), OutputTokens: int64(len(x.body) / 10)}
+}
+
+// recorder keeps exchanges. Safe for concurrent use.
+type recorder struct {
+	mu  sync.Mutex
+	all []*exchange
+}
+
+func (r *recorder) add(x *exchange) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, x)
+}
+
+// take returns what was recorded since the last call.
+func (r *recorder) take() []*exchange {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := r.all
+	r.all = nil
+	return all
+}
+
+// tap is a transport that records calls of models as they pass.
+type tap struct {
+	next http.RoundTripper
+	to   *recorder
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *tap) RoundTrip(req *http.Request) (*http.Response, error) {
+	if protocolOf(req.URL.Path) == "" {
+		return t.next.RoundTrip(req)
+	}
+	x := &exchange{path: req.URL.Path}
+	if req.Body != nil {
+		body, err := io.ReadAll(req.Body)
+		if cerr := req.Body.Close(); err != nil || cerr != nil {
+			return nil, err
+		}
+		x.request = body
+		req = req.Clone(req.Context())
+		req.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	resp, err := t.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	x.status, x.contentType = resp.StatusCode, strings.ToLower(resp.Header.Get("Content-Type"))
+	resp.Body = &tapped{ReadCloser: resp.Body, x: x, to: t.to}
+	return resp, nil
+}
+
+// tapped is a body whose exchange is recorded when it is closed.
+type tapped struct {
+	io.ReadCloser
+	x    *exchange
+	to   *recorder
+	once sync.Once
+}
+
+// Read implements io.Reader.
+func (b *tapped) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.x.body = append(b.x.body, p[:min(n, maxKept-len(b.x.body))]...)
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *tapped) Close() error {
+	b.once.Do(func() { b.to.add(b.x) })
+	return b.ReadCloser.Close()
+}

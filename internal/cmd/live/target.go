@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/cli"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/model/providers"
+	"github.com/hocket-run/hocket/internal/price"
+)
+
+// target is a model with what was seen of it.
+type target struct {
+	ref      string
+	env      model.Env
+	usd      float64 // that may still be spent
+	tokens   int64   // that may still be used
+	isPriced bool
+	calls    int
+	rec      *recorder
+	differs  map[string]*difference
+}
+
+// difference is one that was seen, in the examples that had it.
+type difference struct {
+	examples []string
+	times    int
+	first    *exchange // nil: it is one of a run
+}
+
+func newTarget(ref string, env model.Env, usd float64) *target {
+	_, isPriced := price.Default().Rate(ref)
+	return &target{ref: ref, env: env, usd: usd, tokens: maxTokens, isPriced: isPriced, rec: &recorder{}, differs: map[string]*difference{}}
+}
+
+// result is the part of `hocket run --json` that counts here.
+type result struct {
+	Status string
+	Error  *struct{ Code, Message string }
+	Usage  struct {
+		InputTokens, OutputTokens int64
+		CostUSD                   *float64
+		ModelCalls                int
+	}
+}
+
+// run runs an example within what is left of the budget, and returns a line about it.
+func (t *target) run(ctx context.Context, e example) string {
+	budget := fmt.Sprintf("%d", t.tokens)
+	if t.isPriced {
+		budget = fmt.Sprintf("%.4fUSD", t.usd)
+	}
+	if t.isPriced && t.usd < 0.0001 || t.tokens < 100 {
+		return t.line(e, "not run: the budget is spent")
+	}
+	dir, err := os.MkdirTemp("", "hocket-live-")
+	if err != nil {
+		return t.line(e, "not run: "+err.Error())
+	}
+	defer os.RemoveAll(dir)
+	args := slices.Concat(e.args[:2], []string{"--model", t.ref, "--json", "--db", filepath.Join(dir, "hocket.db"), "--trust", "--approve-all", "--timeout", "2m", "--budget", budget, "--budget", "100calls"}, e.args[2:])
+	var out, errs bytes.Buffer
+	start := time.Now()
+	wiring := cli.Wiring{Adapters: providers.Over(func(ep model.Endpoint) *http.Client {
+		c := providers.Client(ep, nil)
+		c.Transport = &tap{next: c.Transport, to: t.rec}
+		return c
+	})}
+	status := cli.Main(ctx, args, streams(t.env, &out, &errs), wiring)
+	took := time.Since(start).Round(100 * time.Millisecond)
+	var r result
+	if json.Unmarshal(out.Bytes(), &r) != nil {
+		r.Status = fmt.Sprintf("exit status %d", status)
+		t.differ(e, "the run: "+firstLine(errs.String()), nil)
+	} else if r.Error != nil {
+		t.differ(e, "the run failed: "+r.Error.Code+": "+firstLine(r.Error.Message), nil)
+	} else if r.Status != "completed" {
+		t.differ(e, "the run is "+r.Status, nil)
+	}
+	used, guess := chat.Usage{InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens}, chat.Usage{}
+	for _, x := range t.rec.take() {
+		t.calls++
+		guess = guess.Add(x.guess())
+		for _, d := range differences(x) {
+			t.differ(e, d, x)
+		}
+	}
+	if used == (chat.Usage{}) || t.isPriced && r.Usage.CostUSD == nil { // the provider did not tell all of it
+		used = guess
+	}
+	cost := "no price"
+	if t.isPriced {
+		usd := cmp.Or(r.Usage.CostUSD, price.Default().Cost(t.ref, used))
+		t.usd -= *usd
+		cost = fmt.Sprintf("%.4f USD", *usd)
+	} else {
+		t.tokens -= used.InputTokens + used.OutputTokens
+	}
+	return t.line(e, fmt.Sprintf("%s  %s  %d calls  %d+%d tokens  %s", r.Status, took, r.Usage.ModelCalls, r.Usage.InputTokens, r.Usage.OutputTokens, cost))
+}
+
+func (t *target) line(e example, text string) string {
+	return fmt.Sprintf("%-30s %-18s %s", t.ref, e.name, text)
+}
+
+func (t *target) differ(e example, what string, x *exchange) {
+	d := t.differs[what]
+	if d == nil {
+		d = &difference{first: x}
+		t.differs[what] = d
+	}
+	d.times++
+	if !slices.Contains(d.examples, e.name) {
+		d.examples = append(d.examples, e.name)
+	}
+}
+
+// report prints what differed.
+func (t *target) report(w io.Writer) {
+	fmt.Fprintf(w, "\n%s: %d calls", t.ref, t.calls)
+	if len(t.differs) == 0 {
+		fmt.Fprintln(w, ", nothing differed")
+		return
+	}
+	fmt.Fprintln(w, ", what differed:")
+	for _, what := range slices.Sorted(maps.Keys(t.differs)) {
+		d := t.differs[what]
+		fmt.Fprintf(w, "  %4d× %s (%s)\n", d.times, what, strings.Join(d.examples, ", "))
+	}
+}
+
+// write writes the first exchange of each difference into a folder, and returns how many there are.
+func (t *target) write(dir string) (n int, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return 0, err
+	}
+	for _, what := range slices.Sorted(maps.Keys(t.differs)) {
+		x := t.differs[what].first
+		if x == nil {
+			continue
+		}
+		n++
+		text := fmt.Sprintf("%s\n\nPOST %s\n%s\n\n%d %s\n%s\n", what, x.path, x.request, x.status, x.contentType, x.body)
+		file := filepath.Join(dir, fmt.Sprintf("%s-%d.txt", strings.ReplaceAll(t.ref, "/", "-"), n))
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
