@@ -97,7 +97,7 @@ func (r *Remote) unreachable(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // its own text repeats the address
 	}
-	if errors.Is(err, syscall.ECONNREFUSED) {
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.Errno(10061)) { // WSAECONNREFUSED of Windows
 		return fmt.Errorf("connect to %s: %w; is hocket serve running there?", r.url, err)
 	}
 	return fmt.Errorf("connect to %s: %w", r.url, err)

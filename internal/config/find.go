@@ -1,12 +1,14 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/hocket-run/hocket/diag"
 )
@@ -33,7 +35,11 @@ func Find(flag string, env func(string) string) (path string, named bool) {
 	if folder := env("XDG_CONFIG_HOME"); filepath.IsAbs(folder) {
 		return filepath.Join(folder, "hocket", Name), false
 	}
-	if home := env("HOME"); filepath.IsAbs(home) {
+	home := env("HOME")
+	if runtime.GOOS == "windows" {
+		home = cmp.Or(home, env("USERPROFILE"))
+	}
+	if filepath.IsAbs(home) {
 		return filepath.Join(home, ".config", "hocket", Name), false
 	}
 	return "", false

@@ -18,7 +18,7 @@ var fileText = regexp.MustCompile(`\$\{\s*file:([^}]+)\}`)
 // stand lets the paths of a toolset begin at the folder of the file: a command with a slash in it, the working directory, options that are paths, and
 // files of secrets.
 func (r *reader) stand(s tool.Spec) tool.Spec {
-	if strings.ContainsRune(s.Command, filepath.Separator) {
+	if strings.ContainsAny(s.Command, "/"+string(filepath.Separator)) {
 		s.Command = r.inFolder(s.Command)
 	}
 	if s.Dir != "" {

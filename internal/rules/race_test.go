@@ -73,7 +73,9 @@ func TestRacedNames(t *testing.T) {
 // listPackages lists the packages of the module once.
 var listPackages = sync.OnceValues(func() (map[string]packageFiles, error) {
 	const format = `{{.ImportPath}}|{{join .GoFiles " "}}|{{join .TestGoFiles " "}} {{join .XTestGoFiles " "}}`
-	out, err := exec.CommandContext(context.Background(), "go", "list", "-f", format, "./...").Output()
+	list := exec.CommandContext(context.Background(), "go", "list", "-f", format, "./...")
+	list.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64")
+	out, err := list.Output()
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,10 @@ func TestSpellingsOfAnAddress(t *testing.T) {
 // Issue 12 item 27: of tools whose meaning is not known, rules that forbid mean whatever a text could be taken for, and rules that allow mean no more than it says.
 func TestGuesses(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir, err := filepath.EvalSymlinks(t.TempDir()) // macOS has a link above it
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "private"), 0o755), os.MkdirAll(filepath.Join(dir, "pub"), 0o755), os.Symlink("../private", filepath.Join(dir, "pub/l")), os.WriteFile(filepath.Join(dir, "private/x"), nil, 0o600), os.Symlink("private/x", filepath.Join(dir, "plain"))); err != nil {
 		t.Fatal(err)
 	}

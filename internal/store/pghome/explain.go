@@ -59,7 +59,7 @@ func (t target) explain(ctx context.Context, err error) error {
 		return errcode.New(errcode.StoreTLSMissing, errcode.Fields{"host": host, "mode": t.mode()}, nil)
 	case errors.Is(err, pgconn.ErrReadOnlyConnection), errors.Is(err, pgconn.ErrStandbyConnection):
 		return errcode.New(errcode.StoreReadOnly, errcode.Fields{"host": host, "why": "it is a replica, or default_transaction_read_only is on"}, nil)
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, os.ErrNotExist):
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.Errno(10061)), errors.Is(err, os.ErrNotExist): // WSAECONNREFUSED of Windows
 		return errcode.New(errcode.StoreRefused, errcode.Fields{"host": host}, nil)
 	case pgconn.Timeout(err), isNet && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded):
 		return errcode.New(errcode.StoreSilent, errcode.Fields{"host": host}, nil)

@@ -155,6 +155,7 @@ var reasons = []struct {
 	{"no such host", "its host is not known", false},
 	{"no children to pick from", "its host is not known", false}, // the balancer has no address
 	{"connection refused", "nothing accepts connections there", false},
+	{"actively refused", "nothing accepts connections there", false}, // Windows
 }
 
 // closed are words in errors of connections that the server closed before it had answered. With TLS its reason may be lost on the way.
