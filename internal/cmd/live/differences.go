@@ -134,8 +134,7 @@ func field(types []reflect.Type, key string) (inner []reflect.Type, known bool) 
 		t = plain(t)
 		switch t.Kind() {
 		case reflect.Struct:
-			for i := range t.NumField() {
-				f := t.Field(i)
+			for f := range t.Fields() {
 				name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 				if f.Anonymous || strings.Contains(options, "inline") {
 					if in, ok := field([]reflect.Type{f.Type}, key); ok {
@@ -166,9 +165,9 @@ func elements(types []reflect.Type) []reflect.Type {
 		case reflect.Slice, reflect.Array:
 			inner = append(inner, t.Elem())
 		case reflect.Struct: // a union, one of whose forms is an array
-			for i := range t.NumField() {
-				if f := plain(t.Field(i).Type); f.Kind() == reflect.Slice {
-					inner = append(inner, f.Elem())
+			for f := range t.Fields() {
+				if list := plain(f.Type); list.Kind() == reflect.Slice {
+					inner = append(inner, list.Elem())
 				}
 			}
 		}

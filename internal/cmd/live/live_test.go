@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,9 +26,7 @@ func play(t *testing.T, answer modeltest.Func, models []string, env map[string]s
 		"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GOOGLE_API_KEY": "k", "OPENAI_BASE_URL": server.BaseURL(), "ANTHROPIC_BASE_URL": server.URL(),
 		"GOOGLE_GEMINI_BASE_URL": server.URL(), "OLLAMA_HOST": server.URL(),
 	}
-	for name, value := range env {
-		all[name] = value
-	}
+	maps.Copy(all, env)
 	var out bytes.Buffer
 	err := live(t.Context(), config{models: models, env: func(name string) string { return all[name] }, examples: here, keep: filepath.Join(t.TempDir(), "live"), out: &out})
 	if err == nil && env != nil || strings.Contains(out.String(), "%!") {

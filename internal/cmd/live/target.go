@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -48,18 +49,22 @@ func newTarget(ref string, env model.Env, usd float64) *target {
 
 // result is the part of `hocket run --json` that counts here.
 type result struct {
-	Status string
-	Error  *struct{ Code, Message string }
-	Usage  struct {
-		InputTokens, OutputTokens int64
-		CostUSD                   *float64
-		ModelCalls                int
-	}
+	Status string `json:"status"`
+	Error  *struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+	Usage struct {
+		InputTokens  int64    `json:"inputTokens"`
+		OutputTokens int64    `json:"outputTokens"`
+		CostUSD      *float64 `json:"costUSD"`
+		ModelCalls   int      `json:"modelCalls"`
+	} `json:"usage"`
 }
 
 // run runs an example within what is left of the budget, and returns a line about it.
 func (t *target) run(ctx context.Context, e example) string {
-	budget := fmt.Sprintf("%d", t.tokens)
+	budget := strconv.FormatInt(t.tokens, 10)
 	if t.isPriced {
 		budget = fmt.Sprintf("%.4fUSD", t.usd)
 	}
@@ -82,12 +87,13 @@ func (t *target) run(ctx context.Context, e example) string {
 	status := cli.Main(ctx, args, streams(t.env, &out, &errs), wiring)
 	took := time.Since(start).Round(100 * time.Millisecond)
 	var r result
-	if json.Unmarshal(out.Bytes(), &r) != nil {
+	switch {
+	case json.Unmarshal(out.Bytes(), &r) != nil:
 		r.Status = fmt.Sprintf("exit status %d", status)
 		t.differ(e, "the run: "+firstLine(errs.String()), nil)
-	} else if r.Error != nil {
+	case r.Error != nil:
 		t.differ(e, "the run failed: "+r.Error.Code+": "+firstLine(r.Error.Message), nil)
-	} else if r.Status != "completed" {
+	case r.Status != "completed":
 		t.differ(e, "the run is "+r.Status, nil)
 	}
 	used, guess := chat.Usage{InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens}, chat.Usage{}
