@@ -1,6 +1,7 @@
 package embedded_test
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"slices"
@@ -169,6 +170,50 @@ func TestCommonStoreLosesEvents(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCommonInfo: what calls know of a run can be used while others look at the run, which reads it anew. The race detector tells.
+func TestCommonInfo(t *testing.T) {
+	t.Parallel()
+	store := journal.NewMemory()
+	commonRun(t, store, "r1")
+	other := store.Open(journal.KindServe)
+	open := func(context.Context, driver.Info) (*driver.RunResources, error) { return &driver.RunResources{}, nil }
+	c, done := held.NewCommons(held.CommonConfig{Store: store.Open(journal.KindServe), Plans: &held.Plans{}, Open: open, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}).Use("r1")
+	defer done()
+	look := func() {
+		if err := c.Look(t.Context(), func(*engine.Run, journal.Head) {}); err != nil && !errors.Is(err, journal.ErrNotFound) {
+			t.Error(err)
+		}
+	}
+	look()
+	_, info, release, err := c.Kit(t.Context(), "c1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for range 20 {
+			if _, err := info.File(t.Context(), "notes"); !errors.Is(err, journal.ErrNotFound) {
+				t.Errorf("a file that there is not: %v", err)
+			}
+			if h, err := info.History(t.Context()); err != nil || h == nil || info.Run != "r1" {
+				t.Errorf("history of %s: %v", info.Run, err)
+			}
+		}
+	})
+	for range 20 {
+		look()
+	}
+	// Another process takes the run out of common use and back: it is read anew.
+	if err := errors.Join(other.SetKind(t.Context(), "r1", journal.KindServe), other.SetKind(t.Context(), "r1", journal.KindTemporal)); err != nil {
+		t.Error(err)
+	}
+	for range 20 {
+		look()
+	}
+	wg.Wait()
 }
 
 // approve answers the approval of a run of commonRun.

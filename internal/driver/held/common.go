@@ -223,8 +223,10 @@ func (c *Common) catchUp(ctx context.Context) (err error) {
 	if c.plan, err = c.cs.cfg.Plans.Load(ctx, c.cs.cfg.Store, c.head.Definition, c.cs.cfg.Program); err != nil {
 		return journal.InRun(c.id, err)
 	}
-	c.info = Info(c.id, c.plan.Plan.Workflow(), c.head.NewRun, c.file)
-	c.info.History = c.history
+	// Calls use what follows while c changes.
+	meta, plan := head.Meta, c.plan
+	c.info = Info(c.id, plan.Plan.Workflow(), head.NewRun, func(ctx context.Context, name string) ([]byte, error) { return c.file(ctx, meta, name) })
+	c.info.History = func(ctx context.Context) (*driver.History, error) { return c.history(ctx, plan) }
 	run := NewRun(c.plan, c.id)
 	if err := FoldInto(ctx, c.cs.cfg.Store, run, c.id, c.load, each); err != nil {
 		return err
@@ -238,8 +240,8 @@ func (c *Common) load(hash string) (string, error) {
 	return LoadText(context.Background(), c.cs.cfg.Store, c.id, hash)
 }
 
-func (c *Common) file(ctx context.Context, name string) ([]byte, error) {
-	hash, ok := c.head.Meta[driver.MetaFile+name]
+func (c *Common) file(ctx context.Context, meta map[string]string, name string) ([]byte, error) {
+	hash, ok := meta[driver.MetaFile+name]
 	if !ok {
 		return nil, fmt.Errorf("file %q of run %s: %w", name, c.id, journal.ErrNotFound)
 	}
@@ -250,8 +252,8 @@ func (c *Common) file(ctx context.Context, name string) ([]byte, error) {
 	return data, err
 }
 
-func (c *Common) history(ctx context.Context) (h *driver.History, err error) {
-	fold := NewRun(c.plan, c.id)
+func (c *Common) history(ctx context.Context, plan Compiled) (h *driver.History, err error) {
+	fold := NewRun(plan, c.id)
 	h = driver.NewHistory(c.id, fold)
 	defer text.Recover(&err)
 	return h, FoldInto(ctx, c.cs.cfg.Store, fold, c.id, c.load, h.Add)

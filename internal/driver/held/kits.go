@@ -45,7 +45,8 @@ func (c *Common) Kit(ctx context.Context, call string) (res *driver.RunResources
 	k := c.kit
 	k.users++
 	k.made[call] = true
-	return k.RunResources, &c.info, func() { c.releaseKit(k) }, nil
+	known := c.info
+	return k.RunResources, &known, func() { c.releaseKit(k) }, nil
 }
 
 // releaseKit ends one use of a kit.
