@@ -167,6 +167,36 @@ func fill(v reflect.Value) {
 	}
 }
 
+// TestDiffItems: which of two maps made its items first is no difference; which item a step takes is one.
+func TestDiffItems(t *testing.T) {
+	t.Parallel()
+	run := func(first string, items map[string]int) []engine.Event {
+		events := []engine.Event{
+			{Step: 1, Node: "m", Data: &engine.StepStarted{Iteration: 1}}, {Step: 2, Node: "n", Data: &engine.StepStarted{Iteration: 1}},
+			{Step: 1, Node: "m", Data: &engine.ModelCalled{Call: "1.1"}}, {Step: 2, Node: "n", Data: &engine.ModelCalled{Call: "2.1"}},
+		}
+		scopes := map[string]int{first: 1}
+		for _, node := range []string{"m", "n"} {
+			if node != first {
+				scopes[node] = 2
+			}
+		}
+		for step, node := range []string{"m", "n"} {
+			events = append(events,
+				engine.Event{Step: step + 1, Node: node, Data: &engine.EdgeTaken{To: "in " + node, Scope: scopes[node], Branch: 1}},
+				engine.Event{Step: step + 3, Node: "in " + node, Data: &engine.StepStarted{Iteration: 1, Scope: scopes[node], From: -items[node]}})
+		}
+		return events
+	}
+	want := run("m", map[string]int{"m": 1, "n": 2})
+	if different(t, want, run("n", map[string]int{"m": 2, "n": 1})) {
+		t.Error("the order of maps makes a difference")
+	}
+	if !different(t, want, run("n", map[string]int{"m": 1, "n": 1})) {
+		t.Error("the item of another map makes no difference")
+	}
+}
+
 // eachLeaf gives the parts of a value that change changes, by their names.
 func eachLeaf(v reflect.Value, name string, do func(name string, leaf reflect.Value)) {
 	switch {

@@ -383,6 +383,9 @@ func (n names) rename(key string, raw json.RawMessage) (json.RawMessage, error) 
 	if err != nil {
 		return raw, nil //nolint:nilerr // it is no number of a step
 	}
+	if key == "from" && n.scopes[-number] != "" { // the item of a scope
+		return json.Marshal("-" + n.scopes[-number])
+	}
 	list := map[string]map[int]string{"token": n.tokens, "scope": n.scopes, "from": n.steps, "outputStep": n.steps, "step": n.steps}[key]
 	if name, ok := list[number]; ok {
 		return json.Marshal(name)
