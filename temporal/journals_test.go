@@ -6,45 +6,71 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/temporalserver"
+	"github.com/hocket-run/hocket/internal/testinput"
 )
 
-// TestJournals: the rules of the formats and the examples have equal journals on Temporal. What plays them is in tests of the main module, which does not know
-// Temporal: a file with one more test is laid over each of those packages.
+// laid are the packages of the main module whose tests play documents, with the file of one more test that is laid over each: they do not know Temporal.
+var laid = map[string]string{"internal/conformance": "conformance.go.txt", "examples": "examples.go.txt"}
+
+// TestJournals: the rules of the formats and the examples have equal journals on Temporal.
 func TestJournals(t *testing.T) {
 	t.Parallel()
 	temporalserver.Require(t)
-	for folder, file := range map[string]string{"internal/conformance": "conformance.go.txt", "examples": "examples.go.txt"} {
+	for folder, file := range laid {
 		t.Run(folder, func(t *testing.T) {
 			t.Parallel()
-			to, err := filepath.Abs(filepath.Join("..", filepath.FromSlash(folder), "temporal_test.go"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			from, err := filepath.Abs(filepath.Join("testdata", "journals", file))
-			if err != nil {
-				t.Fatal(err)
-			}
-			overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{to: from}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			list := filepath.Join(t.TempDir(), "overlay.json")
-			if err := os.WriteFile(list, overlay, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			c := exec.CommandContext(t.Context(), "go", "test", "-race", "-overlay", list, "-count=1", "-timeout=1h", "-v", "-run=^TestTemporalJournals$", "github.com/hocket-run/hocket/"+folder)
-			out, err := c.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
+			out := overlaid(t, folder, file, "-race", "-count=1", "-timeout=1h", "-v", "-run=^TestTemporalJournals$")
 			if !ran.Match(out) {
 				t.Errorf("no journal was compared:\n%s", out)
 			}
 		})
 	}
+}
+
+// TestJournalsCompile: what TestJournals lays over other packages compiles. It runs without a Temporal server.
+func TestJournalsCompile(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it links the tests of other packages")
+	}
+	testinput.Files(t, "*.go", "go.mod", "temporal/go.mod", "temporal/testdata/journals")
+	for folder, file := range laid {
+		t.Run(folder, func(t *testing.T) {
+			t.Parallel()
+			overlaid(t, folder, file, "-c", "-vet=off", "-ldflags=-w", "-o", os.DevNull)
+		})
+	}
+}
+
+// overlaid runs go test on a package of the main module with a file of testdata/journals laid over it.
+func overlaid(t *testing.T, folder, file string, flags ...string) []byte {
+	t.Helper()
+	to, err := filepath.Abs(filepath.Join("..", filepath.FromSlash(folder), "temporal_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := filepath.Abs(filepath.Join("testdata", "journals", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{to: from}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := filepath.Join(t.TempDir(), "overlay.json")
+	if err := os.WriteFile(list, overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), "go", slices.Concat([]string{"test", "-overlay", list}, flags, []string{"github.com/hocket-run/hocket/" + folder})...)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return out
 }
 
 // ran is what is printed of a journal that was compared.

@@ -244,7 +244,7 @@ func TestEqualRandomJournals(t *testing.T) {
 	newCluster(t)
 	c := postgresCluster(t)
 	d, worlds := c.worlds(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour) // ten times as many workflows in make test-all
 	defer cancel()
 	t.Run("seeds", func(t *testing.T) {
 		for seed := range randtest.Seeds(*equalSeeds) {
