@@ -72,7 +72,7 @@ func (a *app) mcp(ctx context.Context, role access.Role, workflows []string) err
 	}
 	a.takeCalls(ctx, s)
 	server := mcpserver.New(mcpserver.Config{Version: a.wiring.Version, Workflows: workflows, Logger: a.logger(), Audit: func(ctx context.Context, d transport.Deed) error {
-		return a.audited(ctx, s, access.Record{At: d.At, Channel: d.Channel, Action: d.Action, Target: d.Target})
+		return a.audited(context.WithoutCancel(ctx), s, access.Record{At: d.At, Channel: d.Channel, Action: d.Action, Target: d.Target})
 	}})
 	me := access.Principal{Name: access.ActorLocal, Namespace: a.tenant(), Role: role}
 	err = server.RunStdio(ctx, io.NopCloser(a.In), nopCloser{a.Out}, &transport.Caller{Principal: me, Service: s})

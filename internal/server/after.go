@@ -41,7 +41,7 @@ func (s *Server) logRequest(v *visit, a *answer, r *http.Request, route string, 
 	}
 	attrs := []slog.Attr{
 		slog.String("request", v.ID), slog.String("method", r.Method), slog.String("route", route), slog.Int("status", status), slog.Int64("bytes", a.bytes),
-		slog.Duration("took", time.Since(v.began).Round(time.Microsecond)), slog.String("remote", v.from(r)),
+		slog.Duration("took", time.Since(v.began).Round(time.Microsecond)), slog.String("remote", v.Remote),
 	}
 	if v.known { // a path is logged for known principals only: paths of open routes are secrets, and unknown clients write anything
 		attrs = append(attrs, slog.String("path", r.URL.Path), slog.String("namespace", v.principal.Namespace), slog.String("token", v.principal.Name))
@@ -67,7 +67,7 @@ func (s *Server) audited(v *visit, a *answer, r *http.Request, route string, sta
 		who = v.Who()
 	}
 	deeds, told := v.Deeds(transport.Deed{
-		At: v.began.UTC().Truncate(time.Microsecond), Principal: who, Channel: channelOf(v.mount), Method: r.Method, Route: route, Status: status, RequestID: v.ID, Remote: v.from(r),
+		At: v.began.UTC().Truncate(time.Microsecond), Principal: who, Channel: channelOf(v.mount), Method: r.Method, Route: route, Status: status, RequestID: v.ID, Remote: v.Remote,
 	})
 	if !told && (!v.known || safe(r.Method)) {
 		return

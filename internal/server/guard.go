@@ -57,6 +57,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.Header().Set("X-Request-ID", v.ID)
 	served := r
 	v.stream, v.remote = streams(r), s.proxies.client(r)
+	v.Remote = v.from(r)
 	defer s.metrics.begin(v.stream)()
 	defer func() {
 		broken := recover()

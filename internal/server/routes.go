@@ -46,7 +46,11 @@ func (s *Server) probes() []Mount {
 func (s *Server) mounts() []Mount {
 	assistants := mcpserver.New(mcpserver.Config{
 		Version: s.cfg.Service.Version, Workflows: s.cfg.MCPWorkflows, MaxBody: s.cfg.Body, Logger: s.log,
-		Audit: func(ctx context.Context, d transport.Deed) error { return s.audit.Record(ctx, d) },
+		Audit: func(ctx context.Context, d transport.Deed) error {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTime)
+			defer cancel()
+			return s.audit.Record(ctx, d)
+		},
 	})
 	s.revoked.On(assistants.Revoke)
 	return append(s.hookMounts(), []Mount{

@@ -5,10 +5,9 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
 // account is the server as one principal sees it: its sessions, and the tools and resources that these see. Sessions of others are in other accounts, so that no
@@ -18,6 +17,8 @@ type account struct {
 	key    accountKey
 	mcp    *sdk.Server
 	http   *sdk.StreamableHTTPHandler
+
+	revoked atomic.Bool
 
 	busy     int  // requests under way; Server.mu guards it and watching
 	watching bool // a goroutine watches lists and subscriptions
@@ -51,8 +52,7 @@ func newAccount(s *Server, key accountKey) *account {
 		s.also(d.mcp)
 	}
 	d.addResources()
-	ctx := transport.With(s.ctx, &transport.Caller{Principal: key.Principal, Service: key.service})
-	d.look(ctx)
+	d.look(d.with(s.ctx))
 	d.http = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return d.mcp }, &sdk.StreamableHTTPOptions{
 		Logger: quiet, SessionTimeout: sessionIdle, EventStore: sdk.NewMemoryEventStore(nil), MaxRequestBodyBytes: s.cfg.MaxBody,
 	})

@@ -10,7 +10,6 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/project"
@@ -181,16 +180,15 @@ func (c *call) follow(ctx context.Context, run string, limit time.Duration, afte
 	return st, err
 }
 
-// untilClosing gives a context that is also done when the server around us begins to end. Call cancel.
+// untilClosing returns a context that is also done when the server around this one begins to end, or this one is closed. Call cancel.
 func (c *call) untilClosing(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	if c.visit == nil {
-		return ctx, cancel
-	}
-	closing := transport.Closing(c.visit.request)
+	closing := c.visit.closing()
 	go func() {
 		select {
 		case <-closing:
+			cancel()
+		case <-c.server.ctx.Done():
 			cancel()
 		case <-ctx.Done():
 		}

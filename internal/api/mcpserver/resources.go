@@ -11,7 +11,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -108,8 +107,8 @@ func (d *account) addResources() {
 
 // readResource is the SDK's handler of all resources.
 func (d *account) readResource(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-	ctx = transport.With(ctx, d.caller())
-	if _, err := transport.Require(ctx, access.RoleRun); err != nil {
+	ctx, _, err := d.require(ctx, access.RoleRun)
+	if err != nil {
 		return nil, err
 	}
 	uri := req.Params.URI
@@ -211,8 +210,8 @@ const (
 
 // listResources gives a page of resources: on the first one the lists; then workflows, then runs.
 func (d *account) listResources(ctx context.Context, p *sdk.ListResourcesParams) (sdk.Result, error) {
-	ctx = transport.With(ctx, d.caller())
-	if _, err := transport.Require(ctx, access.RoleRun); err != nil {
+	ctx, _, err := d.require(ctx, access.RoleRun)
+	if err != nil {
 		return nil, err
 	}
 	cursor := ""
@@ -264,8 +263,8 @@ const maxCompletions = 100
 
 // complete suggests ids for the templates of resources.
 func (d *account) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
-	ctx = transport.With(ctx, d.caller())
-	if _, err := transport.Require(ctx, access.RoleRun); err != nil {
+	ctx, _, err := d.require(ctx, access.RoleRun)
+	if err != nil {
 		return nil, err
 	}
 	out := &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{}}}

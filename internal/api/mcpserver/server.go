@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,7 +30,8 @@ type Config struct {
 	MaxBody int64
 	// LookEvery is how often definitions and subscribed runs are looked at, so that clients hear of changes that came another way; 0: 2 s.
 	LookEvery time.Duration
-	// Audit takes what a client did over standard input, or in a call that outlived its HTTP request; the server around this one audits other requests. Nil: nothing does.
+	// Audit stores the actions of calls over standard input, and of calls that outlived their HTTP request: the server around this one audits those of its requests.
+	// Its context is done when the Server is closed. Nil: they are not stored.
 	Audit func(context.Context, transport.Deed) error
 	// MaxSessions bounds the sessions of one principal over HTTP, 0: 200; MaxAllSessions those of all, 0: 2000. Beyond them the session that was idle for longest ends.
 	MaxSessions, MaxAllSessions int
@@ -63,7 +63,7 @@ type Server struct {
 
 	sessions sessions
 
-	// visits are the HTTP requests in progress (*visit), by the number that is in their header.
+	// visits are the HTTP requests in progress (*visit), by their header.
 	visits sync.Map
 	last   atomic.Uint64
 }
@@ -104,6 +104,7 @@ func (s *Server) Revoke(namespace, token string) {
 	for key, d := range s.accounts {
 		if key.Namespace == namespace && key.Token == token {
 			delete(s.accounts, key)
+			d.revoked.Store(true)
 			s.work.Go(func() {
 				for session := range d.mcp.Sessions() {
 					_ = session.Close() // the client may have left
@@ -142,14 +143,8 @@ func (s *Server) Handler() http.Handler {
 			return
 		}
 		defer left()
-		number := strconv.FormatUint(s.last.Add(1), 10)
-		v := &visit{request: r.Context()}
-		s.visits.Store(number, v)
-		defer func() {
-			s.visits.Delete(number)
-			v.end()
-		}()
-		r.Header.Set(headerRequest, number)
+		v := s.begin(r)
+		defer s.end(r, v)
 		d.http.ServeHTTP(w, r)
 	})
 }

@@ -192,12 +192,10 @@ func TestRunsOutliveRequests(t *testing.T) {
 	}
 }
 
-// TestCallsWithoutTheirRequest: a client that leaves before its call begins finds the result when it comes back, and the audit log has what the call did.
-func TestCallsWithoutTheirRequest(t *testing.T) {
-	t.Parallel()
-	w, heard := newWorld(t, mcpserver.Config{}, echoes), &deeds{}
-	w.server.SetAudit(heard.take)
-	arrived, proceed, handled := make(chan struct{}), make(chan struct{}), make(chan error)
+// lateCalls sends calls whose client leaves before they begin. before is called when the HTTP request of a call has ended, and handled with what comes of the call.
+func lateCalls(t *testing.T, w *world, token string, before func(), handled func(message string, err error), messages ...string) {
+	t.Helper()
+	arrived, proceed, done := make(chan struct{}), make(chan struct{}), make(chan error)
 	w.server.AlsoOffer(func(s *sdk.Server) {
 		s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 			return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
@@ -210,25 +208,19 @@ func TestCallsWithoutTheirRequest(t *testing.T) {
 				if tool, ok := res.(*sdk.CallToolResult); ok && tool.IsError {
 					err = errors.New(textOf(tool))
 				}
-				handled <- err
+				done <- err
 				return res, err
 			}
 		})
 	})
-	token := w.token(access.RoleEdit, false)
 	session, handler, left := w.connect(token, nil).ID(), w.server.Handler(), make(chan struct{})
 	guard := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		handler.ServeHTTP(rw, r.WithContext(transport.With(r.Context(), w.callers[token])))
+		ctx := transport.WithRequest(r.Context(), &transport.Request{ID: "late", Remote: "192.0.2.1:7"})
+		handler.ServeHTTP(rw, r.WithContext(transport.With(ctx, w.callers[token])))
 		left <- struct{}{}
 	}))
 	t.Cleanup(guard.Close)
-	for i, message := range []string{
-		`"method":"completion/complete","params":{"ref":{"type":"ref/resource","uri":"hocket://workflows/{id}"},"argument":{"name":"id","value":"a"}}`,
-		`"method":"resources/list","params":{}`,
-		`"method":"resources/read","params":{"uri":"hocket://workflows"}`,
-		`"method":"resources/subscribe","params":{"uri":"hocket://workflows"}`,
-		`"method":"tools/call","params":{"name":"create_agent","arguments":{"name":"Ann","systemPrompt":"You are Ann."}}`,
-	} {
+	for i, message := range messages {
 		ctx, leave := context.WithCancel(t.Context())
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, guard.URL, strings.NewReader(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,%s}`, 100+i, message)))
 		if err != nil {
@@ -243,15 +235,82 @@ func TestCallsWithoutTheirRequest(t *testing.T) {
 		<-arrived
 		leave()
 		<-left
+		before()
 		proceed <- struct{}{}
-		if err := <-handled; err != nil {
+		handled(message, <-done)
+	}
+}
+
+const (
+	readsList  = `"method":"resources/read","params":{"uri":"hocket://workflows"}`
+	makesAgent = `"method":"tools/call","params":{"name":"create_agent","arguments":{"name":"Ann","systemPrompt":"You are Ann."}}`
+)
+
+// TestCallsWithoutTheirRequest: a client that leaves before its call begins finds the result when it comes back, and the audit log has what the call did.
+func TestCallsWithoutTheirRequest(t *testing.T) {
+	t.Parallel()
+	w, heard := newWorld(t, mcpserver.Config{}, echoes), &deeds{}
+	w.server.SetAudit(heard.take)
+	token := w.token(access.RoleEdit, false)
+	lateCalls(t, w, token, func() {}, func(message string, err error) {
+		if err != nil {
 			t.Errorf("%s: %v", message, err)
 		}
-	}
+	},
+		`"method":"completion/complete","params":{"ref":{"type":"ref/resource","uri":"hocket://workflows/{id}"},"argument":{"name":"id","value":"a"}}`,
+		`"method":"resources/list","params":{}`, readsList, `"method":"resources/subscribe","params":{"uri":"hocket://workflows"}`, makesAgent)
 	heard.mu.Lock()
 	defer heard.mu.Unlock()
-	if len(heard.list) != 1 || heard.list[0].Action != "agents.create" || heard.list[0].Principal.Token != token || heard.list[0].Channel != "mcp" {
-		t.Errorf("the audit log has %+v", heard.list)
+	if len(heard.list) != 1 {
+		t.Fatalf("the audit log has %+v", heard.list)
+	}
+	if d := heard.list[0]; d.Action != "agents.create" || d.Principal.Token != token || d.Channel != "mcp" || d.RequestID != "late" || d.Remote != "192.0.2.1:7" {
+		t.Errorf("the audit log has %+v", d)
+	}
+}
+
+// TestLateCallsOfRevokedTokens: a call that begins after its token was revoked is refused, though it was accepted before.
+func TestLateCallsOfRevokedTokens(t *testing.T) {
+	t.Parallel()
+	for _, message := range []string{readsList, makesAgent} {
+		w, heard := newWorld(t, mcpserver.Config{}, echoes), &deeds{}
+		w.server.SetAudit(heard.take)
+		token := w.token(access.RoleEdit, false)
+		lateCalls(t, w, token, func() { w.server.Revoke(access.DefaultNamespace, token) }, func(message string, err error) {
+			if err == nil {
+				t.Errorf("%s is not refused", message)
+			}
+		}, message)
+		if rows, err := w.service(access.DefaultNamespace).Agents(t.Context()); err != nil || len(rows) != 0 || len(heard.list) != 0 {
+			t.Errorf("%d agents, %v; the audit log has %+v", len(rows), err, heard.list)
+		}
+	}
+}
+
+// TestCloseEndsLateCalls: a call that began after its request, and waits for a run, does not keep the server from closing.
+func TestCloseEndsLateCalls(t *testing.T) {
+	t.Parallel()
+	asked, release := make(chan struct{}, 10), make(chan struct{})
+	w := newWorld(t, mcpserver.Config{}, func(modeltest.Request) modeltest.Answer {
+		asked <- struct{}{}
+		return modeltest.Answer{Text: "late", Wait: release}
+	})
+	t.Cleanup(func() { close(release) })
+	token := w.token(access.RoleEdit, false)
+	id := w.admin(nil).pair()
+	closed := make(chan error, 1)
+	lateCalls(t, w, token, func() {
+		go func() {
+			<-asked // the call waits for its run
+			closed <- w.server.Close()
+		}()
+	}, func(message string, err error) {
+		if err != nil && !strings.Contains(err.Error(), "shutting down") {
+			t.Errorf("%s: %v", message, err)
+		}
+	}, `"method":"tools/call","params":{"name":"execute_workflow","arguments":{"id":"`+id+`","waitSeconds":600}}`)
+	if err := <-closed; err != nil {
+		t.Error(err)
 	}
 }
 

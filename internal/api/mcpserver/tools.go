@@ -105,8 +105,7 @@ func (t *tool) announced() *sdk.Tool {
 // handler makes the SDK's handler of a tool: it asks for the role, and tells results and errors.
 func (d *account) handler(t *tool) sdk.ToolHandler {
 	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		ctx = transport.With(tracecontext.Renew(ctx, traceOf(req)), d.caller())
-		who, err := transport.Require(ctx, t.role)
+		ctx, who, err := d.require(tracecontext.Renew(ctx, traceOf(req)), t.role)
 		if err != nil {
 			return d.failed(ctx, t.name, err), nil
 		}

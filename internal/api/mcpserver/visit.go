@@ -2,28 +2,57 @@ package mcpserver
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
 // visit is an HTTP request that brought calls. A call may outlive its request, or begin after it: the SDK keeps the result for a client that comes back.
 type visit struct {
-	request context.Context
+	request context.Context // nil if the request had ended when the call began
+	// id and remote are those of transport.Request.
+	id, remote string
 
 	mu    sync.Mutex
 	ended bool
 }
 
-func (v *visit) end() {
+// begin makes the visit of a request, under a header that the SDK passes on to calls. The caller ends it.
+func (s *Server) begin(r *http.Request) *visit {
+	v := &visit{request: r.Context(), id: transport.RequestID(r.Context()), remote: transport.Remote(r.Context())}
+	header := fmt.Sprintf("%d %s %s", s.last.Add(1), v.id, v.remote)
+	s.visits.Store(header, v)
+	r.Header.Set(headerRequest, header)
+	return v
+}
+
+func (s *Server) end(r *http.Request, v *visit) {
+	s.visits.Delete(r.Header.Get(headerRequest))
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.ended = true
+}
+
+// visit returns the HTTP request that brought a call, nil for standard input. If the request has ended, it returns an ended visit.
+func (s *Server) visit(extra *sdk.RequestExtra) *visit {
+	if extra == nil || extra.Header == nil {
+		return nil
+	}
+	header := extra.Header.Get(headerRequest)
+	if v, ok := s.visits.Load(header); ok {
+		return v.(*visit)
+	}
+	_, rest, _ := strings.Cut(header, " ")
+	id, remote, _ := strings.Cut(rest, " ")
+	return &visit{id: id, remote: remote, ended: true}
 }
 
 // record adds an action to what the request did. It reports false if the request has ended: then it was audited without the action.
@@ -36,33 +65,41 @@ func (v *visit) record(action, target string) bool {
 	return !v.ended
 }
 
-// visit returns the HTTP request that brought a call. A call over standard input has none, and one whose request is gone has one that ended.
-func (s *Server) visit(extra *sdk.RequestExtra) *visit {
-	if extra == nil || extra.Header == nil {
+// closing is closed when the server around this one begins to end. Nil, which is never closed, for a call that began after its request.
+func (v *visit) closing() <-chan struct{} {
+	if v == nil || v.request == nil {
 		return nil
 	}
-	if v, ok := s.visits.Load(extra.Header.Get(headerRequest)); ok {
-		return v.(*visit)
+	return transport.Closing(v.request)
+}
+
+// with returns a context that carries the account's principal as the caller. All sessions of an account belong to this principal.
+func (d *account) with(ctx context.Context) context.Context {
+	return transport.With(ctx, &transport.Caller{Principal: d.key.Principal, Service: d.key.service})
+}
+
+// require returns the caller, with a context that carries it, if the account's principal may do what needs the role. Errors: transport.ErrUnauthorized after its token
+// was revoked; *transport.ForbiddenError.
+func (d *account) require(ctx context.Context, need access.Role) (context.Context, *transport.Caller, error) {
+	if d.revoked.Load() {
+		return ctx, nil, transport.ErrUnauthorized
 	}
-	return &visit{request: context.Background(), ended: true}
+	ctx = d.with(ctx)
+	c, err := transport.Require(ctx, need)
+	return ctx, c, err
 }
 
-// caller is the principal of the account, whose calls reach no other one.
-func (d *account) caller() *transport.Caller {
-	return &transport.Caller{Principal: d.key.Principal, Service: d.key.service}
-}
-
-// record records for the audit log what the call did: with its HTTP request while that is in progress, otherwise by itself. It is done: a log that cannot be written
-// is no error of the call.
+// record adds an action to the audit log: with its HTTP request while that is in progress, otherwise as a record of its own. An error is only logged, since the action
+// has already happened.
 func (c *call) record(action, target string) {
 	if c.visit != nil && c.visit.record(action, target) || c.server.cfg.Audit == nil {
 		return
 	}
 	d := transport.Deed{At: c.began.UTC().Truncate(time.Microsecond), Principal: c.Principal, Channel: string(engine.ChannelMCP), Action: action, Target: target, Status: http.StatusOK}
 	if c.visit != nil {
-		d.RequestID = transport.RequestID(c.visit.request)
+		d.RequestID, d.Remote = c.visit.id, c.visit.remote
 	}
-	if err := c.server.cfg.Audit(context.Background(), d); err != nil {
+	if err := c.server.cfg.Audit(c.server.ctx, d); err != nil {
 		c.server.log.Error("audit record not written", "action", action, "target", target, "err", err)
 	}
 }

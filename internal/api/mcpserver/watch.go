@@ -10,7 +10,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
 // maxWatched bounds the resources that the sessions of a principal subscribe to (SEC17).
@@ -28,7 +27,7 @@ func (d *account) startWatching() {
 		return
 	}
 	d.watching = true
-	ctx := transport.With(d.server.ctx, &transport.Caller{Principal: d.key.Principal, Service: d.key.service})
+	ctx := d.with(d.server.ctx)
 	d.server.work.Go(func() {
 		tick := time.NewTicker(d.server.cfg.LookEvery)
 		defer tick.Stop()
@@ -153,7 +152,10 @@ func (d *account) state(ctx context.Context, uri string) string {
 }
 
 func (d *account) subscribe(ctx context.Context, req *sdk.SubscribeRequest) error {
-	ctx = transport.With(ctx, d.caller())
+	ctx, _, err := d.require(ctx, access.RoleRun)
+	if err != nil {
+		return err
+	}
 	uri := req.Params.URI
 	r, ok := parseURI(uri)
 	if !ok {

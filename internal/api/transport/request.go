@@ -31,6 +31,8 @@ type Deed struct {
 type Request struct {
 	// ID is what log and answer call the request.
 	ID string
+	// Remote is the address of the connection, or of the client if a trusted proxy names it.
+	Remote string
 	// Closing is closed when the server begins to end.
 	Closing <-chan struct{}
 
@@ -56,6 +58,9 @@ func requestOf(ctx context.Context) *Request {
 
 // RequestID is what log and answer call the request of a context; "" without a server around it.
 func RequestID(ctx context.Context) string { return requestOf(ctx).ID }
+
+// Remote is the client's address of a context; "" without a server around it.
+func Remote(ctx context.Context) string { return requestOf(ctx).Remote }
 
 // Closing is closed when the server begins to end: what would last longer than a moment ends then, in a way that its client understands. Nil, which is never
 // closed, without a server around it.
