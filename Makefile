@@ -48,7 +48,7 @@ web: web/node_modules/.package-lock.json ## build the page, check and test its s
 	cd web && npm run build && npm run check && npm test
 	git add --intent-to-add web/dist && git diff --exit-code --stat -- web/dist
 
-live: ## with your keys, for less than a dollar: run the examples against OpenAI, Anthropic, Google or MODELS="provider/model …", and print what differed from what Hocket expects
+live: ## with your keys, for at most a dollar: run the examples against OpenAI, Anthropic, Google or MODELS="provider/model …", and print what Hocket does not expect
 	go run ./internal/cmd/live $(MODELS)
 
 screenshots: web/node_modules/.package-lock.json $(CHROMIUM) ## take the pictures of the page in docs/images; look at each of them

@@ -216,7 +216,7 @@ var layers = []layer{
 	{"internal/cmd/docs", []string{"internal/cli", "internal/format"}, "it writes the reference of the command line from its commands"},
 	{"internal/cmd/check", nil, "it calls git, the go command and the linter"},
 	{"internal/cmd/fuzz", nil, "it calls the go command"},
-	{"internal/cmd/live", []string{"internal/cli", "internal/model", "internal/model/adapter", "internal/model/providers", "internal/chat", "internal/price"}, "it runs the examples by the command line, beside which it reads what passes between adapters and models"},
+	{"internal/cmd/live", []string{"internal/cli", "internal/model", "internal/model/adapter", "internal/model/providers", "internal/chat", "internal/price"}, "it runs the examples through the command line and records the traffic of the adapters"},
 	{"internal/cmd/mutants", nil, "it reads sources and calls the go command"},
 	{"scripts/testtime", nil, "it calls the go command"},
 	{"internal/cmd/models", nil, "it edits the file of the table of models as text"},

@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model/providers"
 )
 
-// protocolOf tells by the path of a request what it speaks; "" where it is no call of a model.
+// protocolOf returns the protocol of a request path, or "" if it is not a call of a model.
 func protocolOf(path string) model.Protocol {
 	switch {
 	case strings.HasSuffix(path, "/chat/completions"):
@@ -30,16 +30,18 @@ func protocolOf(path string) model.Protocol {
 // manyBytes is a text that no provider sends in one piece when it streams.
 const manyBytes = 600
 
-// differences returns what an exchange has that Hocket does not expect, or lacks.
-func differences(x *exchange) []string {
-	if x.status >= http.StatusBadRequest {
-		return []string{fmt.Sprintf("refused with %d: %s", x.status, clip(string(x.body)))}
+// differences returns what an exchange has that Hocket does not expect, or lacks, and whether it has usage. A refusal has none, and costs nothing.
+func differences(x *exchange) (found []string, hasUsage bool) {
+	switch {
+	case x.status == 0:
+		return nil, false
+	case x.status >= http.StatusBadRequest:
+		return []string{fmt.Sprintf("refused with %d: %s", x.status, clip(string(x.body)))}, true
 	}
-	p, ok := providers.Expected(protocolOf(x.path))
+	expected, ok := providers.Expected(protocolOf(x.path))
 	if !ok {
-		return nil
+		return nil, false
 	}
-	var found []string
 	note := func(format string, args ...any) {
 		if d := fmt.Sprintf(format, args...); !slices.Contains(found, d) {
 			found = append(found, d)
@@ -49,78 +51,82 @@ func differences(x *exchange) []string {
 	if !isStream {
 		note("answered as %s, not as a stream", x.contentType)
 	}
-	events, last := eventsOf(x.body, isStream)
-	s := sight{Answers: p, note: note}
+	events := eventsOf(x.body, isStream)
+	c := comparison{Answers: expected, note: note}
+	hasEnd := !isStream || expected.End == ""
 	for _, e := range events {
+		if e == expected.End {
+			hasEnd = true
+			continue
+		}
 		var v any
 		if json.Unmarshal([]byte(e), &v) != nil {
-			note("an event is no JSON: %s", clip(e))
+			note("an event is not JSON: %s", clip(e))
 			continue
 		}
-		s.see("", v, p.Types)
+		if object, ok := v.(map[string]any); ok && object["type"] == expected.End {
+			hasEnd = true
+		}
+		c.check("", v, expected.Types)
 	}
-	switch {
-	case !s.hasUsage:
+	if !c.hasUsage {
 		note("no usage")
-	case isStream && p.End != "" && last != p.End:
-		note("the stream ends without %s", p.End)
 	}
-	if s.pieces == 1 && s.bytes >= manyBytes && isStream {
+	if !hasEnd {
+		note("the stream ends without %s", expected.End)
+	}
+	if c.pieces == 1 && c.bytes >= manyBytes && isStream {
 		note("a text of %d bytes or more in one event", manyBytes)
 	}
-	return found
+	return found, c.hasUsage
 }
 
-// eventsOf returns the JSON texts of an answer, and its last event.
-func eventsOf(body []byte, isStream bool) (events []string, last string) {
+// eventsOf returns the events of a stream, or the whole answer.
+func eventsOf(body []byte, isStream bool) (events []string) {
 	if !isStream {
-		return []string{string(body)}, ""
+		return []string{string(body)}
 	}
 	for line := range bytes.Lines(body) {
-		data, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "data:")
-		if !ok {
-			continue
-		}
-		if last = strings.TrimSpace(data); last != "" && last != "[DONE]" {
-			events = append(events, last)
+		if data, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "data:"); ok && strings.TrimSpace(data) != "" {
+			events = append(events, strings.TrimSpace(data))
 		}
 	}
-	return events, last
+	return events
 }
 
-// sight walks over the events of an answer.
-type sight struct {
+// comparison compares the events of an answer with what is expected.
+type comparison struct {
 	adapter.Answers
 	note          func(string, ...any)
 	hasUsage      bool
 	pieces, bytes int
 }
 
-// see compares a value at a path with the types that it may have. No types: any value is expected.
-func (s *sight) see(path string, v any, types []reflect.Type) {
+// check compares a value at a path with the types that it may have. No types: any value is expected.
+func (c *comparison) check(path string, v any, types []reflect.Type) {
 	switch v := v.(type) {
 	case []any:
-		for _, one := range v {
-			s.see(path, one, elements(types))
+		for _, element := range v {
+			c.check(path, element, elements(types))
 		}
 	case map[string]any:
 		for key, value := range v {
 			at := strings.TrimPrefix(path+"."+key, ".")
-			s.hasUsage = s.hasUsage || (at == s.Usage || strings.HasSuffix(at, "."+s.Usage)) && value != nil
+			c.hasUsage = c.hasUsage || (at == c.Usage || strings.HasSuffix(at, "."+c.Usage)) && value != nil
 			inner, known := field(types, key)
-			if !known && !slices.Contains(s.Extra, at) {
-				s.note("unknown field %s", at)
+			if !known && !slices.Contains(c.Extra, at) {
+				c.note("unknown field %s", at)
 				continue
 			}
-			s.see(at, value, inner)
+			c.check(at, value, inner)
 		}
 	case string:
-		if known := s.Words[path]; known != nil && v != "" && !slices.Contains(known, v) {
-			s.note("unknown %s %q", path, v)
+		if known := c.Words[path]; known != nil && v != "" && !slices.Contains(known, v) {
+			c.note("unknown %s %q", path, v)
 		}
-		if slices.Contains(s.Texts, path) && v != "" {
-			s.pieces++
-			s.bytes += len(v)
+		if slices.Contains(c.Texts, path) && v != "" {
+			c.pieces++
+			c.bytes += len(v)
 		}
 	}
 }

@@ -19,20 +19,17 @@ const here = "../../../examples"
 var refs = []string{"openai/gpt-6.1-terra", "anthropic/claude-haiku-5-5", "google/gemini-3.5-flash-lite", "openai/own-model"}
 
 // play runs the command beside a model server, and returns what it prints.
-func play(t *testing.T, answer modeltest.Func, models []string, env map[string]string) (string, error) {
+func play(t *testing.T, answer modeltest.Func, models []string, env map[string]string) (out string, server *modeltest.Server, err error) {
 	t.Helper()
-	server := modeltest.Start(t, answer)
+	server = modeltest.Start(t, answer)
 	all := map[string]string{
 		"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GOOGLE_API_KEY": "k", "OPENAI_BASE_URL": server.BaseURL(), "ANTHROPIC_BASE_URL": server.URL(),
-		"GOOGLE_GEMINI_BASE_URL": server.URL(), "OLLAMA_HOST": server.URL(),
+		"GOOGLE_GEMINI_BASE_URL": server.URL(),
 	}
 	maps.Copy(all, env)
-	var out bytes.Buffer
-	err := live(t.Context(), config{models: models, env: func(name string) string { return all[name] }, examples: here, keep: filepath.Join(t.TempDir(), "live"), out: &out})
-	if err == nil && env != nil || strings.Contains(out.String(), "%!") {
-		t.Errorf("%v\n%s", err, &out)
-	}
-	return out.String(), err
+	var printed bytes.Buffer
+	err = live(t.Context(), config{models: models, env: func(name string) string { return all[name] }, examples: here, exchangeDir: filepath.Join(t.TempDir(), "live"), out: &printed})
+	return printed.String(), server, err
 }
 
 func TestRefused(t *testing.T) {
@@ -45,13 +42,12 @@ func TestRefused(t *testing.T) {
 		{nil, map[string]string{"CI": "true"}, "does not run in CI"},
 		{nil, map[string]string{"GITHUB_ACTIONS": "true"}, "does not run in CI"},
 		{nil, map[string]string{"OPENAI_API_KEY": "", "ANTHROPIC_API_KEY": "", "GOOGLE_API_KEY": "", "OPENAI_BASE_URL": "", "ANTHROPIC_BASE_URL": "", "GOOGLE_GEMINI_BASE_URL": ""}, "no key is set"},
-		{[]string{"mistral/mistral-small-latest"}, map[string]string{}, "MISTRAL_API_KEY"},
-		{slices.Repeat(refs, 2), map[string]string{}, "8 models: at most 6"},
+		{[]string{"mistral/mistral-small-latest"}, nil, "MISTRAL_API_KEY"},
+		{[]string{"openai/a", "openai/b", "openai/c", "openai/d", "openai/e", "openai/f", "openai/g"}, nil, "7 models: at most 6"},
 	} {
-		asked := false
-		out, err := play(t, func(modeltest.Request) modeltest.Answer { asked = true; return modeltest.Answer{} }, tc.models, tc.env)
-		if err == nil || !strings.Contains(err.Error(), tc.want) || asked || out != "" {
-			t.Errorf("%v %v: %v, asked %v, printed %q", tc.models, tc.env, err, asked, out)
+		out, server, err := play(t, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{} }, tc.models, tc.env)
+		if err == nil || !strings.Contains(err.Error(), tc.want) || len(server.Requests()) > 0 || out != "" {
+			t.Errorf("%v %v: %v, %d requests, printed %q", tc.models, tc.env, err, len(server.Requests()), out)
 		}
 	}
 }
@@ -60,7 +56,7 @@ func TestRefused(t *testing.T) {
 func TestExpected(t *testing.T) {
 	t.Parallel()
 	called := chat.ToolCall{Name: "list_directory", Arguments: []byte(`{"path":"."}`)}
-	out, err := play(t, func(r modeltest.Request) modeltest.Answer {
+	out, _, err := play(t, func(r modeltest.Request) modeltest.Answer {
 		switch {
 		case r.Schema != nil:
 			return modeltest.Answer{Text: `{"ok":true}`}
@@ -87,49 +83,54 @@ func TestExpected(t *testing.T) {
 	}
 }
 
-// TestBudget: what runs cost counts against the share of their model, and no run begins once it is spent.
+// TestBudget: the calls of each model cost no more than its share, and one call that had begun; without a price they use no more tokens than the limit. What the provider does not report is
+// counted by the size of what was sent and received. A name without its provider, and a configuration with other prices, change nothing.
 func TestBudget(t *testing.T) {
 	t.Parallel()
-	out, err := play(t, func(modeltest.Request) modeltest.Answer {
-		return modeltest.Answer{Text: "dear", Usage: &chat.Usage{InputTokens: 30_000, OutputTokens: 20_000}}
-	}, []string{"openai/gpt-6.1-terra", "openai/own-model"}, nil)
-	if err != nil {
+	prices := filepath.Join(t.TempDir(), "hocket.yaml")
+	if err := os.WriteFile(prices, []byte("prices:\n  - {models: ['*'], input: 0, output: 0}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, ref := range []string{"openai/gpt-6.1-terra", "openai/own-model"} {
-		if ran, not := told(out, ref); ran > 6 || not < 6 {
-			t.Errorf("%s: %d examples were run, %d not\n%s", ref, ran, not, out)
-		}
-	}
-}
-
-// told counts the examples that were run with a model, and those that were not.
-func told(out, ref string) (ran, not int) {
-	for line := range strings.Lines(out) {
-		switch {
-		case !strings.HasPrefix(line, ref+" "):
-		case strings.Contains(line, "not run: the budget is spent"):
-			not++
-		default:
-			ran++
-		}
-	}
-	return ran, not
-}
-
-// TestBudgetWithoutUsage: what a provider does not report is counted by the size of what was sent and received.
-func TestBudgetWithoutUsage(t *testing.T) {
-	t.Parallel()
-	out, err := play(t, func(modeltest.Request) modeltest.Answer {
-		return modeltest.Answer{Text: strings.Repeat("dear ", 100_000), NoUsage: true}
-	}, []string{"openai/gpt-6.1-terra", "openai/own-model"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, ref := range []string{"openai/gpt-6.1-terra", "openai/own-model"} {
-		if ran, not := told(out, ref); ran > 4 || not < 8 {
-			t.Errorf("%s: %d examples were run, %d not\n%s", ref, ran, not, out)
-		}
+	long := strings.Repeat("dear ", 100_000)
+	for name, tc := range map[string]struct {
+		answer modeltest.Answer
+		models []string
+		env    map[string]string
+		// each is what a call costs, in USD or tokens, and limit the share of each model.
+		each, limit float64
+	}{
+		"priced":            {modeltest.Answer{Text: "dear", Usage: &chat.Usage{InputTokens: 30_000, OutputTokens: 20_000}}, []string{"openai/gpt-6.1-terra", "openai/gpt-6.1-sol"}, nil, 0.13, 0.48},
+		"without provider":  {modeltest.Answer{Text: "dear", Usage: &chat.Usage{InputTokens: 30_000, OutputTokens: 20_000}}, []string{"gpt-6.1-terra", "openai/gpt-6.1-terra"}, nil, 0.13, 0.96},
+		"own prices":        {modeltest.Answer{Text: "dear", Usage: &chat.Usage{InputTokens: 30_000, OutputTokens: 20_000}}, []string{"openai/gpt-6.1-terra"}, map[string]string{"HOCKET_CONFIG": prices}, 0.13, 0.96},
+		"without price":     {modeltest.Answer{Text: "dear", Usage: &chat.Usage{InputTokens: 5_000, OutputTokens: 2_000}}, []string{"openai/own-model", "openai/other-model"}, nil, 7_000, maxTokens},
+		"priced, no usage":  {modeltest.Answer{Text: long, NoUsage: true}, []string{"openai/gpt-6.1-terra"}, nil, 0.25, 0.96},
+		"nothing reported":  {modeltest.Answer{Text: long, NoUsage: true}, []string{"openai/own-model"}, nil, 50_000, maxTokens},
+		"closed connection": {modeltest.Answer{Fault: modeltest.FaultDrop}, []string{"openai/own-model"}, nil, lostTokens, maxTokens},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, server, err := play(t, func(modeltest.Request) modeltest.Answer { return tc.answer }, tc.models, tc.env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			calls := map[string]int{}
+			for _, r := range server.Requests() {
+				calls[r.Model]++
+			}
+			for model, n := range calls {
+				// A run whose calls report nothing is bounded by what the server is sent, so that it may pass its share by the calls of that run.
+				most := tc.limit + tc.each
+				if tc.answer.Usage == nil {
+					most = tc.limit + 8*tc.each
+				}
+				if spent := float64(n) * tc.each; spent > most {
+					t.Errorf("%d calls of %s spend %.2f, its share is %.2f\n%s", n, model, spent, tc.limit, out)
+				}
+			}
+			if !strings.Contains(out, "not run: the budget is spent") || len(calls) == 0 {
+				t.Errorf("no example was left out\n%s", out)
+			}
+		})
 	}
 }
 
@@ -198,16 +199,17 @@ func TestDifferences(t *testing.T) {
 		"openai without end": {chatPath, "text/event-stream", sse(usage), []string{"the stream ends without [DONE]"}},
 		"openai no usage":    {chatPath, "text/event-stream", sse(`{"choices":[],"usage":null}`, "[DONE]"), []string{"no usage"}},
 		"openai one piece":   {chatPath, "text/event-stream", sse(`{"choices":[{"delta":{"content":"`+strings.Repeat("a", 700)+`"}}]}`, usage, "[DONE]"), []string{"a text of 600 bytes or more in one event"}},
-		"openai no JSON":     {chatPath, "text/event-stream", sse(`{`, usage, "[DONE]"), []string{"an event is no JSON: {"}},
+		"openai no JSON":     {chatPath, "text/event-stream", sse(`{`, usage, "[DONE]"), []string{"an event is not JSON: {"}},
 		"anthropic as expected": {messages, "text/event-stream", sse(`{"type":"message_start","message":{"id":"1","type":"message","role":"assistant","content":[],"model":"m","usage":{"input_tokens":1}}}`,
 			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"c","name":"f","input":{"any":{"thing":1}}}}`, `{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":1}}`, `{"type":"message_stop"}`), nil},
+		"anthropic cut": {messages, "text/event-stream", sse(`{"type":"message_start","message":{"id":"1"}}`), []string{"no usage", "the stream ends without message_stop"}},
 		"anthropic unknown": {messages, "text/event-stream", sse(`{"type":"message_start","message":{"usage":{"input_tokens":1,"dream_tokens":2}}}`, `{"type":"content_block_start","content_block":{"type":"hologram"}}`,
-			`{"type":"message_nap"}`), []string{"unknown field message.usage.dream_tokens", `unknown content_block.type "hologram"`, `unknown type "message_nap"`}},
+			`{"type":"message_nap"}`, `{"type":"message_stop"}`), []string{"unknown field message.usage.dream_tokens", `unknown content_block.type "hologram"`, `unknown type "message_nap"`}},
 		"google as expected": {gemini, "text/event-stream", sse(`{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"f","args":{"any":{"thing":1}}}}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":1},"modelVersion":"m"}`), nil},
 		"google unknown": {gemini, "text/event-stream", sse(`{"candidates":[{"content":{"parts":[{"text":"a","tone":"warm"}]},"finishReason":"BORED"}],"usageMetadata":{"promptTokenCount":1}}`),
 			[]string{"unknown field candidates.content.parts.tone", `unknown candidates.finishReason "BORED"`}},
 	} {
-		got := differences(&exchange{path: tc.path, contentType: tc.contentType, status: 200, body: []byte(tc.body)})
+		got, _ := differences(&exchange{path: tc.path, contentType: tc.contentType, status: 200, body: []byte(tc.body)})
 		slices.Sort(got)
 		slices.Sort(tc.want)
 		if !slices.Equal(got, tc.want) {

@@ -2,7 +2,8 @@
 // missing usage, answers that were not streamed, runs that did not complete.
 //
 // It is for a person with keys: `make live`, or `make live MODELS="openai/gpt-6.1-terra mistral/mistral-small-latest"`. It takes ten minutes at most and spends less
-// than a dollar. It refuses to run in CI.
+// than a dollar on models that have a price; a model without one is bounded by 60,000 tokens. It refuses to run in CI. The configuration of the person and the
+// variables of Hocket do not count.
 package main
 
 import (
@@ -13,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,8 +25,8 @@ import (
 )
 
 const (
-	within = 10 * time.Minute
-	// maxUSD bounds what all runs cost, and maxTokens what the runs of a model use that has no price.
+	maxDuration = 10 * time.Minute
+	// maxUSD bounds what all models with a price cost together, and maxTokens what a model without one uses.
 	maxUSD    = 0.96
 	maxTokens = 60_000
 	// maxModels keeps the share of a model large enough for the examples.
@@ -33,7 +35,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	ctx, cancel := context.WithTimeout(ctx, within)
+	ctx, cancel := context.WithTimeout(ctx, maxDuration)
 	err := start(ctx)
 	cancel()
 	stop()
@@ -45,14 +47,14 @@ func main() {
 
 // start runs the examples in their folder: some name files in it.
 func start(ctx context.Context) error {
-	keep, err := filepath.Abs(filepath.Join(".cache", "live"))
+	dir, err := filepath.Abs(filepath.Join(".cache", "live"))
 	if err != nil {
 		return err
 	}
 	if err := os.Chdir("examples"); err != nil {
 		return fmt.Errorf("start this in the folder of the repository: %w", err)
 	}
-	return live(ctx, config{models: os.Args[1:], env: os.Getenv, examples: ".", keep: keep, out: os.Stdout})
+	return live(ctx, config{models: os.Args[1:], env: os.Getenv, examples: ".", exchangeDir: dir, out: os.Stdout})
 }
 
 // config says what is run.
@@ -61,9 +63,9 @@ type config struct {
 	models   []string
 	env      model.Env
 	examples string
-	// keep is the folder for the exchanges that differed.
-	keep string
-	out  io.Writer
+	// exchangeDir is the folder for the exchanges that differed.
+	exchangeDir string
+	out         io.Writer
 }
 
 // defaults are inexpensive models of the providers that have an adapter of their own.
@@ -75,6 +77,7 @@ func live(ctx context.Context, cfg config) error {
 			return fmt.Errorf("%s=%s: this spends money of a person, and does not run in CI", name, v)
 		}
 	}
+	cfg.env = withoutSettings(cfg.env)
 	models, err := cfg.chosen()
 	if err != nil {
 		return err
@@ -83,72 +86,99 @@ func live(ctx context.Context, cfg config) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cfg.out, "%d examples with each of %s: %s at most, less than 1 USD\n", len(all), strings.Join(models, ", "), within)
 	targets := make([]*target, len(models))
-	var wg sync.WaitGroup
-	var mu sync.Mutex
+	bound := "less than 1 USD"
 	for i, ref := range models {
 		targets[i] = newTarget(ref, cfg.env, maxUSD/float64(len(models)))
+		if !targets[i].isPriced {
+			bound = fmt.Sprintf("less than 1 USD, and at most %d tokens of each model without a price", maxTokens)
+		}
+	}
+	fmt.Fprintf(cfg.out, "%d examples with each of %s: at most %s; %s\n", len(all), strings.Join(models, ", "), maxDuration, bound)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for _, t := range targets {
 		wg.Go(func() {
 			for _, e := range all {
-				r := targets[i].run(ctx, e)
+				if ctx.Err() != nil {
+					return
+				}
+				line := t.run(ctx, e)
 				mu.Lock()
-				fmt.Fprintln(cfg.out, r)
+				fmt.Fprintln(cfg.out, line)
 				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
+	if err := clearDir(cfg.exchangeDir); err != nil {
+		return err
+	}
 	written := 0
 	for _, t := range targets {
 		t.report(cfg.out)
-		n, err := t.write(cfg.keep)
+		n, err := t.write(cfg.exchangeDir)
 		if err != nil {
 			return err
 		}
 		written += n
 	}
 	if written > 0 {
-		fmt.Fprintf(cfg.out, "\nThe first exchange of each difference is in %s, with its prompt and answer, without the key.\n", cfg.keep)
+		fmt.Fprintf(cfg.out, "\nThe first exchange of each difference is in %s, with its prompt and answer, without the key.\n", cfg.exchangeDir)
 	}
 	if ctx.Err() != nil {
-		return errors.New("interrupted, or not done in time: what is above is not all")
+		return errors.New("interrupted or out of time: the results above are incomplete")
 	}
 	return nil
 }
 
-// chosen returns the models to run.
+// withoutSettings returns an environment without the person's configuration of Hocket, which could change prices and add calls that cost money.
+func withoutSettings(env model.Env) model.Env {
+	return func(name string) string {
+		if name == "HOME" || name == "USERPROFILE" || strings.HasPrefix(name, "HOCKET_") || strings.HasPrefix(name, "OTEL_") || strings.HasPrefix(name, "XDG_") {
+			return ""
+		}
+		return env(name)
+	}
+}
+
+// chosen returns the full references of the models to run.
 func (cfg config) chosen() ([]string, error) {
 	registry := providers.New(model.Config{Env: cfg.env}, nil)
-	models := cfg.models
-	if len(models) == 0 {
+	asked := cfg.models
+	if len(asked) == 0 {
 		for _, ref := range defaults {
 			if registry.Check(ref) == nil {
-				models = append(models, ref)
+				asked = append(asked, ref)
 			}
 		}
 	}
-	if len(models) == 0 {
+	if len(asked) == 0 {
 		return nil, errors.New("no key is set: set OPENAI_API_KEY, ANTHROPIC_API_KEY or GOOGLE_API_KEY, or name models, such as MODELS=mistral/mistral-small-latest")
+	}
+	var models []string
+	for _, ref := range asked {
+		_, full, err := registry.Client(ref)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(models, full.String()) {
+			models = append(models, full.String())
+		}
 	}
 	if len(models) > maxModels {
 		return nil, fmt.Errorf("%d models: at most %d at a time", len(models), maxModels)
-	}
-	for _, ref := range models {
-		if err := registry.Check(ref); err != nil {
-			return nil, err
-		}
 	}
 	return models, nil
 }
 
 // example is a folder of the examples.
 type example struct {
-	dir, name string
-	args      []string
+	name string
+	args []string
 }
 
-// examples lists those that need no person to answer and no branch to be chosen, with the files that belong to them.
+// examples returns those that run without a person, a branch or flags of their own. The example expenses is one of another folder: it reads receipts where it is started.
 func examples(dir string) ([]example, error) {
 	scripts, err := filepath.Glob(filepath.Join(dir, "*", "replies.yaml"))
 	if err != nil {
@@ -166,7 +196,7 @@ func examples(dir string) ([]example, error) {
 		if err != nil || len(docs) != 1 || has("answers.txt") || has("branch.txt") || has("flags.txt") || name == "expenses" {
 			continue
 		}
-		e := example{dir: dir, name: name, args: []string{"run", docs[0]}}
+		e := example{name: name, args: []string{"run", docs[0]}}
 		for _, file := range []string{"agents", "tools"} {
 			if has(file + ".yaml") {
 				e.args = append(e.args, "--"+file, filepath.Join(folder, file+".yaml"))
@@ -181,6 +211,23 @@ func examples(dir string) ([]example, error) {
 		return nil, fmt.Errorf("%s has no examples", dir)
 	}
 	return all, nil
+}
+
+// clearDir makes a folder, without the exchanges of an earlier call.
+func clearDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	old, err := filepath.Glob(filepath.Join(dir, "*.txt"))
+	if err != nil {
+		return err
+	}
+	for _, file := range old {
+		if err := os.Remove(file); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // streams are those of a command line that answers no question.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -10,18 +12,24 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 )
 
-// maxKept bounds what is kept of a body, in bytes.
+// maxKept bounds the recorded part of a body, in bytes.
 const maxKept = 4 << 20
 
-// exchange is a call as it was on the wire.
+// exchange is the HTTP request of a call and its response.
 type exchange struct {
 	path, contentType string
 	request, body     []byte
-	status            int
+	status            int // 0: there was no response
 }
+
+// lostTokens are the output tokens that an exchange without a response may have used.
+const lostTokens = 16_384
 
 // guess returns more tokens than the exchange is likely to have used, for providers that do not report them.
 func (x *exchange) guess() chat.Usage {
+	if x.status == 0 {
+		return chat.Usage{InputTokens: int64(len(x.request) / 3), OutputTokens: lostTokens}
+	}
 	return chat.Usage{InputTokens: int64(len(x.request) / 3), OutputTokens: int64(len(x.body) / 10)}
 }
 
@@ -60,7 +68,7 @@ func (t *tap) RoundTrip(req *http.Request) (*http.Response, error) {
 	x := &exchange{path: req.URL.Path}
 	if req.Body != nil {
 		body, err := io.ReadAll(req.Body)
-		if cerr := req.Body.Close(); err != nil || cerr != nil {
+		if err := errors.Join(err, req.Body.Close()); err != nil {
 			return nil, err
 		}
 		x.request = body
@@ -69,11 +77,20 @@ func (t *tap) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {
+		if !refused(err) {
+			t.to.add(x)
+		}
 		return nil, err
 	}
 	x.status, x.contentType = resp.StatusCode, strings.ToLower(resp.Header.Get("Content-Type"))
 	resp.Body = &tapped{ReadCloser: resp.Body, x: x, to: t.to}
 	return resp, nil
+}
+
+// refused reports whether no connection could be made, so that nothing was sent.
+func refused(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
 }
 
 // tapped is a body whose exchange is recorded when it is closed.

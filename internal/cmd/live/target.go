@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -23,28 +22,28 @@ import (
 	"github.com/hocket-run/hocket/internal/price"
 )
 
-// target is a model with what was seen of it.
+// target is a model under test, with what is left of its budget and the differences that were found. Its methods are called by one goroutine at a time.
 type target struct {
-	ref      string
-	env      model.Env
-	usd      float64 // that may still be spent
-	tokens   int64   // that may still be used
-	isPriced bool
-	calls    int
-	rec      *recorder
-	differs  map[string]*difference
+	ref        string
+	env        model.Env
+	usdLeft    float64
+	tokensLeft int64
+	isPriced   bool
+	calls      int
+	recorder   recorder
+	differs    map[string]*difference
 }
 
-// difference is one that was seen, in the examples that had it.
+// difference is a deviation, with the examples in which it occurred.
 type difference struct {
 	examples []string
 	times    int
-	first    *exchange // nil: it is one of a run
+	first    *exchange // nil for a difference of a whole run
 }
 
 func newTarget(ref string, env model.Env, usd float64) *target {
 	_, isPriced := price.Default().Rate(ref)
-	return &target{ref: ref, env: env, usd: usd, tokens: maxTokens, isPriced: isPriced, rec: &recorder{}, differs: map[string]*difference{}}
+	return &target{ref: ref, env: env, usdLeft: usd, tokensLeft: maxTokens, isPriced: isPriced, differs: map[string]*difference{}}
 }
 
 // result is the part of `hocket run --json` that counts here.
@@ -55,20 +54,19 @@ type result struct {
 		Message string `json:"message"`
 	} `json:"error"`
 	Usage struct {
-		InputTokens  int64    `json:"inputTokens"`
-		OutputTokens int64    `json:"outputTokens"`
-		CostUSD      *float64 `json:"costUSD"`
-		ModelCalls   int      `json:"modelCalls"`
+		InputTokens  int64 `json:"inputTokens"`
+		OutputTokens int64 `json:"outputTokens"`
+		ModelCalls   int   `json:"modelCalls"`
 	} `json:"usage"`
 }
 
 // run runs an example within what is left of the budget, and returns a line about it.
 func (t *target) run(ctx context.Context, e example) string {
-	budget := strconv.FormatInt(t.tokens, 10)
+	budget := strconv.FormatInt(t.tokensLeft, 10)
 	if t.isPriced {
-		budget = fmt.Sprintf("%.4fUSD", t.usd)
+		budget = fmt.Sprintf("%.4fUSD", t.usdLeft)
 	}
-	if t.isPriced && t.usd < 0.0001 || t.tokens < 100 {
+	if t.usdLeft < 0.0001 || t.tokensLeft < 100 {
 		return t.line(e, "not run: the budget is spent")
 	}
 	dir, err := os.MkdirTemp("", "hocket-live-")
@@ -76,53 +74,60 @@ func (t *target) run(ctx context.Context, e example) string {
 		return t.line(e, "not run: "+err.Error())
 	}
 	defer os.RemoveAll(dir)
-	args := slices.Concat(e.args[:2], []string{"--model", t.ref, "--json", "--db", filepath.Join(dir, "hocket.db"), "--trust", "--approve-all", "--timeout", "2m", "--budget", budget, "--budget", "100calls"}, e.args[2:])
+	flags := []string{"--model", t.ref, "--json", "--db", filepath.Join(dir, "hocket.db"), "--trust", "--approve-all", "--timeout", "2m", "--budget", budget, "--budget", "100calls"}
 	var out, errs bytes.Buffer
 	start := time.Now()
-	wiring := cli.Wiring{Adapters: providers.Over(func(ep model.Endpoint) *http.Client {
+	wiring := cli.Wiring{Adapters: providers.AdaptersWith(func(ep model.Endpoint) *http.Client {
 		c := providers.Client(ep, nil)
-		c.Transport = &tap{next: c.Transport, to: t.rec}
+		c.Transport = &tap{next: c.Transport, to: &t.recorder}
 		return c
 	})}
-	status := cli.Main(ctx, args, streams(t.env, &out, &errs), wiring)
+	status := cli.Main(ctx, slices.Concat(e.args[:2], flags, e.args[2:]), streams(t.env, &out, &errs), wiring)
 	took := time.Since(start).Round(100 * time.Millisecond)
 	var r result
+	isResult := json.Unmarshal(out.Bytes(), &r) == nil
+	cost := t.spend(e, r)
 	switch {
-	case json.Unmarshal(out.Bytes(), &r) != nil:
+	case ctx.Err() != nil:
+		return t.line(e, "interrupted")
+	case !isResult:
 		r.Status = fmt.Sprintf("exit status %d", status)
-		t.differ(e, "the run: "+firstLine(errs.String()), nil)
+		t.addDifference(e, "the run: "+firstLine(errs.String()), nil)
 	case r.Error != nil:
-		t.differ(e, "the run failed: "+r.Error.Code+": "+firstLine(r.Error.Message), nil)
+		t.addDifference(e, "the run failed: "+r.Error.Code+": "+firstLine(r.Error.Message), nil)
 	case r.Status != "completed":
-		t.differ(e, "the run is "+r.Status, nil)
-	}
-	used, guess := chat.Usage{InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens}, chat.Usage{}
-	for _, x := range t.rec.take() {
-		t.calls++
-		guess = guess.Add(x.guess())
-		for _, d := range differences(x) {
-			t.differ(e, d, x)
-		}
-	}
-	if used == (chat.Usage{}) || t.isPriced && r.Usage.CostUSD == nil { // the provider did not tell all of it
-		used = guess
-	}
-	cost := "no price"
-	if t.isPriced {
-		usd := cmp.Or(r.Usage.CostUSD, price.Default().Cost(t.ref, used))
-		t.usd -= *usd
-		cost = fmt.Sprintf("%.4f USD", *usd)
-	} else {
-		t.tokens -= used.InputTokens + used.OutputTokens
+		t.addDifference(e, "the run is "+r.Status, nil)
 	}
 	return t.line(e, fmt.Sprintf("%s  %s  %d calls  %d+%d tokens  %s", r.Status, took, r.Usage.ModelCalls, r.Usage.InputTokens, r.Usage.OutputTokens, cost))
+}
+
+// spend takes the exchanges of a run, notes what differed, and counts what they cost: what the provider reported, and a guess for each exchange without usage.
+func (t *target) spend(e example, r result) (cost string) {
+	used := chat.Usage{InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens}
+	for _, x := range t.recorder.take() {
+		t.calls++
+		found, hasUsage := differences(x)
+		for _, d := range found {
+			t.addDifference(e, d, x)
+		}
+		if !hasUsage {
+			used = used.Add(x.guess())
+		}
+	}
+	if !t.isPriced {
+		t.tokensLeft -= used.InputTokens + used.OutputTokens
+		return "no price"
+	}
+	usd := price.Default().Cost(t.ref, used)
+	t.usdLeft -= *usd
+	return fmt.Sprintf("%.4f USD", *usd)
 }
 
 func (t *target) line(e example, text string) string {
 	return fmt.Sprintf("%-30s %-18s %s", t.ref, e.name, text)
 }
 
-func (t *target) differ(e example, what string, x *exchange) {
+func (t *target) addDifference(e example, what string, x *exchange) {
 	d := t.differs[what]
 	if d == nil {
 		d = &difference{first: x}
@@ -150,9 +155,6 @@ func (t *target) report(w io.Writer) {
 
 // write writes the first exchange of each difference into a folder, and returns how many there are.
 func (t *target) write(dir string) (n int, err error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return 0, err
-	}
 	for _, what := range slices.Sorted(maps.Keys(t.differs)) {
 		x := t.differs[what].first
 		if x == nil {

@@ -223,7 +223,7 @@ func (c *Common) catchUp(ctx context.Context) (err error) {
 	if c.plan, err = c.cs.cfg.Plans.Load(ctx, c.cs.cfg.Store, c.head.Definition, c.cs.cfg.Program); err != nil {
 		return journal.InRun(c.id, err)
 	}
-	// Calls use what follows while c changes.
+	// Calls read these while catchUp replaces c.head and c.plan.
 	meta, plan := head.Meta, c.plan
 	c.info = Info(c.id, plan.Plan.Workflow(), head.NewRun, func(ctx context.Context, name string) ([]byte, error) { return c.file(ctx, meta, name) })
 	c.info.History = func(ctx context.Context) (*driver.History, error) { return c.history(ctx, plan) }

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model/adapter"
 )
 
-// Expected returns what this adapter expects of answers.
+// Expected describes the answers that this adapter expects.
 func Expected() adapter.Answers {
 	return adapter.Answers{
 		Types: []reflect.Type{reflect.TypeFor[sdk.MessageStreamEventUnion](), reflect.TypeFor[sdk.Message]()},
@@ -16,8 +16,8 @@ func Expected() adapter.Answers {
 			"type":               {"message_start", "message_delta", "message_stop", "content_block_start", "content_block_delta", "content_block_stop", "ping"},
 			"content_block.type": {"text", "thinking", "redacted_thinking", "tool_use", "server_tool_use", "web_search_tool_result"},
 			"delta.type":         {"text_delta", "input_json_delta", "citations_delta", "thinking_delta", "signature_delta"},
-			"delta.stop_reason":  {"end_turn", "max_tokens", "stop_sequence", "tool_use", "refusal", "model_context_window_exceeded"},
+			"delta.stop_reason":  {"end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal", "model_context_window_exceeded"},
 		},
-		Texts: []string{"delta.text"}, Usage: "usage",
+		Texts: []string{"delta.text"}, Usage: "usage", End: "message_stop",
 	}
 }

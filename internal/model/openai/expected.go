@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model/adapter"
 )
 
-// Expected returns what this adapter expects of answers.
+// Expected describes the answers that this adapter expects.
 func Expected() adapter.Answers {
 	return adapter.Answers{
 		Types: []reflect.Type{reflect.TypeFor[sdk.ChatCompletionChunk](), reflect.TypeFor[sdk.ChatCompletion]()},

@@ -29,7 +29,7 @@ func New(cfg model.Config, proxy func(*http.Request) (*url.URL, error)) *model.R
 
 // Adapters returns the factory of each protocol. proxy chooses the proxy of a request, nil follows the process environment.
 func Adapters(proxy func(*http.Request) (*url.URL, error)) map[model.Protocol]model.Factory {
-	return Over(func(e model.Endpoint) *http.Client { return Client(e, proxy) })
+	return AdaptersWith(func(e model.Endpoint) *http.Client { return Client(e, proxy) })
 }
 
 // Client returns the HTTP client for calls of an endpoint.
@@ -41,8 +41,8 @@ func Client(e model.Endpoint, proxy func(*http.Request) (*url.URL, error)) *http
 	return outbound.New(cfg)
 }
 
-// Over returns the factory of each protocol, whose adapters use what client returns.
-func Over(client func(model.Endpoint) *http.Client) map[model.Protocol]model.Factory {
+// AdaptersWith returns the factory of each protocol. Its adapters use the HTTP clients that client returns.
+func AdaptersWith(client func(model.Endpoint) *http.Client) map[model.Protocol]model.Factory {
 	return map[model.Protocol]model.Factory{
 		model.ProtocolOpenAI: func(e model.Endpoint) (model.Client, error) {
 			return wrap(openai.New(openai.Config{BaseURL: e.BaseURL, Key: e.Key, Own: e.Own, HTTP: client(e)}))
@@ -56,8 +56,8 @@ func Over(client func(model.Endpoint) *http.Client) map[model.Protocol]model.Fac
 	}
 }
 
-// Expected returns what the adapter of a protocol expects of answers. False: there is none.
-func Expected(p model.Protocol) (adapter.Answers, bool) {
+// Expected returns the answers that the adapter of a protocol expects. ok is false for an unknown protocol.
+func Expected(p model.Protocol) (expected adapter.Answers, ok bool) {
 	switch p {
 	case model.ProtocolOpenAI:
 		return openai.Expected(), true
