@@ -27,7 +27,7 @@ func protocolOf(path string) model.Protocol {
 	return ""
 }
 
-// manyBytes is a text that no provider sends in one piece when it streams.
+// manyBytes is the length of a text that no provider sends in one piece when it streams.
 const manyBytes = 600
 
 // differences returns what an exchange has that Hocket does not expect, or lacks, and whether it has usage. A refusal has none, and costs nothing.

@@ -2,8 +2,8 @@
 // missing usage, answers that were not streamed, runs that did not complete.
 //
 // It is for a person with keys: `make live`, or `make live MODELS="openai/gpt-6.1-terra mistral/mistral-small-latest"`. It takes ten minutes at most and spends less
-// than a dollar on models that have a price; a model without one is bounded by 60,000 tokens. It refuses to run in CI. The configuration of the person and the
-// variables of Hocket do not count.
+// than a dollar on models that have a price; a model without one is bounded by 60,000 tokens. It refuses to run in CI. It ignores the person's hocket.yaml and the
+// variables of Hocket.
 package main
 
 import (
@@ -57,7 +57,7 @@ func start(ctx context.Context) error {
 	return live(ctx, config{models: os.Args[1:], env: os.Getenv, examples: ".", exchangeDir: dir, out: os.Stdout})
 }
 
-// config says what is run.
+// config configures live.
 type config struct {
 	// models are references such as openai/gpt-6.1-terra; none: an inexpensive one of each provider whose key is set.
 	models   []string
@@ -178,7 +178,7 @@ type example struct {
 	args []string
 }
 
-// examples returns those that run without a person, a branch or flags of their own. The example expenses is one of another folder: it reads receipts where it is started.
+// examples returns the examples that run without a person, a branch or flags of their own. It leaves expenses out, which reads receipts in the folder where it is started.
 func examples(dir string) ([]example, error) {
 	scripts, err := filepath.Glob(filepath.Join(dir, "*", "replies.yaml"))
 	if err != nil {

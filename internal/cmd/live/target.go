@@ -22,7 +22,7 @@ import (
 	"github.com/hocket-run/hocket/internal/price"
 )
 
-// target is a model under test, with what is left of its budget and the differences that were found. Its methods are called by one goroutine at a time.
+// target is a model under test, with its remaining budget and the differences found. Its methods are called by one goroutine at a time.
 type target struct {
 	ref        string
 	env        model.Env
@@ -60,7 +60,7 @@ type result struct {
 	} `json:"usage"`
 }
 
-// run runs an example within what is left of the budget, and returns a line about it.
+// run plays an example with the remaining budget, and returns its line of the report.
 func (t *target) run(ctx context.Context, e example) string {
 	budget := strconv.FormatInt(t.tokensLeft, 10)
 	if t.isPriced {
@@ -101,7 +101,7 @@ func (t *target) run(ctx context.Context, e example) string {
 	return t.line(e, fmt.Sprintf("%s  %s  %d calls  %d+%d tokens  %s", r.Status, took, r.Usage.ModelCalls, r.Usage.InputTokens, r.Usage.OutputTokens, cost))
 }
 
-// spend takes the exchanges of a run, notes what differed, and counts what they cost: what the provider reported, and a guess for each exchange without usage.
+// spend takes the exchanges of a run, notes their differences, and counts their cost: the usage that the provider reported, and a guess for each exchange without usage.
 func (t *target) spend(e example, r result) (cost string) {
 	used := chat.Usage{InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens}
 	for _, x := range t.recorder.take() {
