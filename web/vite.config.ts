@@ -4,7 +4,8 @@ import react from '@vitejs/plugin-react'
 import {defineConfig, type Plugin} from 'vite'
 
 // The chunks that change rarely have names of their own, and no name has a hash: dist is committed, and the server tags files by their content.
-const small = /\/src\/(run\/(TestBadge|Awaited|definition)|canvas\/(new_canvas|TestRun\.module)|edit\/(stored|local_draft|check)|wait\/words)\./ // what several pages share
+const small =
+  /\/src\/(run\/(TestBadge|Awaited|definition)|canvas\/(new_canvas|TestRun\.module)|edit\/(stored|local_draft|check)|wait\/words)\./ // what several pages share
 const chunkOf = (id: string): string | undefined => {
   if (/node_modules\/(@xyflow|d3-|zustand|classcat)/.test(id)) return 'flow'
   if (/node_modules\/(@codemirror|@lezer|@marijn|crelt|style-mod|w3c-keyname)/.test(id)) return 'code'
@@ -30,7 +31,11 @@ const early = (): Plugin => ({
       return [
         ...[...needed].map(c => ({rel: 'modulepreload', href: `./${c.fileName}`})),
         ...[...styles].map(f => ({rel: 'stylesheet', href: `./${f}`})),
-      ].flatMap(({rel, href}) => (html.includes(`"${href}"`) ? [] : [{tag: 'link', attrs: {rel, crossorigin: true, href}, injectTo: 'head' as const}]))
+      ].flatMap(({rel, href}) =>
+        html.includes(`"${href}"`)
+          ? []
+          : [{tag: 'link', attrs: {rel, crossorigin: true, href}, injectTo: 'head' as const}],
+      )
     },
   },
 })
@@ -41,7 +46,8 @@ const classOf = (name: string, file: string): string => {
   const place = relative(import.meta.dirname, file.split('?')[0]!).replaceAll('\\', '/')
   const end = createHash('sha256').update(place).digest('base64url').slice(0, 3)
   const other = places.get(end)
-  if (other !== undefined && other !== place) throw new Error(`classes of ${place} and ${other} have the same names: make their ends longer`)
+  if (other !== undefined && other !== place)
+    throw new Error(`classes of ${place} and ${other} have the same names: make their ends longer`)
   places.set(end, place)
   return `${name}_${end}`
 }

@@ -10,7 +10,12 @@ export function canvasOf500() {
   for (let c = 0; c < columns; c++) {
     for (let r = 0; r < rows && nodes.length < columns * rows; r++) {
       const id = `n${c}-${r}`
-      const data = {agentName: `Clerk ${c}.${r}`, model: 'openai/m', userPrompt: 'Say what is next.', systemPrompt: `You are clerk ${r} of office ${c}.`}
+      const data = {
+        agentName: `Clerk ${c}.${r}`,
+        model: 'openai/m',
+        userPrompt: 'Say what is next.',
+        systemPrompt: `You are clerk ${r} of office ${c}.`,
+      }
       nodes.push({id, type: 'agent', data, position: {x: c * 300, y: 120 + r * 130}})
       connections.push({source: r === 0 ? 'start' : `n${c}-${r - 1}`, target: id})
     }
@@ -31,7 +36,12 @@ export function stepsOf(lines) {
     )
   out.push('workflow:', '  steps:')
   for (let i = 0; out.length <= lines - 7; i++) {
-    out.push(`    - id: letter${i}`, '      type: agent', `      name: clerk${i % 20}`, `      # letter ${i} is read here`)
+    out.push(
+      `    - id: letter${i}`,
+      '      type: agent',
+      `      name: clerk${i % 20}`,
+      `      # letter ${i} is read here`,
+    )
     out.push(`    - id: note${i}`, '      type: set', `      values: {no: "{{ $steps.letter${i}.output }}"}`)
   }
   while (out.length < lines) out.push(`# line ${out.length + 1}`)

@@ -7,7 +7,9 @@ import {row} from './report.mjs'
 const frame = 35
 
 const isDrawn = n =>
-  document.querySelectorAll('.react-flow__node').length >= n && document.querySelectorAll('.react-flow__edge').length >= n - 1 && performance.now()
+  document.querySelectorAll('.react-flow__node').length >= n &&
+  document.querySelectorAll('.react-flow__edge').length >= n - 1 &&
+  performance.now()
 
 const wheel = async page => {
   for (let i = 0; i < 40; i++) await page.mouse.wheel(0, i % 20 < 10 ? -120 : 120)
@@ -18,7 +20,8 @@ const bare = page =>
   page.evaluate(() => {
     const box = document.querySelector('.react-flow__pane').getBoundingClientRect()
     for (let y = box.top + 60; y < box.bottom - 60; y += 7)
-      for (let x = box.left + 60; x < box.right - 60; x += 11) if (document.elementFromPoint(x, y)?.classList.contains('react-flow__pane')) return {x, y}
+      for (let x = box.left + 60; x < box.right - 60; x += 11)
+        if (document.elementFromPoint(x, y)?.classList.contains('react-flow__pane')) return {x, y}
     throw new Error('the drawing has no free place')
   })
 

@@ -15,7 +15,8 @@ export async function fill({program, home, token, copies, args, api}) {
   for (const [id, document] of Object.entries(short)) {
     await ask('/workflows', {id, document})
     const run = await ask('/runs', {workflow: id, input: 'Begin'})
-    if (id === 'contract-approval') await until('it waits', async () => (await ask(`/runs/${run.id}`)).status === 'paused')
+    if (id === 'contract-approval')
+      await until('it waits', async () => (await ask(`/runs/${run.id}`)).status === 'paused')
     else await ended(ask, run.id)
   }
   await server.stop()
@@ -54,7 +55,8 @@ export async function list({api, open, origin}) {
   const filter = (want, act, back) =>
     repeat(async () => {
       await page.evaluate(() => {
-        for (const kind of ['click', 'input']) document.addEventListener(kind, () => (window.benchAt = performance.now()), {capture: true, once: true})
+        for (const kind of ['click', 'input'])
+          document.addEventListener(kind, () => (window.benchAt = performance.now()), {capture: true, once: true})
       })
       await act()
       const at = await seen(page, fits, want)
@@ -75,9 +77,17 @@ export async function list({api, open, origin}) {
     choose('Workflow', 'order-intake'),
     choose('Workflow', ''),
   )
-  const trigger = await filter({words: ['schedule'], total: await total('trigger=schedule')}, choose('Trigger', 'schedule'), choose('Trigger', ''))
+  const trigger = await filter(
+    {words: ['schedule'], total: await total('trigger=schedule')},
+    choose('Trigger', 'schedule'),
+    choose('Trigger', ''),
+  )
   const week = new Date(Date.now() - 7 * 86_400_000).toISOString()
-  const time = await filter({words: [''], total: await total(`createdFrom=${week}`)}, choose('Time', '7d'), choose('Time', ''))
+  const time = await filter(
+    {words: [''], total: await total(`createdFrom=${week}`)},
+    choose('Time', '7d'),
+    choose('Time', ''),
+  )
   // The list shows the error of a run that failed, and not its input.
   const search = await filter(
     {words: ['Kraków', 'is not refunded'], total: await total('q=krakow')},

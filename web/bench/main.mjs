@@ -16,7 +16,8 @@ import {text} from './texts.mjs'
 const token = 'root-of-the-measurements-which-nothing-else-knows'
 
 // What models say: at once, or as slowly as it takes to look at a run that goes on.
-const replies = delay => JSON.stringify({replies: [{text: 'Next line.', times: 'always', ...(delay ? {delayMs: delay} : {})}]})
+const replies = delay =>
+  JSON.stringify({replies: [{text: 'Next line.', times: 'always', ...(delay ? {delayMs: delay} : {})}]})
 
 const parts = {
   editor: {measure: editor},
@@ -29,12 +30,19 @@ const parts = {
   list: {measure: list, fill},
 }
 
-const {values: options, positionals} = parseArgs({options: {json: {type: 'boolean'}, only: {type: 'string'}, rounds: {type: 'string'}}, allowPositionals: true})
+const {values: options, positionals} = parseArgs({
+  options: {json: {type: 'boolean'}, only: {type: 'string'}, rounds: {type: 'string'}},
+  allowPositionals: true,
+})
 const [program, copies, browserPath] = positionals
 const chosen = options.only ? options.only.split(',') : Object.keys(parts)
 const unknown = chosen.filter(name => !(name in parts))
 if (!browserPath || unknown.length > 0) {
-  console.error(browserPath ? `no part is called ${unknown.join(', ')}; there are ${Object.keys(parts).join(', ')}` : 'give the programs and the browser')
+  console.error(
+    browserPath
+      ? `no part is called ${unknown.join(', ')}; there are ${Object.keys(parts).join(', ')}`
+      : 'give the programs and the browser',
+  )
   process.exit(2)
 }
 

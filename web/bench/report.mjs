@@ -15,7 +15,8 @@ export const row = (name, unit, values, goal = null, of = 'median') => ({
 
 export const isMet = r => r.goal === null || r[r.of] <= r.goal
 
-const figure = (v, unit) => (unit === 'ms' && v >= 1000 ? `${(v / 1000).toFixed(2)} s` : `${v < 10 ? v.toFixed(1) : Math.round(v)} ${unit}`)
+const figure = (v, unit) =>
+  unit === 'ms' && v >= 1000 ? `${(v / 1000).toFixed(2)} s` : `${v < 10 ? v.toFixed(1) : Math.round(v)} ${unit}`
 
 export const machine = browser => ({
   cores: cpus().length,

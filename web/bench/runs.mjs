@@ -7,7 +7,8 @@ import {row} from './report.mjs'
 const MB = 1e6
 
 // shows tells that the page has a run with at least so many events.
-const shows = n => Number(document.querySelector('[data-tab=events] span')?.textContent.replace(/\D/g, '')) >= n && performance.now()
+const shows = n =>
+  Number(document.querySelector('[data-tab=events] span')?.textContent.replace(/\D/g, '')) >= n && performance.now()
 
 // lastOf gives the number of the last event of a run, of which there are at most so many.
 async function lastOf(api, id, most) {
@@ -95,7 +96,8 @@ export async function value({api, open, origin}) {
       .getByRole('button', {name: /^Show more/})
       .first()
       .click()
-    for (const tab of ['Log', 'Context', 'Events', 'Conversation', 'Graph']) await page.getByRole('tab', {name: new RegExp(`^${tab}`)}).click()
+    for (const tab of ['Log', 'Context', 'Events', 'Conversation', 'Graph'])
+      await page.getByRole('tab', {name: new RegExp(`^${tab}`)}).click()
     await page.getByLabel('Search in the run').fill('letters')
     await page.getByRole('status').filter({hasText: /\d/}).first().waitFor()
     return worst(page)
@@ -121,7 +123,10 @@ export async function pixel({api, open, origin}) {
   })
   for (let i = 0; i < n; i++) {
     let wait
-    await until('a gate waits', async () => (wait = (await api(`/runs/${id}`)).waiting?.find(w => w.node === `gate${i}`)))
+    await until(
+      'a gate waits',
+      async () => (wait = (await api(`/runs/${id}`)).waiting?.find(w => w.node === `gate${i}`)),
+    )
     await api(`/runs/${id}/resume`, {wait: wait.id, decision: 'approve'})
   }
   await ended(api, id)

@@ -6,14 +6,19 @@ import {row} from './report.mjs'
 
 const lines = 2000
 
-const isMarked = () => document.querySelector('.cm-content :is(.cm-lintRange-error, .cm-lintPoint-error)') && performance.now()
+const isMarked = () =>
+  document.querySelector('.cm-content :is(.cm-lintRange-error, .cm-lintPoint-error)') && performance.now()
 const isClean = () => !document.querySelector('.cm-content :is(.cm-lintRange-error, .cm-lintPoint-error)')
 
 export async function text({api, open, origin}) {
   await api('/workflows', {id: 'letters', document: stepsOf(lines)})
   const page = await open()
   const times = await repeat(() =>
-    opened(page, `${origin}/workflows/letters/edit?pane=text`, () => document.querySelector('.cm-content .cm-line') && performance.now()),
+    opened(
+      page,
+      `${origin}/workflows/letters/edit?pane=text`,
+      () => document.querySelector('.cm-content .cm-line') && performance.now(),
+    ),
   )
   await settled(page)
   await page.getByText('no problems').waitFor()
@@ -26,7 +31,13 @@ export async function text({api, open, origin}) {
     .nth(1)
     .click()
   await page.keyboard.press('End')
-  await page.evaluate(() => document.addEventListener('keydown', e => (window.benchKey = e.key === 'x' ? performance.now() : window.benchKey), true))
+  await page.evaluate(() =>
+    document.addEventListener(
+      'keydown',
+      e => (window.benchKey = e.key === 'x' ? performance.now() : window.benchKey),
+      true,
+    ),
+  )
   const marks = await repeat(async () => {
     await page.keyboard.press('x')
     const at = await seen(page, isMarked)

@@ -11,7 +11,11 @@ const repliesOf = example => parse(read(`${example}/replies.yaml`)).replies
 // The second translation is right at once, so that there is something to compare.
 const atOnce = [
   {agent: 'translator', text: 'Die Bibliothek ist am Montag geschlossen.', usage: {inputTokens: 58, outputTokens: 8}},
-  {agent: 'reviewer', json: {approved: true, remarks: 'Nothing is missing.'}, usage: {inputTokens: 88, outputTokens: 7}},
+  {
+    agent: 'reviewer',
+    json: {approved: true, remarks: 'Nothing is missing.'},
+    usage: {inputTokens: 88, outputTokens: 7},
+  },
   {agent: 'publisher', text: 'Die Bibliothek ist am Montag geschlossen.', usage: {inputTokens: 96, outputTokens: 8}},
 ]
 const pace = (entries, delays) => entries.map((e, i) => ({...e, delayMs: delays[i % delays.length]}))
@@ -38,7 +42,14 @@ const replies = () =>
 // A payment whose answer never comes, so that what it did is not known; and a deployment that goes on while pictures are taken.
 const slow = {
   type: 'script',
-  shell: {transfer: {description: 'Transfers money', cmd: 'sleep 60', args: {to: {type: 'string'}, euros: {type: 'number'}}, policy: 'ask'}},
+  shell: {
+    transfer: {
+      description: 'Transfers money',
+      cmd: 'sleep 60',
+      args: {to: {type: 'string'}, euros: {type: 'number'}},
+      policy: 'ask',
+    },
+  },
 }
 const slowly = toolset => {
   if (!toolset.shell?.deploy) return toolset
@@ -54,7 +65,9 @@ workflow:
 
 // prepare puts what the server reads into its folder, and gives the arguments of serve.
 export function prepare(home) {
-  const toolsets = ['deploy', 'support-desk', 'invoices', 'nightly-report'].flatMap(e => parse(read(`${e}/tools.yaml`)).toolsets)
+  const toolsets = ['deploy', 'support-desk', 'invoices', 'nightly-report'].flatMap(
+    e => parse(read(`${e}/tools.yaml`)).toolsets,
+  )
   writeFileSync(join(home, 'replies.yaml'), stringify({replies: replies()}))
   writeFileSync(join(home, 'tools.yaml'), stringify({toolsets: [...toolsets.map(slowly), slow]}))
   cpSync(new URL('invoices/inbox', examples), join(home, 'inbox'), {recursive: true})
@@ -90,7 +103,10 @@ export async function fill(api) {
   const newsroom = documentOf('newsroom')
   const tighter = newsroom
     .replace('at most 80 words', 'at most 60 words')
-    .replace('  - id: print\n', '  - id: gate\n    type: approval\n    prompt: Print it?\n    deadline: 2h\n  - id: print\n')
+    .replace(
+      '  - id: print\n',
+      '  - id: gate\n    type: approval\n    prompt: Print it?\n    deadline: 2h\n  - id: print\n',
+    )
   check('the draft differs', tighter.includes('60 words') && tighter.includes('gate'))
   await api('/workflows/newsroom', {document: tighter, draft: true}, 'PUT')
 
@@ -108,7 +124,11 @@ export async function fill(api) {
   const start = async body => resting((await api('/runs', body)).id)
   const run = (workflow, input) => start({workflow, input})
   const must = (r, status) => {
-    check(`the run of ${r.workflow.name ?? r.workflow.id} is ${status}`, r.status === status, JSON.stringify([r.status, r.error]))
+    check(
+      `the run of ${r.workflow.name ?? r.workflow.id} is ${status}`,
+      r.status === status,
+      JSON.stringify([r.status, r.error]),
+    )
     return r
   }
   const answer = (r, note) => api(`/runs/${r.id}/resume`, {wait: r.waiting[0].id, decision: 'approve', note})
@@ -128,7 +148,9 @@ export async function fill(api) {
   made.approval = waitOf(await run('code-review'))
   made.call = waitOf(await run('support-desk', 'My order 118 came damaged. I want my money back.'))
   const budget = documentOf('support-desk').replace('calls: 12', 'calls: 2')
-  made.budget = waitOf(await start({document: budget, format: 'steps', name: 'support-desk', input: 'Order 118 came damaged, twice.'}))
+  made.budget = waitOf(
+    await start({document: budget, format: 'steps', name: 'support-desk', input: 'Order 118 came damaged, twice.'}),
+  )
   made.question = waitOf(await run('two-stage-review', 'The library opens on Sundays'))
   made.invoices = waitOf(await run('invoices', {folder: 'inbox'}))
   made.map = made.invoices.split('/')[2]

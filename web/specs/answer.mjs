@@ -34,7 +34,8 @@ async function stays(page, path, isTyped = true) {
 export const spec = (browser, {origin, token}) =>
   withPages(browser, origin, async ({open, allow}) => {
     const api = caller(origin, token)
-    for (const [id, document] of Object.entries({letter, two, held, budget, lost, tall})) await api('/workflows', {id, document})
+    for (const [id, document] of Object.entries({letter, two, held, budget, lost, tall}))
+      await api('/workflows', {id, document})
     const pathOf = id => `/workflows/${id}/edit`
     const edit = async (page, id, query = '') => {
       await page.goto(origin + pathOf(id) + query)
@@ -87,13 +88,19 @@ export const spec = (browser, {origin, token}) =>
     await pane(page).waitFor({state: 'detached'})
     check(
       'the focus is not on what stops the run',
-      await page.evaluate(() => document.activeElement !== document.body && document.activeElement.textContent.trim() !== 'Stop'),
+      await page.evaluate(
+        () => document.activeElement !== document.body && document.activeElement.textContent.trim() !== 'Stop',
+      ),
     )
     await page.locator('[data-state="succeeded"]', {hasText: 'ok'}).waitFor()
     await page.getByRole('status').filter({hasText: 'Completed'}).first().waitFor()
     await stays(page, pathOf('letter'))
     const over = await ended(api, first)
-    check('the note is that of the pane', over.status === 'completed' && over.answers[0].note === 'she asked for it', JSON.stringify(over.answers))
+    check(
+      'the note is that of the pane',
+      over.status === 'completed' && over.answers[0].note === 'she asked for it',
+      JSON.stringify(over.answers),
+    )
 
     // Another answer is first: the form says so, and keeps what was typed.
     const second = await test(page)
@@ -178,7 +185,11 @@ export const spec = (browser, {origin, token}) =>
     await pane(page).getByRole('button', {name: 'Send the answer'}).click()
     await pane(page).waitFor({state: 'detached'})
     const answered = await ended(api, both)
-    check('both answers count', answered.status === 'completed' && answered.output.n === 3, JSON.stringify(answered.output))
+    check(
+      'both answers count',
+      answered.status === 'completed' && answered.output.n === 3,
+      JSON.stringify(answered.output),
+    )
     await stays(page, pathOf('two'))
 
     // On a phone the form covers the parts of the editor, which are a tab away; what is touched is large. The last run of a workflow is answered there as well.

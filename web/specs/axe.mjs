@@ -71,8 +71,11 @@ const found = (page, onlyColours) =>
   page.evaluate(async colours => {
     const {rules} = window.axe._audit
     const counts = r => r.enabled && r.impact !== 'minor' && r.impact !== 'moderate' && !r.tags.includes('experimental')
-    const values = rules.filter(r => (colours ? ['color-contrast', 'link-in-text-block'].includes(r.id) : counts(r))).map(r => r.id)
-    if (values.length !== (colours ? 2 : values.length) || values.length < 2) throw new Error(`axe has other rules: ${values}`)
+    const values = rules
+      .filter(r => (colours ? ['color-contrast', 'link-in-text-block'].includes(r.id) : counts(r)))
+      .map(r => r.id)
+    if (values.length !== (colours ? 2 : values.length) || values.length < 2)
+      throw new Error(`axe has other rules: ${values}`)
     const {violations} = await window.axe.run(document, {resultTypes: ['violations'], runOnly: {type: 'rule', values}})
     return violations
       .filter(v => v.impact === 'serious' || v.impact === 'critical')
@@ -89,7 +92,12 @@ const found = (page, onlyColours) =>
 const told = page =>
   page.evaluate(() =>
     [...document.body.querySelectorAll('*')]
-      .map(e => [e.localName, ...[...e.attributes].filter(a => a.name !== 'class' && a.name !== 'style').map(a => `${a.name}=${a.value}`)].join(' '))
+      .map(e =>
+        [
+          e.localName,
+          ...[...e.attributes].filter(a => a.name !== 'class' && a.name !== 'style').map(a => `${a.name}=${a.value}`),
+        ].join(' '),
+      )
       .join('\n'),
   )
 
@@ -119,7 +127,9 @@ export async function look(page, what) {
       const all = await found(page, now === first)
       first ??= now
       check(`axe finds nothing (${where})`, all.length === 0, all.join('\n'))
-      const wide = await page.evaluate(() => [document.documentElement, document.querySelector('main')].some(e => e && e.scrollWidth > e.clientWidth + 1))
+      const wide = await page.evaluate(() =>
+        [document.documentElement, document.querySelector('main')].some(e => e && e.scrollWidth > e.clientWidth + 1),
+      )
       check(`nothing scrolls sideways (${where})`, !wide)
     }
   }
@@ -156,9 +166,16 @@ function placesOf({waits, asks, ended, broken, calls}) {
     '/runs/none',
     '/settings/none',
     `/runs/${ended.id}/compare/${broken.id}`,
-    ...['graph', 'graph&step=2&heat=time', 'timeline&at=6', 'steps&step=2&q=ada', 'conversation', 'log', 'trail', 'context'].map(
-      tab => `/runs/${ended.id}?tab=${tab}`,
-    ),
+    ...[
+      'graph',
+      'graph&step=2&heat=time',
+      'timeline&at=6',
+      'steps&step=2&q=ada',
+      'conversation',
+      'log',
+      'trail',
+      'context',
+    ].map(tab => `/runs/${ended.id}?tab=${tab}`),
   ].map(path => ({path, dialogs: []}))
   const opened = [
     [wait(waits), {palette: key('Control+k'), 'keyboard help': key('?')}],
@@ -167,7 +184,10 @@ function placesOf({waits, asks, ended, broken, calls}) {
     ['/workflows/drawn/edit', {'a new node': onNode('a'), 'a new edge': onNode('c'), 'a test run': press('Test run')}],
     [`/runs/${waits.id}`, {cancelling: press('Cancel'), comparing: press('Compare…'), copying: press('Copy as…')}],
     [`/runs/${broken.id}`, {continuing: press('Continue'), 'deleting a run': press('Delete')}],
-    [`/runs/${ended.id}?tab=events`, {'an event': page => page.getByRole('list', {name: 'Events'}).getByRole('button').first().click()}],
+    [
+      `/runs/${ended.id}?tab=events`,
+      {'an event': page => page.getByRole('list', {name: 'Events'}).getByRole('button').first().click()},
+    ],
     [`/runs/${calls.id}?tab=steps&step=1`, {'the request of a call': press('Request as sent…')}],
   ]
   for (const [path, dialogs] of opened) places.push({path, dialogs: Object.entries(dialogs)})
@@ -175,7 +195,9 @@ function placesOf({waits, asks, ended, broken, calls}) {
 }
 
 // routes are those of the application; each has to be looked at.
-const routes = [...readFileSync(new URL('../src/App.tsx', import.meta.url), 'utf8').matchAll(/<Route path="([^"]+)"/g)].map(m => m[1])
+const routes = [
+  ...readFileSync(new URL('../src/App.tsx', import.meta.url), 'utf8').matchAll(/<Route path="([^"]+)"/g),
+].map(m => m[1])
 const fits = (path, route) => new RegExp(`^${route.replace(/:\w+/g, '[^/]+')}$`).test(path.split('?')[0])
 
 // still checks that nothing moves where a person wants less motion, on a page where something does otherwise.
@@ -191,7 +213,9 @@ async function still(open, origin, token) {
     await drawnAgain(page)
     const moving = () =>
       page.evaluate(() => ({
-        runs: [...document.querySelectorAll('main *')].some(e => e.childElementCount === 0 && e.textContent === 'running'),
+        runs: [...document.querySelectorAll('main *')].some(
+          e => e.childElementCount === 0 && e.textContent === 'running',
+        ),
         all: document
           .getAnimations()
           .filter(a => a.playState === 'running')
@@ -223,7 +247,10 @@ export const spec = (browser, {origin, token}) =>
     }
     await api('/workflows/letter', {document: approval}, 'PUT')
     await api('/workflows', {id: 'drawn', document: drawn})
-    await api('/workflows', {id: 'labelled', document: `labels: {team: news, stage: "${'long '.repeat(24)}end"}\n${approval}`})
+    await api('/workflows', {
+      id: 'labelled',
+      document: `labels: {team: news, stage: "${'long '.repeat(24)}end"}\n${approval}`,
+    })
 
     const out = await open()
     await out.goto(`${origin}/`)

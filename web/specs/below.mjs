@@ -45,7 +45,11 @@ const play = (browser, {name, prefix, token, program, home, origin, address}) =>
     const run = await made.json()
     const at = made.headers.get('Location')
     const there = await fetch(new URL(at, made.url), {headers: {Authorization: `Bearer ${token}`}})
-    check(`Location leads to the run with ${name}`, there.ok && (await there.json()).id === run.id, `${at}: ${there.status}`)
+    check(
+      `Location leads to the run with ${name}`,
+      there.ok && (await there.json()).id === run.id,
+      `${at}: ${there.status}`,
+    )
 
     // `hocket open --server` takes an address with a path.
     const remote = (await hocket({program, home, token}, 'open', '--print', '--server', `${address}/`)).trim()
@@ -90,7 +94,11 @@ const play = (browser, {name, prefix, token, program, home, origin, address}) =>
     await watcher.getByText('sent: Ada').first().waitFor()
     await watcher.keyboard.press('?')
     const licences = await watcher.getByRole('link', {name: /^Licences/}).getAttribute('href')
-    check('the licences are below the path', licences === `${prefix}/licences.txt` && (await fetch(origin + licences)).ok, licences)
+    check(
+      'the licences are below the path',
+      licences === `${prefix}/licences.txt` && (await fetch(origin + licences)).ok,
+      licences,
+    )
 
     // An address that the page does not know is told by the page, below the path too.
     allow(/status of 404/)
@@ -102,6 +110,8 @@ const play = (browser, {name, prefix, token, program, home, origin, address}) =>
 
     const other = await open()
     await signIn(other, address, token)
-    const outside = requests.map(r => new URL(r.url)).filter(u => u.origin === origin && !u.pathname.startsWith(`${prefix}/`))
+    const outside = requests
+      .map(r => new URL(r.url))
+      .filter(u => u.origin === origin && !u.pathname.startsWith(`${prefix}/`))
     check('every request is below the path', outside.length === 0 && requests.length > 20, outside.join())
   })

@@ -46,7 +46,10 @@ export async function comfortable(page, what, inside = 'main') {
     const touched = ['a', 'button', 'input', 'select', 'textarea', 'summary'].map(e => `${inside} ${e}`)
     const small = [...document.querySelectorAll([...touched, 'nav a'].join())]
       .map(e => e.closest('[data-whole]') ?? e) // a row that is touched as a whole
-      .map(e => ({name: e.textContent.trim().slice(0, 40) || e.getAttribute('aria-label') || e.id, box: e.getBoundingClientRect()}))
+      .map(e => ({
+        name: e.textContent.trim().slice(0, 40) || e.getAttribute('aria-label') || e.id,
+        box: e.getBoundingClientRect(),
+      }))
       .filter(({box}) => box.width > 0 && (box.height < 44 || box.width < 44))
       .map(({name, box}) => `${name}: ${Math.round(box.width)}×${Math.round(box.height)}`)
     return {wide, small}
@@ -65,7 +68,8 @@ async function keeps(page, note, what) {
 export const spec = (browser, {origin, token}) =>
   withPages(browser, origin, async ({open, allow}) => {
     const api = caller(origin, token)
-    const start = (document, name) => api('/runs?wait=20s', {document, format: 'steps', name, input: 'Dear Ada, come on Sunday.'})
+    const start = (document, name) =>
+      api('/runs?wait=20s', {document, format: 'steps', name, input: 'Dear Ada, come on Sunday.'})
     const pathOf = (run, i = 0) => `${origin}/inbox/${run.id}/${run.waiting[i].id}`
     const [first, second, watcher] = [await open(phone), await open(phone), await open()]
     for (const page of [first, second, watcher]) await signIn(page, origin, token)
@@ -156,7 +160,9 @@ export const spec = (browser, {origin, token}) =>
       const soon = await start(late(seconds), 'late')
       for (const page of [first, deaf]) await at(page, pathOf(soon), 'a wait with a deadline')
       await deaf.route(/\/events\?/, isDeaf)
-      const typed = await Promise.all([first, deaf].map(page => note(page).fill('too late', {timeout: seconds * 1000}))).then(
+      const typed = await Promise.all(
+        [first, deaf].map(page => note(page).fill('too late', {timeout: seconds * 1000})),
+      ).then(
         () => true,
         () => false,
       )
@@ -216,7 +222,8 @@ export const spec = (browser, {origin, token}) =>
     const unknown = await start(lost, 'lost')
     await at(first, pathOf(unknown), 'a call of unknown outcome')
     await first.getByRole('region', {name: 'the arguments'}).getByText('"Bob"').waitFor()
-    for (const name of ['Retry', 'Fail']) check(`${name} is offered`, await first.getByRole('button', {name}).isEnabled())
+    for (const name of ['Retry', 'Fail'])
+      check(`${name} is offered`, await first.getByRole('button', {name}).isEnabled())
     await first.getByRole('button', {name: 'Skip'}).click()
     await first.getByText(/^Answered: skip/).waitFor()
 

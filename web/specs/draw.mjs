@@ -10,7 +10,10 @@ const inspector = page => page.locator('[data-inspector]')
 
 // tidied puts the nodes into order, and waits until none of them moves any more.
 async function tidied(page) {
-  const places = () => page.evaluate(() => [...document.querySelectorAll('.react-flow__node, .react-flow__viewport')].map(e => e.style.transform).join())
+  const places = () =>
+    page.evaluate(() =>
+      [...document.querySelectorAll('.react-flow__node, .react-flow__viewport')].map(e => e.style.transform).join(),
+    )
   const before = await places()
   await page.getByRole('button', {name: 'Tidy'}).click()
   let now = before
@@ -66,7 +69,9 @@ const drawn = async (api, id) => {
 const decided = async (page, press, api, origin, id) => {
   await page.goto(`${origin}/workflows/${id}/edit`)
   await nodeOf(page, 'start').waitFor()
-  await page.waitForFunction(() => [...document.querySelectorAll('button')].some(b => b.textContent.trim() === 'Test run' && !b.disabled))
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll('button')].some(b => b.textContent.trim() === 'Test run' && !b.disabled),
+  )
   await press(page.getByRole('button', {name: 'Test run'}))
   await reach(page, page.getByRole('dialog').getByLabel('Input'))
   await page.keyboard.press('Control+a')
@@ -86,17 +91,25 @@ const decided = async (page, press, api, origin, id) => {
   await page.locator('.react-flow__node[data-id="approval"] [data-state="succeeded"]').waitFor()
   check('the drawing stays', new URL(page.url()).pathname === `/workflows/${id}/edit`, page.url())
   const {status, error, answers} = await ended(api, run)
-  check('the run is completed', status === 'completed' && answers[0].note === 'well done', JSON.stringify(error ?? answers))
+  check(
+    'the run is completed',
+    status === 'completed' && answers[0].note === 'well done',
+    JSON.stringify(error ?? answers),
+  )
   return run
 }
 
-const edges = 'agent-output-if agent-subagent-agent4 approval-approve-agent2 approval-reject-agent3 if-condition-0-approval start-output-agent'
+const edges =
+  'agent-output-if agent-subagent-agent4 approval-approve-agent2 approval-reject-agent3 if-condition-0-approval start-output-agent'
 
 async function byMouse(page, api, origin) {
   const press = byMouseOf(page)
   await create(page, press, origin, 'Mouse')
   const add = async (kind, id, x, y) => {
-    const from = await page.getByRole('list', {name: 'Kinds of nodes'}).getByRole('button', {name: kind, exact: true}).boundingBox()
+    const from = await page
+      .getByRole('list', {name: 'Kinds of nodes'})
+      .getByRole('button', {name: kind, exact: true})
+      .boundingBox()
     const box = await page.locator('[data-drawing]').boundingBox()
     await page.mouse.move(from.x + 20, from.y + 10)
     await page.mouse.down()
@@ -167,7 +180,9 @@ async function byMouse(page, api, origin) {
   await page.mouse.down()
   await page.mouse.move(x - 60, y + 10, {steps: 4})
   await page.mouse.up()
-  await page.waitForResponse(r => r.url().endsWith('/workflows/mouse/layout') && r.request().method() === 'PUT' && r.ok())
+  await page.waitForResponse(
+    r => r.url().endsWith('/workflows/mouse/layout') && r.request().method() === 'PUT' && r.ok(),
+  )
   check('a move is no change to store', await page.getByRole('button', {name: 'Save draft'}).isDisabled())
   const places = await api('/workflows/mouse/layout')
   check('the places are stored', Object.keys(places.nodes).length === 7, JSON.stringify(places))
@@ -263,7 +278,10 @@ async function byWords(page, api, origin) {
     {source: 's', target: 'first'},
     {source: 'first', target: 'second'},
   ]
-  await api('/workflows', {id: 'words', document: JSON.stringify({name: 'Words', inputs: {city: 'string'}, nodes, connections})})
+  await api('/workflows', {
+    id: 'words',
+    document: JSON.stringify({name: 'Words', inputs: {city: 'string'}, nodes, connections}),
+  })
   await page.goto(`${origin}/workflows/words/edit`)
   await nodeOf(page, 'second').dblclick()
   const form = inspector(page)
@@ -272,11 +290,22 @@ async function byWords(page, api, origin) {
   const said = () => options.evaluateAll(all => all.map(o => o.querySelector('code').textContent))
   await box.click()
   await page.keyboard.type('{{ $steps.')
-  check('what ran before is offered', (await said()).join() === '$steps.first.output,$steps.first.output.total', (await said()).join())
-  check('the list belongs to the field', (await box.getAttribute('aria-controls')) === (await form.getByRole('listbox').getAttribute('id')))
+  check(
+    'what ran before is offered',
+    (await said()).join() === '$steps.first.output,$steps.first.output.total',
+    (await said()).join(),
+  )
+  check(
+    'the list belongs to the field',
+    (await box.getAttribute('aria-controls')) === (await form.getByRole('listbox').getAttribute('id')),
+  )
   await page.keyboard.press('ArrowDown')
   const chosen = await options.nth(1).getAttribute('id')
-  check('the second is chosen', (await box.getAttribute('aria-activedescendant')) === chosen && (await options.nth(1).getAttribute('aria-selected')) === 'true')
+  check(
+    'the second is chosen',
+    (await box.getAttribute('aria-activedescendant')) === chosen &&
+      (await options.nth(1).getAttribute('aria-selected')) === 'true',
+  )
   await page.keyboard.press('Enter')
   await until(
     'it is written, and closed',
@@ -313,7 +342,10 @@ async function byWords(page, api, origin) {
   check('the page is as wide as the phone', width <= 390, String(width))
   await publish(page) // the page may still show that the first version was published
   const data = async () => JSON.stringify(JSON.parse((await api('/workflows/words')).document).nodes[2].data)
-  const want = JSON.stringify({values: {double: '{{ $steps.first.output.total }}', more: '{{ $input.city }}'}, if: '$input.city'})
+  const want = JSON.stringify({
+    values: {double: '{{ $steps.first.output.total }}', more: '{{ $input.city }}'},
+    if: '$input.city',
+  })
   await until('the document has the expressions', async () => (await data()) === want, data)
 }
 
@@ -370,7 +402,11 @@ async function sameLogs(page, api, {origin, program, home, scratch}, id, run) {
   writeFileSync(join(folder, 'replies.yaml'), readFileSync(join(home, 'replies.yaml')))
   hocket(folder, 'run', 'drawn.json', '--replies', 'replies.yaml', 'an invitation')
   hocket(folder, 'resume', 'latest', '--approve', '--note', 'well done')
-  check('the logs are those of the downloaded document', plain(logs(folder, 'latest')) === plain(there), `${plain(logs(folder, 'latest'))}\n${plain(there)}`)
+  check(
+    'the logs are those of the downloaded document',
+    plain(logs(folder, 'latest')) === plain(there),
+    `${plain(logs(folder, 'latest'))}\n${plain(there)}`,
+  )
 }
 
 export const spec = (browser, settings) =>

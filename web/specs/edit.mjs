@@ -55,7 +55,11 @@ export const spec = (browser, {origin, token}) =>
     await page.keyboard.press('Control+s')
     await stand(page, 'Stored as draft v2.')
     const draft = await api('/workflows/letter?draft=true')
-    check('the document is what was typed', draft.document === `${first}  - {id: sent, type: end, output: sent}\r\n`, JSON.stringify(draft.document))
+    check(
+      'the document is what was typed',
+      draft.document === `${first}  - {id: sent, type: end, output: sent}\r\n`,
+      JSON.stringify(draft.document),
+    )
 
     // What is not stored is asked for before leaving, is kept, and is offered, not applied.
     await typed(page, '# kept\n')

@@ -61,7 +61,8 @@ const nestings = n => '['.repeat(n) + ']'.repeat(n)
 
 // fill makes what the page is to show, and gives the paths where it shows it.
 async function fill(api, origin) {
-  const start = (document, input, more = {}) => api('/runs?wait=30s', {document, format: 'steps', name: payload.slice(0, 190), input, ...more})
+  const start = (document, input, more = {}) =>
+    api('/runs?wait=30s', {document, format: 'steps', name: payload.slice(0, 190), input, ...more})
   const first = await start(letter, payload, {labels: {team: attacks[1]}, session: payload.slice(0, 200)})
   check('the run waits', first.status === 'paused', JSON.stringify(first.error))
   const runs = [first]
@@ -83,13 +84,18 @@ async function fill(api, origin) {
   const {token} = await api('/tokens', {name: attacks[1], role: 'admin', approve: true})
   const someone = caller(origin, token)
   const answered = await start(letter, 'x')
-  await someone(`/runs/${answered.id}/resume?wait=30s`, {wait: answered.waiting[0].id, decision: 'approve', note: payload})
+  await someone(`/runs/${answered.id}/resume?wait=30s`, {
+    wait: answered.waiting[0].id,
+    decision: 'approve',
+    note: payload,
+  })
   check('the answered run ends', (await ended(api, answered.id)).status === 'completed')
   const stopped = await start(letter, 'x')
   await someone(`/runs/${stopped.id}/cancel`, {reason: payload})
   await ended(api, stopped.id)
   runs.push(answered, stopped)
-  for (const [i, name] of attacks.entries()) await api('/agents', {id: `agent${i}`, name, description: payload, systemPrompt: payload, model: 'openai/m'})
+  for (const [i, name] of attacks.entries())
+    await api('/agents', {id: `agent${i}`, name, description: payload, systemPrompt: payload, model: 'openai/m'})
 
   const paths = [
     '/',
@@ -105,9 +111,14 @@ async function fill(api, origin) {
     await api('/workflows', {id: `all-${format}`, document, format})
     await api(`/workflows/all-${format}`, {document: `${document}\n`, format, draft: true}, 'PUT')
     paths.push(`/workflows/all-${format}`, `/workflows/all-${format}/versions`)
-    for (const pane of ['text', 'drawing', 'problems', 'canvas']) paths.push(`/workflows/all-${format}/edit?pane=${pane}`)
+    for (const pane of ['text', 'drawing', 'problems', 'canvas'])
+      paths.push(`/workflows/all-${format}/edit?pane=${pane}`)
   }
-  paths.push(`/runs/${runs[0].id}/compare/${answered.id}?row=one+1`, `/runs/${encodeURIComponent(payload)}`, `/workflows/${encodeURIComponent(payload)}`)
+  paths.push(
+    `/runs/${runs[0].id}/compare/${answered.id}?row=one+1`,
+    `/runs/${encodeURIComponent(payload)}`,
+    `/workflows/${encodeURIComponent(payload)}`,
+  )
   for (const w of waits) paths.push(`/inbox/${w.run}/${w.id}`)
   for (const r of [answered, stopped]) paths.push(`/inbox/${r.id}/${encodeURIComponent(payload)}`)
   return {paths, runs}
@@ -124,12 +135,20 @@ async function harmless(page, where) {
         'body :is(img:not(.cm-widgetBuffer:not([src])), iframe, object, embed, style, script:not([src]), form[action], base, meta, link)',
       ),
     ].map(e => e.localName),
-    links: [...document.querySelectorAll('a[href]:not(.react-flow__attribution a)')].filter(a => a.origin !== location.origin).map(a => a.href),
-    handlers: [...document.querySelectorAll('body *')].flatMap(e => e.getAttributeNames().filter(a => a.startsWith('on'))),
+    links: [...document.querySelectorAll('a[href]:not(.react-flow__attribution a)')]
+      .filter(a => a.origin !== location.origin)
+      .map(a => a.href),
+    handlers: [...document.querySelectorAll('body *')].flatMap(e =>
+      e.getAttributeNames().filter(a => a.startsWith('on')),
+    ),
     wider: document.documentElement.scrollWidth > document.documentElement.clientWidth,
     turned: /.{0,20}[\u202a-\u202e\u2066-\u2069].{0,20}/.exec(document.body.innerText)?.[0] ?? '',
   }))
-  check(`nothing runs at ${where}`, !seen.canary && seen.elements.length === 0 && seen.links.length === 0 && seen.handlers.length === 0, JSON.stringify(seen))
+  check(
+    `nothing runs at ${where}`,
+    !seen.canary && seen.elements.length === 0 && seen.links.length === 0 && seen.handlers.length === 0,
+    JSON.stringify(seen),
+  )
   check(`nothing is wider than the window at ${where}`, !seen.wider)
   check(`nothing turns the direction of text at ${where}`, seen.turned === '', JSON.stringify(seen.turned))
 }
@@ -163,7 +182,10 @@ async function files(page, origin) {
     ['long.json', `{"name": "${'x'.repeat(1_000_000)}"}`],
   ]) {
     await dialog.getByLabel(/^File/).setInputFiles({name, mimeType: 'text/yaml', buffer: Buffer.from(text)})
-    await page.waitForFunction(begin => document.querySelector('dialog textarea')?.value.startsWith(begin), text.slice(0, 10))
+    await page.waitForFunction(
+      begin => document.querySelector('dialog textarea')?.value.startsWith(begin),
+      text.slice(0, 10),
+    )
     await harmless(page, `the file ${name.slice(0, 40)}`)
   }
   await page.keyboard.press('Escape')

@@ -63,10 +63,16 @@ async function fields(page, api, origin) {
   await form.getByLabel('Agent id').fill('author')
   await page.keyboard.press('Tab')
   await nodeOf(page, 'author').waitFor()
-  check('the focus is in the form', await page.evaluate(() => document.activeElement?.closest('[data-inspector]') !== null))
+  check(
+    'the focus is in the form',
+    await page.evaluate(() => document.activeElement?.closest('[data-inspector]') !== null),
+  )
   await page.keyboard.press('Control+s')
   await page.getByRole('status').filter({hasText: 'Stored as draft'}).first().waitFor()
-  const want = document.replaceAll('"writer"', '"author"').replace('"note"', '"note2"').replace('[1e2]', '[1e2, 12345678901234567890]')
+  const want = document
+    .replaceAll('"writer"', '"author"')
+    .replace('"note"', '"note2"')
+    .replace('[1e2]', '[1e2, 12345678901234567890]')
   const now = (await api('/workflows/post?draft=true')).document
   check('nothing else is changed', now === want, now)
 }

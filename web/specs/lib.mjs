@@ -9,7 +9,8 @@ export const check = (what, ok, more = '') => {
 }
 
 // launch starts a browser.
-export const launch = executablePath => chromium.launch({executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']})
+export const launch = executablePath =>
+  chromium.launch({executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']})
 
 // withBrowser is withPages in a browser of its own.
 export async function withBrowser(path, origin, f) {
@@ -32,9 +33,15 @@ export async function withPages(browser, origin, f) {
     const tab = async context => {
       const page = await context.newPage()
       await page.addInitScript(() => {
-        document.addEventListener('securitypolicyviolation', e => console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`))
+        document.addEventListener('securitypolicyviolation', e =>
+          console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`),
+        )
       })
-      page.on('console', m => m.type() === 'error' && !allowed.some(a => a.test(m.text())) && complaints.push(`${page.url()}: ${m.text()}`))
+      page.on(
+        'console',
+        m =>
+          m.type() === 'error' && !allowed.some(a => a.test(m.text())) && complaints.push(`${page.url()}: ${m.text()}`),
+      )
       page.on('pageerror', e => complaints.push(`${page.url()}: ${e}`))
       page.on('dialog', d => {
         complaints.push(`a dialog: ${d.message()}`)
@@ -44,17 +51,28 @@ export async function withPages(browser, origin, f) {
       page.on('request', r => {
         requests.push({url: r.url(), referer: r.headers().referer ?? ''})
         const at = new URL(r.url())
-        if (!origins.includes(at.origin) && at.protocol !== 'data:' && at.protocol !== 'blob:') complaints.push(`a request to ${r.url()}`)
+        if (!origins.includes(at.origin) && at.protocol !== 'data:' && at.protocol !== 'blob:')
+          complaints.push(`a request to ${r.url()}`)
       })
       return page
     }
     const open = async (options = {}) => {
-      const context = await browser.newContext({viewport: {width: 1280, height: 800}, reducedMotion: 'reduce', ...options})
+      const context = await browser.newContext({
+        viewport: {width: 1280, height: 800},
+        reducedMotion: 'reduce',
+        ...options,
+      })
       contexts.push(context)
       context.setDefaultTimeout(60_000)
       return tab(context)
     }
-    await f({open, tab: page => tab(page.context()), requests, allow: re => allowed.push(re), allowOrigin: o => origins.push(o)})
+    await f({
+      open,
+      tab: page => tab(page.context()),
+      requests,
+      allow: re => allowed.push(re),
+      allowOrigin: o => origins.push(o),
+    })
     if (complaints.length > 0) throw new Error(`the page complains:\n${[...new Set(complaints)].join('\n')}`)
   } finally {
     await Promise.all(contexts.map(c => c.close()))
@@ -70,7 +88,9 @@ export async function signIn(page, origin, token) {
 
 // enter gives the browser of a page a session as signing in does, without loading the page.
 export async function enter(page, origin, token) {
-  const answer = await page.request.post(`${origin}/api/v1/session`, {headers: {'Hocket-Page': '1', Authorization: `Bearer ${token}`}})
+  const answer = await page.request.post(`${origin}/api/v1/session`, {
+    headers: {'Hocket-Page': '1', Authorization: `Bearer ${token}`},
+  })
   check('a session is given', answer.ok(), await answer.text())
   await page.context().addInitScript(() => localStorage.setItem('hocket-signed-in', '1')) // as signing in does
 }
@@ -131,5 +151,7 @@ export async function reach(page, locator, key = 'Tab', most = 300) {
     if (await locator.first().evaluate(e => e === document.activeElement)) return
     await page.keyboard.press(key)
   }
-  throw new Error(`${key} does not lead to ${locator}; the focus is on ${await page.evaluate(() => document.activeElement?.outerHTML.slice(0, 200))}`)
+  throw new Error(
+    `${key} does not lead to ${locator}; the focus is on ${await page.evaluate(() => document.activeElement?.outerHTML.slice(0, 200))}`,
+  )
 }

@@ -81,7 +81,9 @@ const picture = (page, n, name = '') =>
           return false
         }
         if (name !== 'Events') return true
-        const edges = [...main().querySelectorAll('label')].find(l => /also edges/.test(l.textContent))?.querySelector('input')
+        const edges = [...main().querySelectorAll('label')]
+          .find(l => /also edges/.test(l.textContent))
+          ?.querySelector('input')
         if (edges && !edges.checked) edges.click()
         return edges?.checked
       }
@@ -118,7 +120,9 @@ const picture = (page, n, name = '') =>
       const walk = (node, depth) => {
         if (node.nodeType === Node.TEXT_NODE) lines.push(' '.repeat(depth) + node.data)
         if (node.nodeType !== Node.ELEMENT_NODE) return
-        lines.push(`${' '.repeat(depth)}<${[node.localName, ...told.filter(a => tells(node, a)).map(a => `${a}=${node.getAttribute(a)}`)].join(' ')}>`)
+        lines.push(
+          `${' '.repeat(depth)}<${[node.localName, ...told.filter(a => tells(node, a)).map(a => `${a}=${node.getAttribute(a)}`)].join(' ')}>`,
+        )
         for (const child of node.childNodes) walk(child, depth + 1)
       }
       walk(main(), 0)
@@ -141,8 +145,13 @@ async function equal(what, n, [live, liveName], [fresh, name]) {
     await new Promise(done => setTimeout(done, 20))
     ;[b, a] = await Promise.all([picture(fresh, n), picture(live, n)])
   }
-  for (const [page, p] of Object.entries({live: a, fresh: b})) check(`the ${page} page has ${n} events (${what})`, p.ready, String(p.events))
-  check(`${what}: the live view is that of a fresh load`, a.text === b.text, a.text === b.text ? '' : differ(a.text, b.text))
+  for (const [page, p] of Object.entries({live: a, fresh: b}))
+    check(`the ${page} page has ${n} events (${what})`, p.ready, String(p.events))
+  check(
+    `${what}: the live view is that of a fresh load`,
+    a.text === b.text,
+    a.text === b.text ? '' : differ(a.text, b.text),
+  )
 }
 
 // leave leads to a view that has nothing of the run and then back to it, without loading the page.
@@ -176,7 +185,8 @@ export async function spec(browser, {token, program, scratch}) {
       const run = await api('/runs', {document, format: 'steps', name: 'headline', input: 'Sunday'})
       const path = `/runs/${run.id}?tab=`
       const onServer = async () => (await api(`/runs/${run.id}/events?limit=1000`)).items
-      const openCalls = all => all.reduce((n, e) => n + ({'model.called': 1, 'model.replied': -1, 'model.failed': -1}[e.type] ?? 0), 0)
+      const openCalls = all =>
+        all.reduce((n, e) => n + ({'model.called': 1, 'model.replied': -1, 'model.failed': -1}[e.type] ?? 0), 0)
       // atRest waits until the run stands still, and gives its events.
       const atRest = async ({held, wait}) => {
         let all = []
@@ -252,14 +262,25 @@ export async function spec(browser, {token, program, scratch}) {
         if (rest.held) fake.release()
         else if (rest.wait) {
           const {waiting} = await api(`/runs/${run.id}`)
-          await api(`/runs/${run.id}/resume`, {wait: waiting.find(w => w.node === rest.wait).id, decision: 'approve', note: 'good'})
+          await api(`/runs/${run.id}/resume`, {
+            wait: waiting.find(w => w.node === rest.wait).id,
+            decision: 'approve',
+            note: 'good',
+          })
         }
       }
 
       const {status} = await ended(api, run.id)
       check('the run completes', status === 'completed', status)
       const all = await onServer()
-      for (const kind of ['model.failed', 'step.retrying', 'subagent.completed', 'condition.checked', 'wait.opened', 'run.resumed'])
+      for (const kind of [
+        'model.failed',
+        'step.retrying',
+        'subagent.completed',
+        'condition.checked',
+        'wait.opened',
+        'run.resumed',
+      ])
         check(
           `the run has events of ${kind}`,
           all.some(e => e.type === kind),
@@ -267,7 +288,11 @@ export async function spec(browser, {token, program, scratch}) {
         )
       const rows = await pages.Events.getByRole('list', {name: 'Events'}).getByRole('listitem').allTextContents()
       const numbers = rows.map(r => Number.parseInt(r, 10))
-      check('each event is there once', rows.length === all.length && all.every((e, i) => rows[i].startsWith(String(e.seq))), `${numbers}`)
+      check(
+        'each event is there once',
+        rows.length === all.length && all.every((e, i) => rows[i].startsWith(String(e.seq))),
+        `${numbers}`,
+      )
       console.error(`${all.length} events, ${fake.asked.length} calls`)
     })
   } finally {

@@ -37,7 +37,10 @@ function wanted(text, problems) {
     if (shown.length === 0) points.add(from)
     for (const i of shown) covered.add(i)
   }
-  return {covered: [...covered].sort((a, b) => a - b), points: [...points].filter(p => !covered.has(p)).sort((a, b) => a - b)}
+  return {
+    covered: [...covered].sort((a, b) => a - b),
+    points: [...points].filter(p => !covered.has(p)).sort((a, b) => a - b),
+  }
 }
 
 // marked gives the same of what the editor shows, by the content of its lines.
@@ -104,11 +107,18 @@ export const spec = (browser, {origin, token, program, home}) =>
         own.some(p => p.code === code),
       )
       const want = wanted(text, own)
-      const answered = page.waitForResponse(r => r.url().endsWith('/documents/compile') && r.request().postDataJSON().document === text, {timeout: 20_000})
+      const answered = page.waitForResponse(
+        r => r.url().endsWith('/documents/compile') && r.request().postDataJSON().document === text,
+        {timeout: 20_000},
+      )
       await page.keyboard.press('Control+a')
       await paste(page, text)
       const codes = ((await (await answered).json()).diagnostics ?? []).map(d => d.code).sort()
-      check(`${name} has the problems of the command line`, `${codes}` === `${own.map(p => p.code).sort()}`, `${codes} and not ${own.map(p => p.code).sort()}`)
+      check(
+        `${name} has the problems of the command line`,
+        `${codes}` === `${own.map(p => p.code).sort()}`,
+        `${codes} and not ${own.map(p => p.code).sort()}`,
+      )
       const show = ({covered, points}) => {
         const first = covered.slice(0, 40).map(i => text[i])
         return `${shortly(covered)} "${first.join('')}" points ${points}`
@@ -118,7 +128,9 @@ export const spec = (browser, {origin, token, program, home}) =>
         got = await marked(page)
         return JSON.stringify(got) === JSON.stringify(want)
       }
-      await until(`${name} is marked`, isMarked, () => `marked are ${show(got)}, named are ${show(want)}`).catch(err => wrong.push(err.message))
+      await until(`${name} is marked`, isMarked, () => `marked are ${show(got)}, named are ${show(want)}`).catch(err =>
+        wrong.push(err.message),
+      )
       if (wrong.length > 5) break
     }
     check('the marks cover what the command line names', wrong.length === 0, `\n${wrong.join('\n')}`)

@@ -14,13 +14,20 @@ export const spec = (browser, {origin, link, opened}) =>
     await page.getByText('5 words, 28 characters').first().waitFor()
     await page.locator('main').getByText('completed', {exact: true}).first().waitFor()
     await page.locator('.react-flow__node').nth(3).waitFor()
-    const kept = await page.evaluate(c => JSON.stringify({...localStorage, ...sessionStorage, state: history.state}).includes(c), code)
+    const kept = await page.evaluate(
+      c => JSON.stringify({...localStorage, ...sessionStorage, state: history.state}).includes(c),
+      code,
+    )
     check('the code is not kept', !kept)
     const {entries} = await page
       .context()
       .newCDPSession(page)
       .then(cdp => cdp.send('Page.getNavigationHistory'))
-    check('no entry of the history has the code', entries.length > 1 && !entries.some(e => e.url.includes(code)), entries.map(e => e.url).join())
+    check(
+      'no entry of the history has the code',
+      entries.length > 1 && !entries.some(e => e.url.includes(code)),
+      entries.map(e => e.url).join(),
+    )
     await page.goBack()
     check('going back does not bring the code back', !page.url().includes(code), page.url())
     await page.goForward()

@@ -11,12 +11,26 @@ const systemOf = asked =>
 
 // chunks are the messages of the stream of an answer.
 function chunks(asked, {text = '', tool}, n) {
-  const one = (choices, usage = null) => ({id: `c${n}`, object: 'chat.completion.chunk', created: 1, model: asked.model, choices, usage})
+  const one = (choices, usage = null) => ({
+    id: `c${n}`,
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: asked.model,
+    choices,
+    usage,
+  })
   const delta = (d, finish = null) => one([{index: 0, delta: d, finish_reason: finish}])
-  const call = tool && {index: 0, id: `t${n}`, type: 'function', function: {name: tool.name, arguments: JSON.stringify(tool.arguments)}}
+  const call = tool && {
+    index: 0,
+    id: `t${n}`,
+    type: 'function',
+    function: {name: tool.name, arguments: JSON.stringify(tool.arguments)},
+  }
   return [
     delta({role: 'assistant', content: ''}),
-    ...(text.match(new RegExp(`[\\s\\S]{1,${Math.max(8, Math.ceil(text.length / 20))}}`, 'gu')) ?? []).map(content => delta({content})),
+    ...(text.match(new RegExp(`[\\s\\S]{1,${Math.max(8, Math.ceil(text.length / 20))}}`, 'gu')) ?? []).map(content =>
+      delta({content}),
+    ),
     ...(call ? [delta({tool_calls: [call]})] : []),
     delta({}, call ? 'tool_calls' : 'stop'),
     one([], {prompt_tokens: 10, completion_tokens: 5, total_tokens: 15}),
@@ -42,7 +56,9 @@ export async function model({home, held = false}, answer) {
       })
     const said = answer(system, n)
     if (said.status) {
-      response.writeHead(said.status, {'Content-Type': 'application/json'}).end(JSON.stringify({error: {message: said.error}}))
+      response
+        .writeHead(said.status, {'Content-Type': 'application/json'})
+        .end(JSON.stringify({error: {message: said.error}}))
       return
     }
     response.writeHead(200, {'Content-Type': 'text/event-stream'})
@@ -52,9 +68,13 @@ export async function model({home, held = false}, answer) {
   await new Promise(done => server.listen(0, '127.0.0.1', done))
   writeFileSync(join(home, 'key'), 'none-is-needed', {mode: 0o600})
   const url = `http://127.0.0.1:${server.address().port}/v1`
-  writeFileSync(join(home, 'hocket.yaml'), `providers: {openai: {base_url: '${url}', key: 'file:key'}}\nlimits: {modelTimeout: 1h, modelIdleTimeout: 1h}\n`, {
-    mode: 0o600,
-  })
+  writeFileSync(
+    join(home, 'hocket.yaml'),
+    `providers: {openai: {base_url: '${url}', key: 'file:key'}}\nlimits: {modelTimeout: 1h, modelIdleTimeout: 1h}\n`,
+    {
+      mode: 0o600,
+    },
+  )
   return {
     asked,
     get held() {

@@ -11,7 +11,12 @@ const agent = {
   structured_output: {
     name: 'verdict',
     description: 'says',
-    schema: {type: 'object', title: 't', description: 'd', properties: {good: {type: 'boolean', title: 't', description: 'd'}}},
+    schema: {
+      type: 'object',
+      title: 't',
+      description: 'd',
+      properties: {good: {type: 'boolean', title: 't', description: 'd'}},
+    },
   },
   compaction: {model: 'openai/m', pin: ['first']},
   fallback: {models: ['openai/n'], cooldown: '1m'},
@@ -105,7 +110,9 @@ const skeletons = {
     name: 'Routes',
     description: 'd',
     humanHandoff: 'human',
-    agents: [{id: 'a', name: 'Writer', description: 'd', systemPrompt: 'Write.', model: 'openai/m', welcomeMessage: 'Hello'}],
+    agents: [
+      {id: 'a', name: 'Writer', description: 'd', systemPrompt: 'Write.', model: 'openai/m', welcomeMessage: 'Hello'},
+    ],
     entrypointNodeId: 'one',
     nodes: [
       {id: 'one', nodeType: 'AGENT', nodeName: 'One', agentId: 'a'},

@@ -18,7 +18,9 @@ export function meter() {
       const blocks = []
       let over = false
       const pass = () => {
-        const last = blocks.findLastIndex(b => Number(/^id: ?(\d+)$/m.exec(b)?.[1] ?? Number.POSITIVE_INFINITY) <= limit)
+        const last = blocks.findLastIndex(
+          b => Number(/^id: ?(\d+)$/m.exec(b)?.[1] ?? Number.POSITIVE_INFINITY) <= limit,
+        )
         const ready = limit === Number.POSITIVE_INFINITY ? blocks.length : last + 1
         for (const b of blocks.splice(0, ready)) to.write(`${b}\n\n`)
         if (over && blocks.length === 0) to.end()
@@ -51,9 +53,13 @@ export async function proxy({prefix = '', strip = false, without = [], events} =
     const path = strip ? asked.url.slice(prefix.length) : asked.url
     const on = request(new URL(path, target), {method: asked.method, headers: asked.headers}, from => {
       for (const name of without) delete from.headers[name]
-      const metered = events && /\/runs\/[^/]+\/events\?/.test(asked.url) && from.headers['content-type'] === 'text/event-stream'
+      const metered =
+        events && /\/runs\/[^/]+\/events\?/.test(asked.url) && from.headers['content-type'] === 'text/event-stream'
       const {'hocket-last-event': last} = from.headers
-      answer.writeHead(from.statusCode, metered && last ? {...from.headers, 'hocket-last-event': events.recorded(last)} : from.headers)
+      answer.writeHead(
+        from.statusCode,
+        metered && last ? {...from.headers, 'hocket-last-event': events.recorded(last)} : from.headers,
+      )
       answer.flushHeaders()
       from.on('error', () => answer.destroy()) // the server is gone
       if (metered) events.hold(from, answer)

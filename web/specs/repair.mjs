@@ -71,8 +71,16 @@ const play = (browser, {origin, token, fake}) =>
     await page.getByText('sent: first letter').first().waitFor()
     const id = new URL(page.url()).pathname.split('/').at(-1)
     const after = await api(`/runs/${id}`)
-    check('it has the reply of the first run', id !== failed.id && after.status === 'completed' && after.output === 'sent: first letter', JSON.stringify(after))
-    check('it is a run of the mended version', after.workflow.id === failed.workflow.id && after.workflow.version === 2, JSON.stringify(after.workflow))
+    check(
+      'it has the reply of the first run',
+      id !== failed.id && after.status === 'completed' && after.output === 'sent: first letter',
+      JSON.stringify(after),
+    )
+    check(
+      'it is a run of the mended version',
+      after.workflow.id === failed.workflow.id && after.workflow.version === 2,
+      JSON.stringify(after.workflow),
+    )
     check('the model is not called again for what was done', fake.asked.length === tested, String(fake.asked.length))
     check('there are three runs', (await api('/runs?limit=10')).items.length === 3)
   })

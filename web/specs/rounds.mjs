@@ -8,7 +8,8 @@ const handleOf = (page, id, handle) => nodeOf(page, id).locator(`.react-flow__ha
 const form = page => page.locator('[data-inspector]').first()
 const at = (page, id) => page.waitForFunction(want => document.activeElement?.getAttribute('data-id') === want, id)
 
-const refused = (page, reason, rule) => page.getByRole('alert').filter({hasText: reason}).filter({hasText: rule}).waitFor()
+const refused = (page, reason, rule) =>
+  page.getByRole('alert').filter({hasText: reason}).filter({hasText: rule}).waitFor()
 
 const middle = async l => {
   const b = await l.boundingBox()
@@ -33,7 +34,11 @@ const shape = async (api, id) => {
   const doc = JSON.parse((await api(`/workflows/${id}`)).document)
   const edges = g => g.edges.map(e => `${e.from}-${e.to}`).join(' ')
   const nodes = g => g.nodes.map(n => `${n.id}:${n.config.agentId}`).join(' ')
-  return {doc, main: `${nodes(doc)} | ${edges(doc)}`, branches: (doc.branches ?? []).map(b => `${b.id}: ${nodes(b)} | ${edges(b)}`)}
+  return {
+    doc,
+    main: `${nodes(doc)} | ${edges(doc)}`,
+    branches: (doc.branches ?? []).map(b => `${b.id}: ${nodes(b)} | ${edges(b)}`),
+  }
 }
 
 const mainGraph = 'agent:agent agent2:agent2 | agent-agent2 agent2-agent'
@@ -44,8 +49,16 @@ async function held(api, id) {
   check('the main graph is drawn', main === mainGraph, main)
   check('the branch is drawn', branches.join() === 'report: agent:agent3 | ', branches.join())
   check('the rounds are set', doc.maxRounds === 2, JSON.stringify(doc))
-  check('the branch has its schedule', doc.branches[0].executionMode === 'interval' && doc.branches[0].schedule === 'daily@09:00', JSON.stringify(doc.branches))
-  check('the agents are in the document', doc.agents.map(a => a.id).join() === 'agent,agent2,agent3', JSON.stringify(doc.agents))
+  check(
+    'the branch has its schedule',
+    doc.branches[0].executionMode === 'interval' && doc.branches[0].schedule === 'daily@09:00',
+    JSON.stringify(doc.branches),
+  )
+  check(
+    'the agents are in the document',
+    doc.agents.map(a => a.id).join() === 'agent,agent2,agent3',
+    JSON.stringify(doc.agents),
+  )
 }
 
 // testRun starts a test run of the graph that is drawn, by the keyboard or the mouse, and waits for its end.
@@ -128,7 +141,9 @@ async function byMouse(page, api, origin) {
   await page.mouse.move(x, y)
   await page.mouse.down()
   await page.mouse.move(x - 60, y + 10, {steps: 4})
-  const stored = page.waitForResponse(r => r.url().endsWith('/workflows/mouse-rounds/layout') && r.request().method() === 'PUT' && r.ok())
+  const stored = page.waitForResponse(
+    r => r.url().endsWith('/workflows/mouse-rounds/layout') && r.request().method() === 'PUT' && r.ok(),
+  )
   await page.mouse.up()
   await stored
   const places = await api('/workflows/mouse-rounds/layout')
@@ -183,7 +198,11 @@ async function byKeyboard(page, api, origin) {
   await reach(page, form(page).getByLabel('Max rounds'))
   await press('Control+a')
   await page.keyboard.insertText('2')
-  await reach(page, page.getByRole('button', {name: 'Nodes', exact: true}).or(page.getByRole('button', {name: 'Tidy'})), 'F6')
+  await reach(
+    page,
+    page.getByRole('button', {name: 'Nodes', exact: true}).or(page.getByRole('button', {name: 'Tidy'})),
+    'F6',
+  )
   await enter(page.getByRole('button', {name: 'Branch', exact: true}))
   await reach(page, dialog.getByLabel('Name of the branch'))
   await page.keyboard.insertText('Report')
@@ -226,7 +245,13 @@ async function refitted(page, api, origin) {
   const outside = async () => {
     const frame = await page.locator('.react-flow').boundingBox()
     const boxes = await Promise.all((await nodes.all()).map(n => n.boundingBox()))
-    return boxes.filter(b => b.x < frame.x || b.y < frame.y || b.x + b.width > frame.x + frame.width || b.y + b.height > frame.y + frame.height).length
+    return boxes.filter(
+      b =>
+        b.x < frame.x ||
+        b.y < frame.y ||
+        b.x + b.width > frame.x + frame.width ||
+        b.y + b.height > frame.y + frame.height,
+    ).length
   }
   const wide = await width()
   await until('all is in view', async () => (await outside()) === 0)

@@ -91,8 +91,16 @@ export const spec = (browser, {origin, token}) =>
         await said(page, 'There is no change to store.')
       }
       const now = await api(`/workflows/${id}?draft=true`)
-      check(`${file} is as it was`, now.document === document && now.versions.length === 1, JSON.stringify(now.versions))
+      check(
+        `${file} is as it was`,
+        now.document === document && now.versions.length === 1,
+        JSON.stringify(now.versions),
+      )
     }
     console.error(`${documents.size} documents`)
-    check('there are documents of each format', documents.size > 25 && kinds.size === 5, `${documents.size}: ${[...kinds].join()}`)
+    check(
+      'there are documents of each format',
+      documents.size > 25 && kinds.size === 5,
+      `${documents.size}: ${[...kinds].join()}`,
+    )
   })

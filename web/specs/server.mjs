@@ -3,12 +3,21 @@ import {execFile, spawn} from 'node:child_process'
 import {createInterface} from 'node:readline'
 import {promisify} from 'node:util'
 
-const environment = ({home, token = ''}) => ({HOME: home, HOCKET_HOME: home, HOCKET_TOKEN: token, PATH: process.env.PATH})
+const environment = ({home, token = ''}) => ({
+  HOME: home,
+  HOCKET_HOME: home,
+  HOCKET_TOKEN: token,
+  PATH: process.env.PATH,
+})
 
 // serve starts a server on the store of the folder home, and gives its address when it takes requests. addr is where it listens; without one it is a free port. kill ends it
 // as a crash does, stop as its owner does.
 export async function serve({program, home, token, addr = '127.0.0.1:0'}, ...args) {
-  const child = spawn(program, ['serve', '--addr', addr, ...args], {cwd: home, env: environment({home, token}), stdio: ['ignore', 'ignore', 'pipe']})
+  const child = spawn(program, ['serve', '--addr', addr, ...args], {
+    cwd: home,
+    env: environment({home, token}),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   process.on('exit', () => child.kill('SIGKILL'))
   const over = new Promise(done => child.once('exit', done))
   let said = ''
@@ -29,4 +38,5 @@ export async function serve({program, home, token, addr = '127.0.0.1:0'}, ...arg
 }
 
 // hocket runs a command on the store of the folder home.
-export const hocket = async ({program, home, token}, ...args) => (await promisify(execFile)(program, args, {cwd: home, env: environment({home, token})})).stdout
+export const hocket = async ({program, home, token}, ...args) =>
+  (await promisify(execFile)(program, args, {cwd: home, env: environment({home, token})})).stdout

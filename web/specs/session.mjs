@@ -16,7 +16,9 @@ const change = JSON.stringify({format: 'steps', document: 'workflow: [{type: end
 // elsewhere serves an empty page at another port: another origin, but the same site, to which browsers send SameSite cookies.
 async function elsewhere() {
   const server = createServer((_, answer) =>
-    answer.setHeader('Content-Type', 'text/html').end('<!doctype html><title>elsewhere</title><link rel="icon" href="data:,">'),
+    answer
+      .setHeader('Content-Type', 'text/html')
+      .end('<!doctype html><title>elsewhere</title><link rel="icon" href="data:,">'),
   )
   await new Promise(done => server.listen(0, '127.0.0.1', done))
   return {port: server.address().port, close: () => server.close()}
@@ -25,9 +27,11 @@ async function elsewhere() {
 // attacks are what a page elsewhere can send, by name. Each is done when the browser has its answer, or refuses to ask.
 const attacks = {
   fetch: origin => fetch(`${origin}/api/v1/runs`, {credentials: 'include'}),
-  'fetch with the header': origin => fetch(`${origin}/api/v1/runs`, {credentials: 'include', headers: {'Hocket-Page': '1'}}),
+  'fetch with the header': origin =>
+    fetch(`${origin}/api/v1/runs`, {credentials: 'include', headers: {'Hocket-Page': '1'}}),
   'opaque fetch': origin => fetch(`${origin}/api/v1/runs`, {credentials: 'include', mode: 'no-cors'}),
-  'opaque change': (origin, change) => fetch(`${origin}/api/v1/runs`, {method: 'POST', credentials: 'include', mode: 'no-cors', body: change}),
+  'opaque change': (origin, change) =>
+    fetch(`${origin}/api/v1/runs`, {method: 'POST', credentials: 'include', mode: 'no-cors', body: change}),
   'signing out': origin => fetch(`${origin}/api/v1/session`, {method: 'DELETE', credentials: 'include'}),
   image: origin =>
     new Promise((_, fail) => {
@@ -58,8 +62,13 @@ async function watchNetwork(page, origin) {
   const cdp = await page.context().newCDPSession(page)
   const seen = new Map()
   const note = (id, more) => seen.set(id, {...seen.get(id), ...more})
-  cdp.on('Network.requestWillBeSent', e => e.request.url.startsWith(origin) && note(e.requestId, {url: e.request.url, method: e.request.method}))
-  cdp.on('Network.requestWillBeSentExtraInfo', e => note(e.requestId, {cookie: e.headers.Cookie ?? e.headers.cookie ?? ''}))
+  cdp.on(
+    'Network.requestWillBeSent',
+    e => e.request.url.startsWith(origin) && note(e.requestId, {url: e.request.url, method: e.request.method}),
+  )
+  cdp.on('Network.requestWillBeSentExtraInfo', e =>
+    note(e.requestId, {cookie: e.headers.Cookie ?? e.headers.cookie ?? ''}),
+  )
   cdp.on('Network.responseReceivedExtraInfo', e => note(e.requestId, {status: e.statusCode}))
   cdp.on('Network.loadingFailed', e => note(e.requestId, {error: e.errorText + (e.corsErrorStatus?.corsError ?? '')}))
   await cdp.send('Network.enable')
@@ -75,7 +84,11 @@ async function foreign(context, origin, host) {
     const got = await page.evaluate(
       `(${attack})(${JSON.stringify(origin)}, ${JSON.stringify(change)}).then(a => a?.type === 'opaque' ? 'opaque' : 'it got an answer', () => 'refused')`,
     )
-    check(`${name} from ${host} gets nothing`, got === 'refused' || (got === 'opaque' && name.startsWith('opaque')), got)
+    check(
+      `${name} from ${host} gets nothing`,
+      got === 'refused' || (got === 'opaque' && name.startsWith('opaque')),
+      got,
+    )
   }
   await page.evaluate(at => {
     const frame = document.createElement('iframe')
@@ -118,7 +131,8 @@ async function foreign(context, origin, host) {
   await until(`each request from ${host} is over`, () => api().every(a => a.status || a.error), api)
   await page.close()
   check(`${host} was answered`, api().filter(a => a.status).length >= 6, JSON.stringify(api()))
-  for (const a of api()) check(`a request from ${host} is refused`, !a.status || a.status === 401 || a.status === 403, JSON.stringify(a))
+  for (const a of api())
+    check(`a request from ${host} is refused`, !a.status || a.status === 401 || a.status === 403, JSON.stringify(a))
   return api()
 }
 
@@ -132,7 +146,11 @@ export const spec = (browser, {origin, token, program, home, scratch}) =>
     const other = await elsewhere()
     const sameSite = `http://127.0.0.1:${other.port}/`
     const got = await foreign(page.context(), origin, sameSite)
-    check('the cookie was sent, and counted for nothing', got.filter(a => a.cookie?.includes('hocket_')).length >= 3, JSON.stringify(got))
+    check(
+      'the cookie was sent, and counted for nothing',
+      got.filter(a => a.cookie?.includes('hocket_')).length >= 3,
+      JSON.stringify(got),
+    )
     await foreign(page.context(), origin, `http://localhost:${other.port}/`)
     other.close()
     const after = await api('/runs')

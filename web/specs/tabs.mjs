@@ -12,7 +12,8 @@ export const spec = (browser, {origin, token}) =>
   withPages(browser, origin, async ({open, tab}) => {
     const api = caller(origin, token)
     const runs = []
-    for (let i = 0; i < count; i++) runs.push(await api('/runs?wait=20s', {document, format: 'steps', name: `letter ${i}`, input: `letter ${i}`}))
+    for (let i = 0; i < count; i++)
+      runs.push(await api('/runs?wait=20s', {document, format: 'steps', name: `letter ${i}`, input: `letter ${i}`}))
     const first = await open()
     await signIn(first, origin, token)
     const onServer = async () => {

@@ -1,8 +1,10 @@
 // Versions are compared as text and as graphs, published and restored; schedules are paused, skipped, resumed and run.
 import {caller, check, settled, signIn, withPages} from './lib.mjs'
 
-const first = 'workflow:\n  - {id: ok, type: set, values: {text: "{{ $input }}"}}\n  - {id: out, type: end, output: done}\n'
-const second = '# Later.\nworkflow:\n  - {id: ok, type: set, values: {text: "{{ $input }}!"}}\n  - {id: ask, type: approval, prompt: Send it?}\n'
+const first =
+  'workflow:\n  - {id: ok, type: set, values: {text: "{{ $input }}"}}\n  - {id: out, type: end, output: done}\n'
+const second =
+  '# Later.\nworkflow:\n  - {id: ok, type: set, values: {text: "{{ $input }}!"}}\n  - {id: ask, type: approval, prompt: Send it?}\n'
 const nightly = 'schedule: "0 6 * * *"\nworkflow:\n  - {id: ok, type: set, values: {text: x}}\n'
 
 export const spec = (browser, {origin, token}) =>
@@ -16,7 +18,8 @@ export const spec = (browser, {origin, token}) =>
     await page.goto(`${origin}/workflows/letter/versions`)
     await settled(page)
     const changes = page.getByRole('list', {name: 'Changes of the graph'})
-    for (const text of ['changed set ok', 'removed end out', 'added approval ask']) await changes.getByText(text).waitFor()
+    for (const text of ['changed set ok', 'removed end out', 'added approval ask'])
+      await changes.getByText(text).waitFor()
     await page.getByRole('textbox', {name: 'Text of v2'}).getByText('# Later.').waitFor()
     await page.getByRole('button', {name: 'Publish v2'}).click()
     await page.getByRole('heading', {name: 'v1 → v2, published'}).waitFor()

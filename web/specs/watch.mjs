@@ -36,7 +36,8 @@ const parent = `workflow:
 export const spec = (browser, {origin, token}) =>
   withPages(browser, origin, async ({open}) => {
     const api = caller(origin, token)
-    const start = async (document, name, input) => ended(api, (await api('/runs', {document, format: 'steps', name, input})).id)
+    const start = async (document, name, input) =>
+      ended(api, (await api('/runs', {document, format: 'steps', name, input})).id)
     await api('/workflows/letter', {document: letter}, 'PUT')
     const first = await start(letter, 'letter', 'Invite Ada')
     check('the run completed', first.status === 'completed', JSON.stringify(first.error))
@@ -113,7 +114,11 @@ export const spec = (browser, {origin, token}) =>
     await page.getByText('The first difference is at').waitFor()
     await page.getByRole('button', {name: 'Show it'}).click()
     await page.getByRole('group', {name: 'What was given'}).locator('del', {hasText: 'Bob'}).waitFor()
-    check('both runs are in the address', page.url().includes(`/runs/${second.id}/compare/${first.id}?row=`), page.url())
+    check(
+      'both runs are in the address',
+      page.url().includes(`/runs/${second.id}/compare/${first.id}?row=`),
+      page.url(),
+    )
 
     // A run below is a box that opens.
     const above = await start(parent, 'parent', 'Invite Ada')
@@ -125,7 +130,11 @@ export const spec = (browser, {origin, token}) =>
 
     // Thousands of items: few rows are made, and the page stays usable.
     const many = await start(map, 'map', JSON.stringify(Array.from({length: items}, (_, i) => i)))
-    check('the map completed', many.output === items || many.output === String(items), JSON.stringify(many.error ?? many.output))
+    check(
+      'the map completed',
+      many.output === items || many.output === String(items),
+      JSON.stringify(many.error ?? many.output),
+    )
     await at(`/runs/${many.id}?tab=steps&step=2`)
     const list = page.getByRole('region', {name: 'Items', exact: true})
     await list.getByText('item 1', {exact: true}).waitFor()

@@ -2,7 +2,8 @@
 import {readFileSync} from 'node:fs'
 import {caller, check, settled, signIn, until, withPages} from './lib.mjs'
 
-const text = '# grüße 👩\r\nworkflow:\r\n  - {id: ok, type: set, values: {text: "{{ $input }}"}}\r\n  - {type: end, output: "{{ $steps.ok.output.text }}"}\r\n'
+const text =
+  '# grüße 👩\r\nworkflow:\r\n  - {id: ok, type: set, values: {text: "{{ $input }}"}}\r\n  - {type: end, output: "{{ $steps.ok.output.text }}"}\r\n'
 
 export const spec = (browser, {origin, token}) =>
   withPages(browser, origin, async ({open, allow}) => {
@@ -13,7 +14,9 @@ export const spec = (browser, {origin, token}) =>
     await settled(page)
     await page.getByRole('button', {name: 'New from text'}).click()
     const dialog = page.getByRole('dialog', {name: 'New workflow'})
-    await dialog.getByLabel(/^File/).setInputFiles({name: 'greet.yaml', mimeType: 'text/yaml', buffer: Buffer.from(text)})
+    await dialog
+      .getByLabel(/^File/)
+      .setInputFiles({name: 'greet.yaml', mimeType: 'text/yaml', buffer: Buffer.from(text)})
     await page.waitForFunction(() => document.querySelector('dialog textarea')?.value.includes('grüße'))
     await dialog.getByRole('button', {name: 'Create the draft'}).click()
     await page.getByRole('textbox', {name: 'Document', exact: true}).waitFor()
@@ -49,19 +52,26 @@ export const spec = (browser, {origin, token}) =>
     await convert.getByRole('button', {name: 'Show what changes'}).click()
     await convert.getByRole('button', {name: 'Store as a draft'}).click()
     await page.waitForURL(`${origin}/workflows/greet-canvas/edit`)
-    check('it is stored as a draft of the other format', (await api('/workflows/greet-canvas?draft=true')).format === 'canvas')
+    check(
+      'it is stored as a draft of the other format',
+      (await api('/workflows/greet-canvas?draft=true')).format === 'canvas',
+    )
     check('the first one stays', (await api('/workflows/greet')).document === text)
 
     await page.goto(`${origin}/workflows/greet`)
     await settled(page)
     await page.getByRole('button', {name: 'Delete'}).click()
-    await page.getByRole('dialog', {name: 'Delete the workflow?'}).getByRole('button', {name: 'Delete the workflow'}).click()
+    await page
+      .getByRole('dialog', {name: 'Delete the workflow?'})
+      .getByRole('button', {name: 'Delete the workflow'})
+      .click()
     await page.waitForURL(`${origin}/workflows`)
     check('it is deleted', (await api('/workflows')).items.length === 1)
 
     // The first text of a workflow may have errors: the server does not store it, the browser keeps it, and it is corrected in the editor.
     allow(/status of (404|422)/)
-    const broken = '# grüße\nworkflow:\n  - {id: ok, type: sett, values: {text: hello}}\n  - {type: end, output: "{{ $steps.ok.output.text }}"}\n'
+    const broken =
+      '# grüße\nworkflow:\n  - {id: ok, type: sett, values: {text: hello}}\n  - {type: end, output: "{{ $steps.ok.output.text }}"}\n'
     await page.goto(`${origin}/workflows`)
     await settled(page)
     await page.getByRole('button', {name: 'New from text'}).click()
@@ -69,7 +79,10 @@ export const spec = (browser, {origin, token}) =>
     await page.keyboard.press('Escape')
     await dialog.waitFor({state: 'detached'})
     await page.getByRole('button', {name: 'New from text'}).click()
-    check('what was typed is still there', (await dialog.getByRole('textbox', {name: /^Document/}).inputValue()) === broken)
+    check(
+      'what was typed is still there',
+      (await dialog.getByRole('textbox', {name: /^Document/}).inputValue()) === broken,
+    )
     await dialog.getByRole('button', {name: 'Create the draft'}).click()
     await dialog.getByText('The editor needs the id').waitFor()
     const onward = dialog.getByRole('button', {name: 'Go on in the editor'})
@@ -82,7 +95,10 @@ export const spec = (browser, {origin, token}) =>
     await page.getByRole('status').filter({hasText: 'new · not published · changes not stored'}).waitFor()
     await page.getByText('Nothing of this workflow is stored').waitFor()
     await page.locator('.cm-lintRange-error').first().waitFor()
-    check('a text with errors is not offered to be stored', await page.getByRole('button', {name: 'Save draft'}).isDisabled())
+    check(
+      'a text with errors is not offered to be stored',
+      await page.getByRole('button', {name: 'Save draft'}).isDisabled(),
+    )
     check(
       'nothing is stored',
       (await api('/workflows')).items.every(w => w.id !== 'first'),
@@ -98,7 +114,10 @@ export const spec = (browser, {origin, token}) =>
     await page.getByRole('status').filter({hasText: 'no problems'}).waitFor()
     await page.keyboard.press('Control+s')
     await page.getByRole('status').filter({hasText: 'Stored as draft v1.'}).waitFor()
-    check('the first draft is what was corrected', (await api('/workflows/first?draft=true')).document === broken.replace('sett', 'set'))
+    check(
+      'the first draft is what was corrected',
+      (await api('/workflows/first?draft=true')).document === broken.replace('sett', 'set'),
+    )
     await page.getByText('Nothing of this workflow is stored').waitFor({state: 'detached'})
     await page.getByRole('link', {name: 'Versions'}).waitFor()
 
@@ -150,7 +169,8 @@ export const spec = (browser, {origin, token}) =>
     await api('/workflows', {id: 'sport', document: `labels: {team: sport}\n${text}`})
     await page.goto(`${origin}/workflows`)
     await settled(page)
-    const names = () => page.locator('main li a').evaluateAll(all => all.map(a => a.textContent).filter(t => !t.includes('=')))
+    const names = () =>
+      page.locator('main li a').evaluateAll(all => all.map(a => a.textContent).filter(t => !t.includes('=')))
     await until('all are listed', async () => (await names()).join() === 'greet-canvas,news,sport', names)
     await page.getByRole('link', {name: 'team=news'}).click()
     await until('a label leads to what has it', async () => (await names()).join() === 'news', names)

@@ -94,7 +94,9 @@ function Inside({leave}: {leave: () => void}) {
           <Switch>
             <Route path="/" component={Home} />
             <Route path="/runs" component={RunsPage} />
-            <Route path="/runs/:left/compare/:right">{p => <ComparePage key={p.left + p.right} left={p.left} right={p.right} />}</Route>
+            <Route path="/runs/:left/compare/:right">
+              {p => <ComparePage key={p.left + p.right} left={p.left} right={p.right} />}
+            </Route>
             <Route path="/runs/:id">{p => <RunPage key={p.id} id={p.id} />}</Route>
             <Route path="/inbox" component={InboxPage} />
             <Route path="/inbox/:run/:wait">{p => <WaitPage key={p.run + p.wait} run={p.run} wait={p.wait} />}</Route>

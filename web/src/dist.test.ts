@@ -21,7 +21,9 @@ function firstView(): string[] {
   const found = new Set(named(read('index.html').toString(), /"\.\/assets\/([^"]+)"/g))
   const all = read('assets/index.js').toString()
   for (const f of named(all.slice(0, all.indexOf(']')), /"\.\/([^"]+)"/g)) found.add(f)
-  for (const f of found) if (f.endsWith('.js')) for (const more of named(read(f).toString(), /(?:from|import)"\.\/([^"]+)"/g)) found.add(more)
+  for (const f of found)
+    if (f.endsWith('.js'))
+      for (const more of named(read(f).toString(), /(?:from|import)"\.\/([^"]+)"/g)) found.add(more)
   return ['index.html', ...found]
 }
 

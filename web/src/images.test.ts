@@ -19,7 +19,8 @@ test('every route of the page is pictured, and no route that it does not have', 
   // '' is the page of who is not signed in, * that of an address which no route has.
   expect(new Set(screens.map(s => s.route))).toEqual(new Set([...routes, '', '*']))
   const whole = themes.length * Object.keys(sizes).length
-  for (const route of routes) expect(screens.filter(s => s.route === route).map(s => picturesOf(s).length)).toContain(whole)
+  for (const route of routes)
+    expect(screens.filter(s => s.route === route).map(s => picturesOf(s).length)).toContain(whole)
 })
 
 test('all pictures have 3 MB at most, and are of the sizes that they name', () => {

@@ -13,7 +13,9 @@ vi.hoisted(() => {
       }
     },
   )
-  vi.stubGlobal('fetch', async () => Response.json({title: 'Unauthorized', status: 401, code: 'unauthorized'}, {status: 401}))
+  vi.stubGlobal('fetch', async () =>
+    Response.json({title: 'Unauthorized', status: 401, code: 'unauthorized'}, {status: 401}),
+  )
 })
 
 it('is signed out where the server no longer knows the session, of whatever it was asked', async () => {

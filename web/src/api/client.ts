@@ -39,7 +39,15 @@ export function signedOut(): void {
 }
 
 export const offline = (err: unknown): ApiError =>
-  new ApiError({title: 'The server does not answer', status: 0, code: 'internal', detail: err instanceof Error ? err.message : String(err)} as Problem, '')
+  new ApiError(
+    {
+      title: 'The server does not answer',
+      status: 0,
+      code: 'internal',
+      detail: err instanceof Error ? err.message : String(err),
+    } as Problem,
+    '',
+  )
 
 const session: Middleware = {
   onRequest({request}) {
@@ -74,7 +82,14 @@ export async function ask<T>(answer: Promise<Answer<T>>): Promise<T> {
   const request = got.response.headers.get('X-Request-Id') ?? ''
   const e = got.error
   if (e && typeof e === 'object' && 'title' in e) throw new ApiError(e as Problem, request)
-  throw new ApiError({title: `The server answered with status ${got.response.status}`, status: got.response.status, code: 'internal'} as Problem, request)
+  throw new ApiError(
+    {
+      title: `The server answered with status ${got.response.status}`,
+      status: got.response.status,
+      code: 'internal',
+    } as Problem,
+    request,
+  )
 }
 
 // askExact gives the data of an answer that was asked for as text, with its numbers as they were written.

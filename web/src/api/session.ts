@@ -56,7 +56,9 @@ export async function signIn(secret: string): Promise<Session> {
   } catch (err) {
     throw offline(err)
   }
-  const body: unknown = await answer.json().catch(() => ({title: 'The server gave no answer', status: answer.status, code: 'internal'}))
+  const body: unknown = await answer
+    .json()
+    .catch(() => ({title: 'The server gave no answer', status: answer.status, code: 'internal'}))
   if (!answer.ok) throw new ApiError(body as Problem, answer.headers.get('X-Request-Id') ?? '')
   note(true)
   return body as Session

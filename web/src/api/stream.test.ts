@@ -2,7 +2,8 @@ import {afterEach, beforeEach, describe, expect, it, vi} from 'vitest'
 import type {ApiError} from './client.ts'
 import type {StreamState} from './stream.ts'
 
-const texts = (...pieces: string[]) => new Response(new Blob(pieces).stream(), {headers: {'Content-Type': 'text/event-stream'}})
+const texts = (...pieces: string[]) =>
+  new Response(new Blob(pieces).stream(), {headers: {'Content-Type': 'text/event-stream'}})
 
 // follow reads a stream whose requests are answered in turn, and gives its states, its messages and what was asked as the last message.
 async function follow(answers: (Response | Error)[], isEnd = false) {
@@ -55,7 +56,10 @@ it('ends with its last message', async () => {
 })
 
 it('goes on behind what it has when a connection breaks', async () => {
-  const {states, asked} = await follow([texts('id: 1\ndata: a\n\n'), new Error('gone'), texts('id: 2\nevent: end\ndata: b\n\n')], true)
+  const {states, asked} = await follow(
+    [texts('id: 1\ndata: a\n\n'), new Error('gone'), texts('id: 2\nevent: end\ndata: b\n\n')],
+    true,
+  )
   expect(asked).toEqual(['', '1', '1'])
   expect(states).toEqual(['connecting', 'open', 'lost', 'lost', 'open', 'done'])
 })
@@ -66,7 +70,9 @@ it('ends where the connection broke behind all messages, and the server has no m
 })
 
 it('is refused where the server says so, with its reason, and asks no more', async () => {
-  const {states, error} = await follow([Response.json({title: 'Not found', detail: 'no run a', status: 404, code: 'not-found'}, {status: 404})])
+  const {states, error} = await follow([
+    Response.json({title: 'Not found', detail: 'no run a', status: 404, code: 'not-found'}, {status: 404}),
+  ])
   expect(states).toEqual(['connecting', 'refused'])
   expect(error).toMatchObject({status: 404, message: 'no run a'})
 })
@@ -84,7 +90,13 @@ describe('the end of a stream', () => {
     vi.stubGlobal('fetch', async () => new Response(new ReadableStream({start, cancel: left})))
     const {stream} = await import('./stream.ts')
     const states: StreamState[] = []
-    stream({path: '/events', after: () => '', got: () => undefined, isEnd: m => m.event === 'end', state: s => states.push(s)})
+    stream({
+      path: '/events',
+      after: () => '',
+      got: () => undefined,
+      isEnd: m => m.event === 'end',
+      state: s => states.push(s),
+    })
     await vi.advanceTimersByTimeAsync(900)
     return {states, left, answer: answer!}
   }

@@ -70,7 +70,12 @@ export function AgentForm({editing, index, schema}: {editing: Editing; index: nu
   return (
     <fieldset className={styles.agent}>
       <legend>The agent</legend>
-      <NameInput label="Agent name in the document (id)" name={agent?.id ?? ''} readOnly={readOnly} rename={id => act(renameAgent(c, index, id))} />
+      <NameInput
+        label="Agent name in the document (id)"
+        name={agent?.id ?? ''}
+        readOnly={readOnly}
+        rename={id => act(renameAgent(c, index, id))}
+      />
       {shown.map(f => (
         <FormField key={f.key} field={f} bound={b} root={schema} />
       ))}

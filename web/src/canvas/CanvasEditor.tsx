@@ -63,7 +63,11 @@ export default function CanvasEditor(props: Props) {
   return <Drawn {...props} editing={editing} />
 }
 
-type Dialogs = {what: 'connect'} | {what: 'go'} | {what: 'add'; at?: Point; behind?: {from: string; handle: string}} | null
+type Dialogs =
+  | {what: 'connect'}
+  | {what: 'go'}
+  | {what: 'add'; at?: Point; behind?: {from: string; handle: string}}
+  | null
 
 const noStates: ReadonlyMap<string, string> = new Map()
 
@@ -139,14 +143,17 @@ function Drawn({
     const box = root.current?.querySelector('[data-drawing]')?.getBoundingClientRect()
     const size = p && behind ? sizeOf(nodeOf(c, behind.from)!) : null
     let at: Point = {x: 0, y: 0}
-    if (p && size) at = behind?.handle === subagent ? {x: p.x + size.width + 48, y: p.y} : {x: p.x, y: p.y + size.height + 56}
+    if (p && size)
+      at = behind?.handle === subagent ? {x: p.x + size.width + 48, y: p.y} : {x: p.x, y: p.y + size.height + 56}
     else if (flow.current && box) {
       const mid = flow.current.screenToFlowPosition({x: box.left + box.width / 2, y: box.top + box.height / 2})
       at = {x: Math.round(mid.x - nodeWidth / 2), y: Math.round(mid.y - nodeHeight / 2)}
     }
-    const taken = (q: Point) => [...places.values()].some(o => Math.abs(o.x - q.x) < nodeWidth && Math.abs(o.y - q.y) < nodeHeight + 8)
+    const taken = (q: Point) =>
+      [...places.values()].some(o => Math.abs(o.x - q.x) < nodeWidth && Math.abs(o.y - q.y) < nodeHeight + 8)
     for (let i = 0; taken(at) && i < 200; i++)
-      at = behind?.handle === subagent || !p ? {x: at.x, y: at.y + nodeHeight + 24} : {x: at.x + nodeWidth + 24, y: at.y}
+      at =
+        behind?.handle === subagent || !p ? {x: at.x, y: at.y + nodeHeight + 24} : {x: at.x + nodeWidth + 24, y: at.y}
     return at
   }
   const addKind = (kind: Kind, behind?: {from: string; handle: string}, at?: Point, agent?: string) => {
@@ -166,7 +173,9 @@ function Drawn({
   }
   const openForm = () => {
     setOpen(true)
-    requestAnimationFrame(() => root.current?.querySelector<HTMLElement>('[data-inspector] :is(input, textarea, select)')?.focus())
+    requestAnimationFrame(() =>
+      root.current?.querySelector<HTMLElement>('[data-inspector] :is(input, textarea, select)')?.focus(),
+    )
   }
   const focusDrawing = () => {
     if (current !== null) focus(current)
@@ -214,7 +223,8 @@ function Drawn({
     s: actions.settings,
     F6: e => actions.part(e.shiftKey),
   })
-  const inField = (e: ClipboardEvent) => (e.target as HTMLElement).closest('input, textarea, select, dialog, [data-inspector]') !== null
+  const inField = (e: ClipboardEvent) =>
+    (e.target as HTMLElement).closest('input, textarea, select, dialog, [data-inspector]') !== null
   const copy = (e: ClipboardEvent, cut: boolean) => {
     if (inField(e) || nodes.size === 0) return
     e.preventDefault()
@@ -302,7 +312,9 @@ function Drawn({
           open={actions.open}
           tap={() => narrow() && setOpen(true)}
           pane={() => narrow() && setOpen(false)}
-          ask={(at, behind) => setDialog({what: 'add', at: {x: Math.round(at.x - nodeWidth / 2), y: Math.round(at.y)}, behind})}
+          ask={(at, behind) =>
+            setDialog({what: 'add', at: {x: Math.round(at.x - nodeWidth / 2), y: Math.round(at.y)}, behind})
+          }
         />
         {!form && c.nodes.length > 0 && (
           <p className={styles.tip} id="how-to-open">
@@ -367,7 +379,9 @@ function Drawn({
       <p className="hidden" role="status">
         {said}
       </p>
-      {dialog?.what === 'connect' && node && <Connect editing={editing} from={node} done={link} close={() => setDialog(null)} />}
+      {dialog?.what === 'connect' && node && (
+        <Connect editing={editing} from={node} done={link} close={() => setDialog(null)} />
+      )}
       {dialog?.what === 'add' && (
         <Add
           editing={editing}

@@ -33,14 +33,32 @@ type Props = {
 const none: readonly never[] = []
 
 // CanvasPane is the drawing in the editor of a stored workflow: with the problems that the server finds, test runs, and what each node did last.
-export default function CanvasPane({id, model, format, graph, setGraph, layout, schema, testing, checking, readOnly, onOpenText}: Props) {
+export default function CanvasPane({
+  id,
+  model,
+  format,
+  graph,
+  setGraph,
+  layout,
+  schema,
+  testing,
+  checking,
+  readOnly,
+  onOpenText,
+}: Props) {
   const who = useSession()
   const text = useText(model)
   const {base, error} = layout
   const agents = useCatalog(format === 'rounds')
   const {check} = checking
   const problems = check?.problems ?? none
-  const why = whyNot({role: may(who, 'edit'), checked: check?.text === text, failed: checking.error !== null, problems, running: testing.running})
+  const why = whyNot({
+    role: may(who, 'edit'),
+    checked: check?.text === text,
+    failed: checking.error !== null,
+    problems,
+    running: testing.running,
+  })
   const first = problems.find(p => p.severity === 'error')
   const drawn = format === 'canvas' ? readCanvas(text, canvasShape) : null
   const start = !drawn || 'why' in drawn ? undefined : drawn.nodes.find(n => n.kind === 'start')?.data.initialInput

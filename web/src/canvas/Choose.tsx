@@ -15,7 +15,17 @@ import {kindWords, wordsOf} from './words.ts'
 const conditionsOf = (n: CanvasNode): unknown[] => (Array.isArray(n.data.conditions) ? n.data.conditions : [])
 
 // Connect lists the nodes that a handle of a node may lead to, and says why not for the others.
-export function Connect({editing, from, done, close}: {editing: Editing; from: CanvasNode; done: (handle: string, to: string) => void; close: () => void}) {
+export function Connect({
+  editing,
+  from,
+  done,
+  close,
+}: {
+  editing: Editing
+  from: CanvasNode
+  done: (handle: string, to: string) => void
+  close: () => void
+}) {
   const {c} = editing
   const handles = handlesOf(from)
   const free = handles.find(h => h !== subagent && !c.edges.some(e => e.from === from.id && e.port === h))
@@ -40,7 +50,12 @@ export function Connect({editing, from, done, close}: {editing: Editing; from: C
           const {icon: Icon} = kindWords(n.kind)
           return (
             <li key={id}>
-              <button type="button" className={styles.choice} data-refused={refused && !refused.fix ? true : undefined} onClick={() => done(handle, id)}>
+              <button
+                type="button"
+                className={styles.choice}
+                data-refused={refused && !refused.fix ? true : undefined}
+                onClick={() => done(handle, id)}
+              >
                 <Icon size={15} aria-hidden="true" />
                 <span className={styles.words}>
                   <Line>{n.name === id ? id : `${n.name} (${id})`}</Line>
@@ -130,7 +145,11 @@ export function GoTo({editing, done, close}: {editing: Editing; done: (key: stri
   const {c} = editing
   const [typed, setTyped] = useState('')
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean)
-  const all = c.nodes.map(n => ({key: keyOf(c, n), n, text: `${n.name} ${n.id} ${kindWords(n.kind).word}`.toLowerCase()}))
+  const all = c.nodes.map(n => ({
+    key: keyOf(c, n),
+    n,
+    text: `${n.name} ${n.id} ${kindWords(n.kind).word}`.toLowerCase(),
+  }))
   const hits = all.filter(x => words.every(w => x.text.includes(w))).slice(0, mostHits)
   return (
     <Dialog title="Go to a node" close={close}>

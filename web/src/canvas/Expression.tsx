@@ -15,7 +15,10 @@ export const Scopes = createContext<{c: Editing['c']; node: CanvasNode | null; s
 // useScope gives what the texts of a field may hold; null: no expressions.
 function useScope(holds: string): Scope | null {
   const about = useContext(Scopes)
-  return useMemo(() => (holds !== '' && about ? scopeOf(about.c, about.node, holds, wordsOf(about.schema)) : null), [about, holds])
+  return useMemo(
+    () => (holds !== '' && about ? scopeOf(about.c, about.node, holds, wordsOf(about.schema)) : null),
+    [about, holds],
+  )
 }
 
 type Props = {
@@ -57,7 +60,8 @@ export function TextInput({holds, value, change, rows, json = false, ...shared}:
     e.focus()
     e.setSelectionRange(s.from, s.to)
     // What is inserted as if it were typed can be taken back by the browser's own undo, too.
-    if (!document.execCommand('insertText', false, s.insert)) change(value.slice(0, s.from) + s.insert + value.slice(s.to))
+    if (!document.execCommand('insertText', false, s.insert))
+      change(value.slice(0, s.from) + s.insert + value.slice(s.to))
     e.setSelectionRange(...s.selection)
     setOpen(null)
   }

@@ -38,7 +38,14 @@ export function FieldInput({field: f, label, held, set, readOnly}: Props) {
   const id = useId()
   const {value} = held
   const empty = f.required ? '' : undefined
-  const text = typeof value === 'string' ? value : typeof value === 'number' ? held.text : value === undefined || value === null ? '' : String(value)
+  const text =
+    typeof value === 'string'
+      ? value
+      : typeof value === 'number'
+        ? held.text
+        : value === undefined || value === null
+          ? ''
+          : String(value)
   const shared = {id, disabled: readOnly, 'aria-describedby': f.hint ? `${id}-hint` : undefined}
   // A value that is not of the kind that the form expects is shown as it is, and stays so while it is edited.
   const [asJSON, setAsJSON] = useState(false)
@@ -53,7 +60,12 @@ export function FieldInput({field: f, label, held, set, readOnly}: Props) {
         return <Words {...shared} value={value} set={set} />
       case 'choice':
         return (
-          <select {...shared} className={control.select} value={text} onChange={e => set(e.target.value === '' ? undefined : e.target.value)}>
+          <select
+            {...shared}
+            className={control.select}
+            value={text}
+            onChange={e => set(e.target.value === '' ? undefined : e.target.value)}
+          >
             <option value="">default</option>
             {f.choices.map(c => (
               <option key={c}>{c}</option>
@@ -63,7 +75,12 @@ export function FieldInput({field: f, label, held, set, readOnly}: Props) {
         )
       case 'yes':
         return (
-          <select {...shared} className={control.select} value={text} onChange={e => set(e.target.value === '' ? undefined : e.target.value === 'true')}>
+          <select
+            {...shared}
+            className={control.select}
+            value={text}
+            onChange={e => set(e.target.value === '' ? undefined : e.target.value === 'true')}
+          >
             <option value="">default</option>
             <option value="true">yes</option>
             <option value="false">no</option>
@@ -72,8 +89,11 @@ export function FieldInput({field: f, label, held, set, readOnly}: Props) {
       case 'number':
         return <DraftInput {...shared} held={held} set={set} read={typedNumber} one />
       default: {
-        const rows = f.kind === 'any' ? 2 : f.kind === 'long' ? Math.min(12, Math.max(3, text.split('\n').length + 1)) : 0
-        return <TextInput {...shared} holds={f.holds} rows={rows} value={text} change={t => set(t === '' ? empty : t)} />
+        const rows =
+          f.kind === 'any' ? 2 : f.kind === 'long' ? Math.min(12, Math.max(3, text.split('\n').length + 1)) : 0
+        return (
+          <TextInput {...shared} holds={f.holds} rows={rows} value={text} change={t => set(t === '' ? empty : t)} />
+        )
       }
     }
   }

@@ -72,7 +72,11 @@ export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: P
     return c.nodes.map(n => {
       const key = keyOf(c, n)
       const problems = troubles.get(key) ?? []
-      const trouble = problems.some(p => p.severity === 'error') ? 'error' : problems.some(p => p.severity === 'warning') ? 'warning' : ''
+      const trouble = problems.some(p => p.severity === 'error')
+        ? 'error'
+        : problems.some(p => p.severity === 'warning')
+          ? 'warning'
+          : ''
       const position = places.get(key)!
       const size = sizeOf(n)
       const kind = kindWords(n.kind).word
@@ -85,7 +89,9 @@ export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: P
         measured: size,
         handles: handlePlaces(n, stray, across),
         selected: chosen.has(key),
-        ariaLabel: clean(`${kind} ${n.name}${n.id !== n.name ? `, id ${n.id}` : ''}${problems.length > 0 ? `, ${problems.length} problems` : ''}`),
+        ariaLabel: clean(
+          `${kind} ${n.name}${n.id !== n.name ? `, id ${n.id}` : ''}${problems.length > 0 ? `, ${problems.length} problems` : ''}`,
+        ),
         data: {
           node: n,
           stray: stray.join('\n'),
@@ -112,7 +118,10 @@ export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: P
     })
   }, [settled, dragged])
 
-  const boxes = useMemo(() => new Map<string, Box>(c.nodes.map(n => [keyOf(c, n), {...places.get(keyOf(c, n))!, ...sizeOf(n)}])), [c, places])
+  const boxes = useMemo(
+    () => new Map<string, Box>(c.nodes.map(n => [keyOf(c, n), {...places.get(keyOf(c, n))!, ...sizeOf(n)}])),
+    [c, places],
+  )
   const drawn = useMemo<FlowEdgeType[]>(() => {
     const all = [...boxes.values()]
     return c.edges.flatMap(e => {
@@ -125,8 +134,14 @@ export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: P
       const ways = handlesOf(from).filter(h => h !== subagent)
       const [one, other] = [boxes.get(from.id)!, boxes.get(to.id)!]
       const part = (Math.max(0, ways.indexOf(e.port)) + 0.5) / Math.max(1, ways.length)
-      const side = across ? sideOf(turned(one), one.y + one.height * part, turned(other), all.map(turned)) : sideOf(one, one.x + one.width * part, other, all)
-      const colour = asks ? 'var(--waiting)' : e.port === 'error' || e.port === 'timeout' || e.port === 'reject' ? 'var(--warning)' : 'var(--edge)'
+      const side = across
+        ? sideOf(turned(one), one.y + one.height * part, turned(other), all.map(turned))
+        : sideOf(one, one.x + one.width * part, other, all)
+      const colour = asks
+        ? 'var(--waiting)'
+        : e.port === 'error' || e.port === 'timeout' || e.port === 'reject'
+          ? 'var(--warning)'
+          : 'var(--edge)'
       return {
         id: e.key,
         source: from.id,
@@ -140,7 +155,12 @@ export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: P
         ariaLabel: clean(`${from.name} to ${to.name}${word ? `, ${word}` : ''}`),
         className: asks ? styles.asks : styles.edge,
         style: {stroke: chosenEdges.has(e.key) ? 'var(--accent)' : colour},
-        markerEnd: {type: MarkerType.ArrowClosed, width: 14, height: 14, color: chosenEdges.has(e.key) ? 'var(--accent)' : colour},
+        markerEnd: {
+          type: MarkerType.ArrowClosed,
+          width: 14,
+          height: 14,
+          color: chosenEdges.has(e.key) ? 'var(--accent)' : colour,
+        },
         ...(e.label ? {label: clean(e.label)} : {}),
       } satisfies FlowEdgeType
     })
@@ -169,7 +189,8 @@ export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: P
   })
   const linkOf = (l: Connection | Edge): Link => ({from: l.source, handle: l.sourceHandle ?? output, to: l.target})
   const draw = (link: Link) => act(connect(c, link), {anyway: () => act(connect(c, link, true))})
-  const lead = (index: number, link: Link) => act(reconnect(c, index, link), {anyway: () => act(reconnect(c, index, link, true))})
+  const lead = (index: number, link: Link) =>
+    act(reconnect(c, index, link), {anyway: () => act(reconnect(c, index, link, true))})
   const ended = useStable((e: MouseEvent | TouchEvent, s: FinalConnectionState) => {
     if (readOnly || !s.fromNode || !s.fromHandle || s.fromHandle.type !== 'source') return
     const link = {from: s.fromNode.id, handle: s.fromHandle.id ?? output}

@@ -4,17 +4,36 @@ import {around} from './route.ts'
 export type FlowEdgeType = Edge<{side: number | null; asks: boolean; across: boolean}, 'link'>
 
 // FlowEdge draws an edge: by steps, beside the nodes that are in its way; a curve to a sub-agent.
-export function FlowEdge({sourceX, sourceY, targetX, targetY, data, style, markerEnd, label, interactionWidth}: EdgeProps<FlowEdgeType>) {
+export function FlowEdge({
+  sourceX,
+  sourceY,
+  targetX,
+  targetY,
+  data,
+  style,
+  markerEnd,
+  label,
+  interactionWidth,
+}: EdgeProps<FlowEdgeType>) {
   const side = data?.side ?? null
   const across = data?.across ?? false
-  const shared = {...(style ? {style} : {}), ...(markerEnd ? {markerEnd} : {}), ...(label ? {label} : {}), interactionWidth: interactionWidth ?? 20}
+  const shared = {
+    ...(style ? {style} : {}),
+    ...(markerEnd ? {markerEnd} : {}),
+    ...(label ? {label} : {}),
+    interactionWidth: interactionWidth ?? 20,
+  }
   if (side !== null) {
     const {path, label: at} = around(sourceX, sourceY, targetX, targetY, side, across)
     return <BaseEdge path={path} labelX={at.x} labelY={at.y} {...shared} />
   }
   const ends = {sourceX, sourceY, targetX, targetY}
   const [path, labelX, labelY] = data?.asks
-    ? getBezierPath({...ends, sourcePosition: across ? Position.Bottom : Position.Right, targetPosition: across ? Position.Top : Position.Left})
+    ? getBezierPath({
+        ...ends,
+        sourcePosition: across ? Position.Bottom : Position.Right,
+        targetPosition: across ? Position.Top : Position.Left,
+      })
     : getSmoothStepPath({
         ...ends,
         sourcePosition: across ? Position.Right : Position.Bottom,

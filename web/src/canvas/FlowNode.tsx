@@ -22,7 +22,8 @@ export type FlowData = {
 }
 
 // titleOf is what a node is called; a start has no name of its own.
-export const titleOf = (n: CanvasNode): string => (n.kind === 'start' && n.name === n.id ? 'Start' : n.name || n.id || '—')
+export const titleOf = (n: CanvasNode): string =>
+  n.kind === 'start' && n.name === n.id ? 'Start' : n.name || n.id || '—'
 
 export type FlowNodeType = Node<FlowData, 'step'>
 

@@ -58,7 +58,19 @@ export function ValueField(props: Props) {
 }
 
 // Part is a value with values inside: open where it is set, and closed where it is not.
-function Part({name, hint, set, bound, children}: {name: string; hint: string; set: boolean; bound: Bound; children: ReactNode}) {
+function Part({
+  name,
+  hint,
+  set,
+  bound,
+  children,
+}: {
+  name: string
+  hint: string
+  set: boolean
+  bound: Bound
+  children: ReactNode
+}) {
   const [open, setOpen] = useState(set && size(bound.value) <= mostOpen)
   return (
     <details className={styles.part} data-key={name} open={open} onToggle={e => setOpen(e.currentTarget.open)}>
@@ -84,7 +96,8 @@ function Part({name, hint, set, bound, children}: {name: string; hint: string; s
 
 const mostOpen = 12
 
-const size = (v: unknown): number => (v !== null && typeof v === 'object' ? Object.values(v).reduce<number>((n, x) => n + 1 + size(x), 0) : 0)
+const size = (v: unknown): number =>
+  v !== null && typeof v === 'object' ? Object.values(v).reduce<number>((n, x) => n + 1 + size(x), 0) : 0
 
 // Group has a field for each key, and for those that are beside them in the document.
 function Group({form, bound, root}: {form: Form; bound: Bound; root: unknown}) {
@@ -178,10 +191,17 @@ function List({form, bound, root, word}: {form: Form; bound: Bound; root: unknow
                 <IconButton label={`Move ${name} up`} disabled={i === 0} onClick={() => bound.move(i, i - 1)}>
                   <ArrowUp size={14} />
                 </IconButton>
-                <IconButton label={`Move ${name} down`} disabled={i === list.length - 1} onClick={() => bound.move(i, i + 1)}>
+                <IconButton
+                  label={`Move ${name} down`}
+                  disabled={i === list.length - 1}
+                  onClick={() => bound.move(i, i + 1)}
+                >
                   <ArrowDown size={14} />
                 </IconButton>
-                <IconButton label={`Delete ${name}`} onClick={() => (list.length === 1 ? bound.set(undefined) : bound.remove(i))}>
+                <IconButton
+                  label={`Delete ${name}`}
+                  onClick={() => (list.length === 1 ? bound.set(undefined) : bound.remove(i))}
+                >
                   <Trash2 size={14} />
                 </IconButton>
               </span>
@@ -233,7 +253,17 @@ function Names({form, bound, root}: {form: Form; bound: Bound; root: unknown}) {
 }
 
 // NameInput renames a key once the name is complete.
-export function NameInput({name, rename, readOnly, label = 'Name'}: {name: string; rename: (next: string) => boolean; readOnly: boolean; label?: string}) {
+export function NameInput({
+  name,
+  rename,
+  readOnly,
+  label = 'Name',
+}: {
+  name: string
+  rename: (next: string) => boolean
+  readOnly: boolean
+  label?: string
+}) {
   const [typed, setTyped] = useState(name)
   const id = useId()
   useEffect(() => setTyped(name), [name])
@@ -264,7 +294,15 @@ function wordOf(f: Form, root: unknown): string {
   const required = f.kind === 'group' ? fieldsOf(f.schema, root).filter(x => x.required) : []
   if (required.length === 1) return `${labelOf(required[0]!.key).toLowerCase()}…`
   return (
-    {group: 'by its keys', map: 'by names', list: 'a list', words: 'a list', number: 'a number', yes: 'yes or no', json: 'JSON'}[f.kind as string] ?? 'a text'
+    {
+      group: 'by its keys',
+      map: 'by names',
+      list: 'a list',
+      words: 'a list',
+      number: 'a number',
+      yes: 'yes or no',
+      json: 'JSON',
+    }[f.kind as string] ?? 'a text'
   )
 }
 
@@ -285,7 +323,13 @@ function Either({form, name, hint = '', bound, root}: Props) {
     return [{id: `${i}`, word: wordOf(w, root)}]
   })
   const is =
-    way === undefined ? '' : way.kind === 'choice' ? `${now}=${String(value)}` : way.kind === 'yes' ? `${now}=${value === true ? 'yes' : 'no'}` : `${now}`
+    way === undefined
+      ? ''
+      : way.kind === 'choice'
+        ? `${now}=${String(value)}`
+        : way.kind === 'yes'
+          ? `${now}=${value === true ? 'yes' : 'no'}`
+          : `${now}`
   const choose = (next: string) => {
     const [index = '', choice] = next.split(/=(.*)/s)
     chosen.current = index === '' ? -1 : Number(index)

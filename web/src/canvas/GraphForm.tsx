@@ -43,7 +43,14 @@ export function GraphForm({editing, schema, problems, openText, change, show, cl
       />
       <div className={styles.body}>
         {problems.length > 0 && <Troubles list={problems} openText={openText} />}
-        {branch && <NameInput label="Branch id" name={graph.id} readOnly={readOnly} rename={id => change(renameBranch(c, graphs, graph, id))} />}
+        {branch && (
+          <NameInput
+            label="Branch id"
+            name={graph.id}
+            readOnly={readOnly}
+            rename={id => change(renameBranch(c, graphs, graph, id))}
+          />
+        )}
         <Scopes value={scope}>
           {shown.map(f => (
             <FormField key={f.key} field={f} bound={b} root={schema} />

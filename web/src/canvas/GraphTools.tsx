@@ -32,7 +32,12 @@ export function GraphTools({editing, errors, show, done, settings, open}: Props)
     <>
       {rounds && (
         <>
-          <select className={control.select} aria-label="Graph that is drawn" value={graph.key} onChange={e => show(e.target.value)}>
+          <select
+            className={control.select}
+            aria-label="Graph that is drawn"
+            value={graph.key}
+            onChange={e => show(e.target.value)}
+          >
             {graphs.map(g => (
               <option key={g.key} value={g.key}>
                 {wordOf(g.index, g.index === null ? 'Main graph' : `Branch ${g.name}`)}
@@ -60,7 +65,10 @@ export function GraphTools({editing, errors, show, done, settings, open}: Props)
               setName('')
             }}
           >
-            <Field label="Name of the branch" hint="It has its own nodes, rounds and schedule, and runs independently of the others">
+            <Field
+              label="Name of the branch"
+              hint="It has its own nodes, rounds and schedule, and runs independently of the others"
+            >
               <input className={control.input} value={name} onChange={e => setName(e.target.value)} />
             </Field>
             <div>

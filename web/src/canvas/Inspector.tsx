@@ -41,7 +41,11 @@ export function useSorted(form: string, fields: Field[], data: Readonly<Record<s
 }
 
 // useOthers gives the keys of an object that its form does not know, in the order of the document; those that are taken away stay while the form is open.
-export function useOthers(fields: readonly Field[], data: Readonly<Record<string, unknown>>, drawn: readonly string[] = []): string[] {
+export function useOthers(
+  fields: readonly Field[],
+  data: Readonly<Record<string, unknown>>,
+  drawn: readonly string[] = [],
+): string[] {
   const all = useRef(new Set<string>())
   for (const k of Object.keys(data)) all.current.add(k)
   const known = new Set([...fields.flatMap(f => f.names), ...drawn])
@@ -60,11 +64,20 @@ export function Inspector({editing, node, schema, catalog, problems, openText, o
   const rest = useOthers(fields, node.data, asked ? ['agentId'] : [])
   const data = bound(editing, dataOf(c, node), `node ${c.shape.graph.join(' ')} ${node.id}`)
   // A node without data has an object as soon as something is set in it.
-  const set = (path: Path, v: unknown) => act(setField(c, node.index, path, v), {group: `${node.index} ${path.join(' ')}`})
+  const set = (path: Path, v: unknown) =>
+    act(setField(c, node.index, path, v), {group: `${node.index} ${path.join(' ')}`})
   const field = (f: Field) => {
     if (node.kind === 'if' && f.key === 'conditions') return <Conditions key={f.key} editing={editing} node={node} />
     if (node.kind === 'agent' && f.key === 'tools')
-      return <Tools key={f.key} held={data.child('tools')} set={v => set(['tools'], v)} setOne={(name, on) => set(['tools', name], on)} readOnly={readOnly} />
+      return (
+        <Tools
+          key={f.key}
+          held={data.child('tools')}
+          set={v => set(['tools'], v)}
+          setOne={(name, on) => set(['tools', name], on)}
+          readOnly={readOnly}
+        />
+      )
     return <FormField key={f.key} field={f} bound={data} root={schema} />
   }
   const scope = useMemo(() => ({c, node, schema}), [c, node, schema])
@@ -76,7 +89,12 @@ export function Inspector({editing, node, schema, catalog, problems, openText, o
       <div className={styles.body}>
         {problems.length > 0 && <Troubles list={problems} openText={openText} />}
         {last}
-        <NameInput label={`${word} id`} name={node.id} readOnly={readOnly} rename={id => act(rename(c, full, node.index, id))} />
+        <NameInput
+          label={`${word} id`}
+          name={node.id}
+          readOnly={readOnly}
+          rename={id => act(rename(c, full, node.index, id))}
+        />
         {rounds && names.map(f => <FormField key={f.key} field={f} bound={self} root={schema} />)}
         {asked && <AgentOfNode editing={editing} node={node} schema={schema} catalog={catalog} />}
         <Scopes value={scope}>
@@ -91,7 +109,9 @@ export function Inspector({editing, node, schema, catalog, problems, openText, o
         {rest.map(k => (
           <Raw key={k} name={k} bound={data.child(k)} />
         ))}
-        {rounds && node.index > 0 && !readOnly && <Button onClick={() => act(begin(c, node.index))}>Let runs begin with it</Button>}
+        {rounds && node.index > 0 && !readOnly && (
+          <Button onClick={() => act(begin(c, node.index))}>Let runs begin with it</Button>
+        )}
         <h3>Connections</h3>
         <Links editing={editing} node={node} open={openEdge} />
         {!readOnly && handlesOf(node).length > 0 && <Button onClick={connect}>Connect…</Button>}
@@ -121,7 +141,13 @@ export function FormHead({icon, title, close}: {icon?: ReactNode; title: string;
   )
 }
 
-export function Troubles({list, openText}: {list: readonly Problem[]; openText: (range: {from: number; to: number}) => void}) {
+export function Troubles({
+  list,
+  openText,
+}: {
+  list: readonly Problem[]
+  openText: (range: {from: number; to: number}) => void
+}) {
   return (
     <ul className={styles.troubles}>
       {list.map((p, i) => (

@@ -26,7 +26,12 @@ export function Links({editing, node, open}: {editing: Editing; node: CanvasNode
         }
         return (
           <li key={e.key}>
-            <button type="button" className={styles.way} title="What the document says of this edge" onClick={() => open(e)}>
+            <button
+              type="button"
+              className={styles.way}
+              title="What the document says of this edge"
+              onClick={() => open(e)}
+            >
               {out ? '' : 'from '}
               <Line max={30}>{out ? handleWord(e.port, conditions) : c.byID.get(other)?.name || other}</Line>
             </button>
@@ -51,7 +56,10 @@ export function Links({editing, node, open}: {editing: Editing; node: CanvasNode
               </button>
             )}
             {!readOnly && (
-              <IconButton label={`Delete the connection to ${other}`} onClick={() => act(remove(c, full, [], [e.index]))}>
+              <IconButton
+                label={`Delete the connection to ${other}`}
+                onClick={() => act(remove(c, full, [], [e.index]))}
+              >
                 <Trash2 size={14} />
               </IconButton>
             )}

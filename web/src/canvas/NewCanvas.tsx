@@ -20,7 +20,11 @@ async function create(name: string, id: string, format: Format): Promise<string>
 
 const kinds: readonly {format: Format; word: string; hint: string}[] = [
   {format: 'canvas', word: 'Canvas', hint: 'Steps with conditions, approvals and sub-agents, from a start on'},
-  {format: 'rounds', word: 'Rounds', hint: 'Agents that speak in turn for a number of rounds; branches that start by the clock'},
+  {
+    format: 'rounds',
+    word: 'Rounds',
+    hint: 'Agents that speak in turn for a number of rounds; branches that start by the clock',
+  },
 ]
 
 // NewCanvas stores the draft of an empty workflow, and opens it.
@@ -52,13 +56,23 @@ export function NewCanvas() {
               <input className={control.input} required value={name} onChange={e => setName(e.target.value)} />
             </Field>
             <Field label="Id" hint="It names the workflow in addresses and commands.">
-              <input className={`${control.input} ${control.code}`} required value={id ?? slug(name)} onChange={e => setID(e.target.value)} />
+              <input
+                className={`${control.input} ${control.code}`}
+                required
+                value={id ?? slug(name)}
+                onChange={e => setID(e.target.value)}
+              />
             </Field>
             <fieldset className={styles.kinds}>
               <legend>What it is made of</legend>
               {kinds.map(k => (
                 <label key={k.format}>
-                  <input type="radio" name="format" checked={format === k.format} onChange={() => setFormat(k.format)} />
+                  <input
+                    type="radio"
+                    name="format"
+                    checked={format === k.format}
+                    onChange={() => setFormat(k.format)}
+                  />
                   <span>
                     {k.word}
                     <small>{k.hint}</small>
@@ -66,7 +80,15 @@ export function NewCanvas() {
                 </label>
               ))}
             </fieldset>
-            {make.error && <ErrorBox error={taken(make.error) ? new Error('A workflow with this id is stored already: choose another one.') : make.error} />}
+            {make.error && (
+              <ErrorBox
+                error={
+                  taken(make.error)
+                    ? new Error('A workflow with this id is stored already: choose another one.')
+                    : make.error
+                }
+              />
+            )}
             <div>
               <Button kind="primary" type="submit" disabled={make.isPending}>
                 Create the draft

@@ -32,7 +32,9 @@ export function Outline({editing, troubles}: {editing: Editing; troubles: Readon
   })
   useLayoutEffect(() => {
     if (wanted.current === null) return
-    const row = [...(list.current?.querySelectorAll<HTMLElement>('[role=treeitem]') ?? [])].find(r => r.dataset.key === wanted.current)
+    const row = [...(list.current?.querySelectorAll<HTMLElement>('[role=treeitem]') ?? [])].find(
+      r => r.dataset.key === wanted.current,
+    )
     if (!row) return
     wanted.current = null
     row.focus()

@@ -13,11 +13,14 @@ import type {Editing} from './use_editing.ts'
 export function Conditions({editing, node}: {editing: Editing; node: CanvasNode}) {
   const {c, act, readOnly} = editing
   const list = Array.isArray(node.data.conditions) ? node.data.conditions : []
-  const set = (i: number, key: string, v: string) => act(setField(c, node.index, ['conditions', i, key], v), {group: `${node.index} condition ${i} ${key}`})
+  const set = (i: number, key: string, v: string) =>
+    act(setField(c, node.index, ['conditions', i, key], v), {group: `${node.index} condition ${i} ${key}`})
   return (
     <fieldset className={styles.conditions} data-key="conditions">
       <legend>Conditions, the first that holds wins</legend>
-      <small className={styles.quiet}>Values are texts that the previous output is compared with, no expressions.</small>
+      <small className={styles.quiet}>
+        Values are texts that the previous output is compared with, no expressions.
+      </small>
       {list.map((item, i) => {
         const x = isRecord(item) ? item : {}
         const name = `condition ${i + 1}`
@@ -50,10 +53,18 @@ export function Conditions({editing, node}: {editing: Editing; node: CanvasNode}
             />
             {!readOnly && (
               <span className={styles.buttons}>
-                <IconButton label={`Move ${name} up`} disabled={i === 0} onClick={() => act(moveCondition(c, node.index, i, i - 1))}>
+                <IconButton
+                  label={`Move ${name} up`}
+                  disabled={i === 0}
+                  onClick={() => act(moveCondition(c, node.index, i, i - 1))}
+                >
                   <ArrowUp size={14} />
                 </IconButton>
-                <IconButton label={`Move ${name} down`} disabled={i === list.length - 1} onClick={() => act(moveCondition(c, node.index, i, i + 1))}>
+                <IconButton
+                  label={`Move ${name} down`}
+                  disabled={i === list.length - 1}
+                  onClick={() => act(moveCondition(c, node.index, i, i + 1))}
+                >
                   <ArrowDown size={14} />
                 </IconButton>
                 <IconButton label={`Delete ${name}`} onClick={() => act(removeCondition(c, node.index, i))}>
@@ -64,13 +75,29 @@ export function Conditions({editing, node}: {editing: Editing; node: CanvasNode}
           </div>
         )
       })}
-      {!readOnly && <Button onClick={() => act(setField(c, node.index, ['conditions'], [...list, {operator: 'contains', value: ''}]))}>Add a condition</Button>}
+      {!readOnly && (
+        <Button
+          onClick={() => act(setField(c, node.index, ['conditions'], [...list, {operator: 'contains', value: ''}]))}
+        >
+          Add a condition
+        </Button>
+      )}
     </fieldset>
   )
 }
 
 // Tools are a list of names, or a map of names to true. Two of them have a meaning of their own.
-export function Tools({held, set, setOne, readOnly}: {held: Held; set: (v: unknown) => void; setOne: (name: string, on: boolean) => void; readOnly: boolean}) {
+export function Tools({
+  held,
+  set,
+  setOne,
+  readOnly,
+}: {
+  held: Held
+  set: (v: unknown) => void
+  setOne: (name: string, on: boolean) => void
+  readOnly: boolean
+}) {
   const {value} = held
   const list = Array.isArray(value)
   const has = (name: string) => (list ? value.includes(name) : isRecord(value) && value[name] === true)
@@ -92,7 +119,14 @@ export function Tools({held, set, setOne, readOnly}: {held: Held; set: (v: unkno
         </label>
       ))}
       <FieldInput
-        field={{key: 'more_tools', hint: 'names of other tools', kind: 'words', choices: [], required: false, holds: ''}}
+        field={{
+          key: 'more_tools',
+          hint: 'names of other tools',
+          kind: 'words',
+          choices: [],
+          required: false,
+          holds: '',
+        }}
         held={{...held, value: others === '' ? undefined : others.split('\n')}}
         readOnly={readOnly}
         set={v => {
@@ -102,8 +136,11 @@ export function Tools({held, set, setOne, readOnly}: {held: Held; set: (v: unkno
             set(all.length === 0 ? undefined : list || value === undefined || value === null ? all : value)
             return
           }
-          const kept = Object.fromEntries(Object.entries(value).filter(([k, on]) => own.includes(k) || on !== true || next.includes(k)))
-          for (const n of next) Object.defineProperty(kept, n, {value: true, enumerable: true, configurable: true, writable: true})
+          const kept = Object.fromEntries(
+            Object.entries(value).filter(([k, on]) => own.includes(k) || on !== true || next.includes(k)),
+          )
+          for (const n of next)
+            Object.defineProperty(kept, n, {value: true, enumerable: true, configurable: true, writable: true})
           set(kept)
         }}
       />

@@ -59,10 +59,19 @@ export function useTesting(workflow: string, branch = ''): Testing {
   const run = own ?? (answering?.branch === branch ? answering.run : (last.data ?? null))
   const live = (run !== null && lives.get(run)) || null
   const view = live?.view ?? null
-  const states = useMemo(() => new Map((view?.nodes ?? []).filter(n => n.status !== 'pending').map(n => [n.node, n.status])), [view])
+  const states = useMemo(
+    () => new Map((view?.nodes ?? []).filter(n => n.status !== 'pending').map(n => [n.node, n.status])),
+    [view],
+  )
   const steps = useMemo(() => new Map((view?.steps ?? []).map(s => [s.node, s])), [view])
-  const setRun = useCallback((id: string) => setOwns(all => [{run: id, branch}, ...all.filter(o => o.branch !== branch)]), [branch])
-  const answer = useCallback((wait: string | null) => setAnswering(wait === null || run === null ? null : {run, branch, wait}), [run, branch])
+  const setRun = useCallback(
+    (id: string) => setOwns(all => [{run: id, branch}, ...all.filter(o => o.branch !== branch)]),
+    [branch],
+  )
+  const answer = useCallback(
+    (wait: string | null) => setAnswering(wait === null || run === null ? null : {run, branch, wait}),
+    [run, branch],
+  )
   const goOn = useCallback((wait: string) => setAnswering(now => now && {...now, wait}), [])
   const follow = useCallback((id: string, now: LiveRun | null) => {
     setLives(all => {
@@ -88,7 +97,16 @@ export function Follow({run, follow}: Pick<Testing, 'follow'> & {run: string}) {
   return null
 }
 
-type Props = {testing: Testing; text: string; format: string; name: string; initial: string; inputs: unknown; why: string; showProblem: (() => void) | null}
+type Props = {
+  testing: Testing
+  text: string
+  format: string
+  name: string
+  initial: string
+  inputs: unknown
+  why: string
+  showProblem: (() => void) | null
+}
 
 // TestRun starts a run of the text as it is, stored or not, and says how it stands. Where it cannot, it says why.
 export function TestRun({testing, text, format, name, initial, inputs, why, showProblem}: Props) {
@@ -115,7 +133,9 @@ export function TestRun({testing, text, format, name, initial, inputs, why, show
       setOpen(false)
     },
   })
-  const stop = useMutation({mutationFn: () => ask(client.POST('/api/v1/runs/{id}/cancel', {params: {path: {id: run!}}, body: {}}))})
+  const stop = useMutation({
+    mutationFn: () => ask(client.POST('/api/v1/runs/{id}/cancel', {params: {path: {id: run!}}, body: {}})),
+  })
   const close = useCallback(() => setOpen(false), [])
   const wait = live?.view.waiting[0]
   const asked = live?.view.waiting.find(w => w.id === testing.wait)
@@ -125,11 +145,18 @@ export function TestRun({testing, text, format, name, initial, inputs, why, show
       {live && run && (
         <span className={styles.stand} role="status">
           <Status of={live.view.status} />
-          <Link href={`/runs/${run}`}>{testing.running || live.view.workflow.id === null ? 'test run' : 'last run'}</Link>
+          <Link href={`/runs/${run}`}>
+            {testing.running || live.view.workflow.id === null ? 'test run' : 'last run'}
+          </Link>
         </span>
       )}
       {wait && (
-        <Button kind="primary" data-answers aria-expanded={testing.wait !== null} onClick={() => testing.answer(asked?.id ?? wait.id)}>
+        <Button
+          kind="primary"
+          data-answers
+          aria-expanded={testing.wait !== null}
+          onClick={() => testing.answer(asked?.id ?? wait.id)}
+        >
           {wait.kind === 'signal' ? 'What it waits for' : 'Answer'}
         </Button>
       )}
@@ -145,17 +172,28 @@ export function TestRun({testing, text, format, name, initial, inputs, why, show
         </span>
       )}
       {testing.running ? (
-        <Button onClick={() => stop.mutate()} disabled={stop.isPending} title={stop.error ? String(stop.error.message) : undefined}>
+        <Button
+          onClick={() => stop.mutate()}
+          disabled={stop.isPending}
+          title={stop.error ? String(stop.error.message) : undefined}
+        >
           <Square size={14} /> Stop
         </Button>
       ) : (
-        <Button data-starts aria-describedby={why ? 'why-no-run' : undefined} disabled={why !== ''} onClick={() => setOpen(true)}>
+        <Button
+          data-starts
+          aria-describedby={why ? 'why-no-run' : undefined}
+          disabled={why !== ''}
+          onClick={() => setOpen(true)}
+        >
           <Play size={14} /> Test run
         </Button>
       )}
       {open && (
         <Dialog title="Test run" close={close}>
-          <p className={styles.quiet}>The document runs as it is here, stored or not. Models and tools are those of the server.</p>
+          <p className={styles.quiet}>
+            The document runs as it is here, stored or not. Models and tools are those of the server.
+          </p>
           {schema?.properties ? (
             <SchemaForm schema={schema} busy={start.isPending} submit="Run" send={v => start.mutate(v)} />
           ) : (

@@ -15,15 +15,20 @@ export const namedAt = (root: Node, path: Path): Named[] => {
 
 // namedIn gives the places at which an agent of a document names others: those it asks or hands over to.
 export const namedIn = (root: Node, agent: Path): Named[] =>
-  lists.flatMap(key => (find(root, [...agent, key])?.children ?? []).flatMap((_, k) => namedAt(root, [...agent, key, k])))
+  lists.flatMap(key =>
+    (find(root, [...agent, key])?.children ?? []).flatMap((_, k) => namedAt(root, [...agent, key, k])),
+  )
 
 // namesOf gives all places at which a document names agents: the nodes of all graphs, and the agents.
 export function namesOf({root}: Pick<Canvas, 'root'>): Named[] {
   const items = (path: Path) => (find(root, path)?.children ?? []).map((_, i) => [...path, i])
   const graphs: Path[] = [[], ...items(['branches'])]
-  const nodes = graphs.flatMap(g => items([...g, 'nodes'])).flatMap(n => ['config', 'parameters'].flatMap(key => namedAt(root, [...n, key, 'agentId'])))
+  const nodes = graphs
+    .flatMap(g => items([...g, 'nodes']))
+    .flatMap(n => ['config', 'parameters'].flatMap(key => namedAt(root, [...n, key, 'agentId'])))
   return [...nodes, ...items(['agents']).flatMap(a => namedIn(root, a))]
 }
 
 // takenAgents gives the ids that a new agent must not have: those of the document's agents, and those that it names without defining them, which are agents of the catalog.
-export const takenAgents = (c: Pick<Canvas, 'root' | 'agents'>): Set<string> => new Set([...c.agents.map(a => a.id), ...namesOf(c).map(x => x.id)])
+export const takenAgents = (c: Pick<Canvas, 'root' | 'agents'>): Set<string> =>
+  new Set([...c.agents.map(a => a.id), ...namesOf(c).map(x => x.id)])

@@ -35,12 +35,20 @@ describe('the agents of the catalog', () => {
     expect(whereIs(c, {agents, complete: true}, 'last').word).toBe('It is defined in the catalog.')
   })
   it('are not there where a page could not be read', async () => {
-    const failed = allAgents(cursor => (cursor === 'three' ? Promise.reject(new Error('away')) : Promise.resolve(pages[cursor]!)))
+    const failed = allAgents(cursor =>
+      cursor === 'three' ? Promise.reject(new Error('away')) : Promise.resolve(pages[cursor]!),
+    )
     await expect(failed).rejects.toThrow('away')
   })
   it('lack one only where all were read', () => {
-    expect(whereIs(c, unread, 'z')).toEqual({word: 'The document does not define it, and the agents of the catalog are not known.', missing: false})
-    expect(whereIs(c, {agents: [], complete: true}, 'z')).toEqual({word: 'Neither the document nor the catalog has it.', missing: true})
+    expect(whereIs(c, unread, 'z')).toEqual({
+      word: 'The document does not define it, and the agents of the catalog are not known.',
+      missing: false,
+    })
+    expect(whereIs(c, {agents: [], complete: true}, 'z')).toEqual({
+      word: 'Neither the document nor the catalog has it.',
+      missing: true,
+    })
     expect(whereIs(c, unread, 'x')).toMatchObject({word: expect.stringContaining('this document'), missing: false})
     expect(whereIs(c, unread, '').missing).toBe(false)
   })

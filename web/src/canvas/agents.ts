@@ -24,11 +24,17 @@ export async function allAgents(page: (cursor: string) => Promise<Page>): Promis
   }
 }
 
-const read = (cursor: string) => ask(client.GET('/api/v1/agents', {params: {query: {limit: 200, ...(cursor ? {cursor} : {})}}}))
+const read = (cursor: string) =>
+  ask(client.GET('/api/v1/agents', {params: {query: {limit: 200, ...(cursor ? {cursor} : {})}}}))
 
 // useCatalog gives the agents of the catalog. error tells why they are not there.
 export function useCatalog(enabled: boolean): {catalog: Catalog; error: unknown; again: () => void} {
-  const {data, error, refetch} = useQuery({queryKey: ['agents'], queryFn: () => allAgents(read), enabled, staleTime: 60_000})
+  const {data, error, refetch} = useQuery({
+    queryKey: ['agents'],
+    queryFn: () => allAgents(read),
+    enabled,
+    staleTime: 60_000,
+  })
   const catalog = useMemo(() => (data ? {agents: data, complete: true} : unread), [data])
   return {catalog, error: data ? null : error, again: () => void refetch()}
 }
@@ -46,8 +52,10 @@ export type Where = {word: string; missing: boolean}
 // whereIs tells where the agent of an id is defined. It is missing only where all of the catalog was read.
 export function whereIs(c: Canvas, catalog: Catalog, id: string): Where {
   if (id === '') return {word: 'A node runs one agent.', missing: false}
-  if (c.agents.some(a => a.id === id)) return {word: 'It is defined in this document, and edited below.', missing: false}
+  if (c.agents.some(a => a.id === id))
+    return {word: 'It is defined in this document, and edited below.', missing: false}
   if (catalog.agents.some(a => a.id === id)) return {word: 'It is defined in the catalog.', missing: false}
-  if (!catalog.complete) return {word: 'The document does not define it, and the agents of the catalog are not known.', missing: false}
+  if (!catalog.complete)
+    return {word: 'The document does not define it, and the agents of the catalog are not known.', missing: false}
   return {word: 'Neither the document nor the catalog has it.', missing: true}
 }

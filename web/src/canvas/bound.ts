@@ -58,7 +58,13 @@ function inner(editing: Editing, at: Path, name: string, path: Path, value: unkn
         at,
         name,
         [...path, key],
-        typeof key === 'number' ? (Array.isArray(value) ? value[key] : undefined) : isRecord(value) ? own(value, key) : undefined,
+        typeof key === 'number'
+          ? Array.isArray(value)
+            ? value[key]
+            : undefined
+          : isRecord(value)
+            ? own(value, key)
+            : undefined,
       ),
     rename: (key, next) => edit(`rename ${key} to ${next}`, e => e.rename([...place, key], next)),
     move: (from, to) => void edit('move an item', e => e.move(place, from, to)),

@@ -21,7 +21,9 @@ export function copyText(c: Canvas, layout: Layout, nodes: readonly number[]): s
     if (at) e.set(['position'], {x: Math.round(at.x), y: Math.round(at.y)})
     return new Raw(e.text)
   })
-  const links = c.edges.filter(e => ids.has(e.from) && ids.has(e.to)).map(e => new Raw(c.text.slice(e.range.from, e.range.to)))
+  const links = c.edges
+    .filter(e => ids.has(e.from) && ids.has(e.to))
+    .map(e => new Raw(c.text.slice(e.range.from, e.range.to)))
   const [shape, begin] =
     c.shape.format === 'canvas'
       ? [canvasShape, '{\n  "nodes": [],\n  "connections": []\n}']
@@ -51,13 +53,16 @@ function readCopied(shape: Shape, text: string) {
 export const paste = guarded((c: Canvas, layout: Layout, text: string, at?: Point): Outcome => {
   const {shape} = c
   const from = readCopied(shape, text)
-  if ('why' in from) return no('S0-1', `What is in the clipboard is no part of a ${shape.format} document: ${from.why}.`)
+  if ('why' in from)
+    return no('S0-1', `What is in the clipboard is no part of a ${shape.format} document: ${from.why}.`)
   const taken = new Set(c.nodes.map(n => n.id))
   const hasStart = c.nodes.some(n => n.kind === 'start')
   const nodes = [...from.byID.values()].filter(n => n.kind !== null && !(n.kind === 'start' && hasStart))
   if (nodes.length === 0) {
     const only = from.nodes.some(n => n.kind === 'start')
-    return only ? no('S0-3', 'A workflow has exactly one start node, which is there already.') : no('S0-1', 'There is no node in the clipboard.')
+    return only
+      ? no('S0-3', 'A workflow has exactly one start node, which is there already.')
+      : no('S0-1', 'There is no node in the clipboard.')
   }
   const ids = new Map<string, string>()
   for (const n of nodes) {
@@ -112,4 +117,5 @@ function placesOf(points: readonly Point[], at?: Point): Point[] {
 }
 
 // duplicate copies nodes beside themselves.
-export const duplicate = (c: Canvas, layout: Layout, nodes: readonly number[]): Outcome => paste(c, layout, copyText(c, layout, nodes))
+export const duplicate = (c: Canvas, layout: Layout, nodes: readonly number[]): Outcome =>
+  paste(c, layout, copyText(c, layout, nodes))

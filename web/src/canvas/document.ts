@@ -6,9 +6,25 @@ export type Format = 'canvas' | 'rounds'
 
 // Shape says where a document keeps the nodes and edges of the graph that is drawn. graph is the place of that graph. from, to and data are keys of edges and nodes by their names, the first of
 // them in what is added.
-export type Shape = {format: Format; graph: Path; nodes: Path; edges: Path; from: readonly string[]; to: readonly string[]; data: readonly string[]}
+export type Shape = {
+  format: Format
+  graph: Path
+  nodes: Path
+  edges: Path
+  from: readonly string[]
+  to: readonly string[]
+  data: readonly string[]
+}
 
-export const canvasShape: Shape = {format: 'canvas', graph: [], nodes: ['nodes'], edges: ['connections'], from: ['source'], to: ['target'], data: ['data']}
+export const canvasShape: Shape = {
+  format: 'canvas',
+  graph: [],
+  nodes: ['nodes'],
+  edges: ['connections'],
+  from: ['source'],
+  to: ['target'],
+  data: ['data'],
+}
 
 // roundsShape is that of the main graph of a rounds document, or of the branch with an index.
 export function roundsShape(branch: number | null): Shape {
@@ -132,7 +148,8 @@ function read(text: string, shape: Shape): Canvas | Unread {
   // A list that is not there is an empty one in rounds documents.
   const isList = (n: Node | null) => n?.type === 'array' || (shape.format === 'rounds' && (!n || n.type === 'null'))
   const lacks = [isList(list) ? '' : shape.nodes.join('.'), isList(links) ? '' : shape.edges.join('.')].filter(Boolean)
-  if (lacks.length > 0) return {why: `the document has no list ${lacks.map(l => `"${l}"`).join(' and no list ')}`, offset: root.offset}
+  if (lacks.length > 0)
+    return {why: `the document has no list ${lacks.map(l => `"${l}"`).join(' and no list ')}`, offset: root.offset}
   if (graph?.type !== 'object') return {why: 'the graph is no object', offset: graph?.offset ?? root.offset}
   const scalar = (at: Node | null): string => {
     if (!at || at.type === 'null' || at.children) return ''
@@ -171,11 +188,35 @@ function read(text: string, shape: Shape): Canvas | Unread {
     times.set(plain, nth)
     const key = nth === 1 ? plain : `${plain}#${nth}`
     const sub = shape.format === 'canvas' && handle === subagent
-    return {index, key, from, to, fromKey, toKey, handle, target: get('targetHandle'), port, sub, label: get('label'), range: rangeOf(e)}
+    return {
+      index,
+      key,
+      from,
+      to,
+      fromKey,
+      toKey,
+      handle,
+      target: get('targetHandle'),
+      port,
+      sub,
+      label: get('label'),
+      range: rangeOf(e),
+    }
   })
   const rounds = find(graph, ['maxRounds'])?.value
   const maxRounds = shape.format === 'rounds' && typeof rounds === 'number' && rounds > 0 ? rounds : 0
-  return {shape, text, root, name: scalar(find(graph, ['name'])), nodes, edges, byID, hasInputs: find(graph, ['inputs']) !== null, agents, maxRounds}
+  return {
+    shape,
+    text,
+    root,
+    name: scalar(find(graph, ['name'])),
+    nodes,
+    edges,
+    byID,
+    hasInputs: find(graph, ['inputs']) !== null,
+    agents,
+    maxRounds,
+  }
 }
 
 function agentsOf(root: Node, shape: Shape, scalar: (n: Node | null) => string): DocumentAgent[] {
@@ -191,7 +232,11 @@ function agentsOf(root: Node, shape: Shape, scalar: (n: Node | null) => string):
 function dataKeyOf({data}: Shape, type: string, get: (key: string) => Node | null): string {
   const there = data.filter(k => get(k)?.type === 'object')
   const names = (k: string) => find(get(k)!, ['agentId'])?.type
-  return (type === 'agent' ? there.find(k => names(k) !== undefined && names(k) !== 'null') : undefined) ?? there[0] ?? data[0]!
+  return (
+    (type === 'agent' ? there.find(k => names(k) !== undefined && names(k) !== 'null') : undefined) ??
+    there[0] ??
+    data[0]!
+  )
 }
 
 type Given = Pick<CanvasNode, 'index' | 'format' | 'id' | 'type' | 'dataKey' | 'data' | 'at' | 'range'>
@@ -205,7 +250,8 @@ function nodeOf(n: Given, own: string, agents: readonly DocumentAgent[]): Canvas
     return {...n, kind, name, mayAsk: false, conditions: 0}
   }
   const names = kind === 'agent' ? [n.data.agentName, own] : [n.data.label, n.data.title, own]
-  const name = names.find((x): x is string => typeof x === 'string' && x.trim() !== '') ?? (kind === 'agent' ? 'Agent' : n.id)
+  const name =
+    names.find((x): x is string => typeof x === 'string' && x.trim() !== '') ?? (kind === 'agent' ? 'Agent' : n.id)
   const tools = n.data.tools
   const mayAsk = Array.isArray(tools) ? tools.includes('subagents') : isRecord(tools) && tools.subagents === true
   const list = Array.isArray(n.data.conditions) ? n.data.conditions.length : 0
@@ -214,12 +260,14 @@ function nodeOf(n: Given, own: string, agents: readonly DocumentAgent[]): Canvas
 }
 
 // agentOf gives the id of the agent that a node of a rounds document names; '': none.
-export const agentOf = ({data}: Pick<CanvasNode, 'data'>): string => (data.agentId === undefined || data.agentId === null ? '' : String(data.agentId))
+export const agentOf = ({data}: Pick<CanvasNode, 'data'>): string =>
+  data.agentId === undefined || data.agentId === null ? '' : String(data.agentId)
 
 // portOf gives the handle that counts (S0-22): start and agent nodes have one way out whatever it is called, and the older true is condition-0.
 function portOf(from: CanvasNode | undefined, handle: string): string {
   if (handle === subagent && from?.format !== 'rounds') return subagent
-  if (from?.kind === 'start' || from?.kind === 'agent' || handle === '') return from?.kind === 'if' || from?.kind === 'approval' ? '' : output
+  if (from?.kind === 'start' || from?.kind === 'agent' || handle === '')
+    return from?.kind === 'if' || from?.kind === 'approval' ? '' : output
   return from?.kind === 'if' && handle === 'true' ? 'condition-0' : handle
 }
 
@@ -261,7 +309,14 @@ export function parentsOf(c: Canvas): ReadonlyMap<string, string> {
   if (known) return known
   const out = new Map<string, string>()
   for (const e of c.edges)
-    if (e.sub && e.from !== e.to && !out.has(e.to) && c.byID.get(e.from)?.kind === 'agent' && c.byID.get(e.to)?.kind === 'agent') out.set(e.to, e.from)
+    if (
+      e.sub &&
+      e.from !== e.to &&
+      !out.has(e.to) &&
+      c.byID.get(e.from)?.kind === 'agent' &&
+      c.byID.get(e.to)?.kind === 'agent'
+    )
+      out.set(e.to, e.from)
   parents.set(c, out)
   return out
 }

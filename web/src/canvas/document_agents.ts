@@ -24,7 +24,11 @@ export const renameAgent = guarded((c: Canvas, index: number, id: string): Outco
   if (!agent || agent.id === id) return {label: 'rename', changes: []}
   if (id.trim() === '') return no('S1-6', 'The id of an agent must not be empty.')
   if (c.agents.some(a => a.id === id)) return no('S1-6', `Agent id "${id}" is used twice.`)
-  if (takenAgents(c).has(id)) return no('S1-6', `The document names an agent "${id}" that it does not define: what names that one would run this one.`)
+  if (takenAgents(c).has(id))
+    return no(
+      'S1-6',
+      `The document names an agent "${id}" that it does not define: what names that one would run this one.`,
+    )
   const places = [...namedAt(c.root, ['agents', index, 'id']), ...namesOf(c)].filter(x => x.id === agent.id)
   const e = new JSONEdit(c.text)
   e.setAll(places.map(({path}) => [path, id]))
@@ -48,7 +52,9 @@ function sameText(c: Canvas, n: Node): string {
   if (n.type === 'array') return `[${(n.children ?? []).map(x => sameText(c, x)).join()}]`
   if (n.type === 'number') return c.text.slice(n.offset, n.offset + n.length)
   if (n.type !== 'object') return JSON.stringify(n.value)
-  const all = (n.children ?? []).map(p => `${JSON.stringify(p.children?.[0]?.value)}:${p.children?.[1] ? sameText(c, p.children[1]) : ''}`)
+  const all = (n.children ?? []).map(
+    p => `${JSON.stringify(p.children?.[0]?.value)}:${p.children?.[1] ? sameText(c, p.children[1]) : ''}`,
+  )
   return `{${all.sort().join()}}`
 }
 

@@ -11,7 +11,9 @@ describe('what is typed into a field', () => {
     ['+5', 5],
     ['', undefined],
   ])('is a number: %j', (text, value) => expect(typedNumber(text)).toEqual({value}))
-  it.each(['-', '1e', '1,5', '0x10', 'Infinity', 'three', '1 2'])('is no number: %j', text => expect(typedNumber(text)).toEqual({why: 'Not a number.'}))
+  it.each(['-', '1e', '1,5', '0x10', 'Infinity', 'three', '1 2'])('is no number: %j', text =>
+    expect(typedNumber(text)).toEqual({why: 'Not a number.'}),
+  )
   it('is JSON with its digits, nothing, or why it is neither', () => {
     expect(typedJSON('[1.50]')).toEqual({value: [new Raw('1.50')]})
     expect(typedJSON(' \n')).toEqual({value: undefined})

@@ -38,7 +38,9 @@ export function typedNumber(text: string): Typed {
   const t = text.trim()
   if (t === '') return {value: undefined}
   if (number.test(t)) return {value: new Raw(t)}
-  return /^[+-]?[\d.]/.test(t) && Number.isFinite(Number(t)) && !/^[+-]?0[xbo]/i.test(t) ? {value: Number(t)} : {why: 'Not a number.'}
+  return /^[+-]?[\d.]/.test(t) && Number.isFinite(Number(t)) && !/^[+-]?0[xbo]/i.test(t)
+    ? {value: Number(t)}
+    : {why: 'Not a number.'}
 }
 
 // means tells whether a text that was typed is the value that a document has, in any spacing.

@@ -9,7 +9,9 @@ export function focusPart(root: HTMLElement | null, back: boolean): void {
       part.dataset.part === 'drawing'
         ? ['.react-flow__node.selected', '.react-flow__node']
         : [':is(button, select, input, textarea, [tabindex="0"]):not(:disabled)']
-    const target = inside.flatMap(x => [...part.querySelectorAll<HTMLElement>(x)]).find(x => x.offsetParent !== null) ?? (part.tabIndex >= 0 ? part : null)
+    const target =
+      inside.flatMap(x => [...part.querySelectorAll<HTMLElement>(x)]).find(x => x.offsetParent !== null) ??
+      (part.tabIndex >= 0 ? part : null)
     return target ? [{part, target}] : []
   })
   const at = parts.findIndex(p => p.part.contains(document.activeElement))
@@ -29,5 +31,6 @@ export function reveal(f: FlowInstance, root: HTMLElement | null, {x, y, width, 
   if (!seen) return
   const a = f.flowToScreenPosition({x, y})
   const b = f.flowToScreenPosition({x: x + width, y: y + height})
-  if (a.x < seen.left || a.y < seen.top || b.x > seen.right || b.y > seen.bottom) void f.setCenter(x + width / 2, y + height / 2, {zoom: f.getZoom()})
+  if (a.x < seen.left || a.y < seen.top || b.x > seen.right || b.y > seen.bottom)
+    void f.setCenter(x + width / 2, y + height / 2, {zoom: f.getZoom()})
 }

@@ -18,7 +18,8 @@ type Schema = Record<string, unknown>
 
 const schemaOf = (f: Format): Schema => JSON.parse(readFileSync(`../docs/schema/${f}.json`, 'utf8')) as Schema
 const isObject = (v: unknown): v is Schema => v !== null && typeof v === 'object' && !Array.isArray(v)
-const at = (v: unknown, ...path: string[]): unknown => path.reduce<unknown>((x, k) => (isObject(x) ? x[k] : undefined), v)
+const at = (v: unknown, ...path: string[]): unknown =>
+  path.reduce<unknown>((x, k) => (isObject(x) ? x[k] : undefined), v)
 
 const resolved = (s: unknown, root: unknown): Schema => {
   const ref = at(s, '$ref')
@@ -30,14 +31,17 @@ function samples(schema: unknown, root: unknown, depth = 0): unknown[] {
   const s = resolved(schema, root)
   if (depth > 6) return ['x']
   if (Array.isArray(s.enum)) return [s.enum.find(x => typeof x === 'string' && x !== '')]
-  if (Array.isArray(s.anyOf) && s.type === undefined) return s.anyOf.filter(w => at(w, 'type') !== 'null').flatMap(w => samples(w, root, depth + 1))
+  if (Array.isArray(s.anyOf) && s.type === undefined)
+    return s.anyOf.filter(w => at(w, 'type') !== 'null').flatMap(w => samples(w, root, depth + 1))
   const types = (Array.isArray(s.type) ? s.type : [s.type]).filter(t => t !== 'null' && t !== undefined)
   if (types.length === 0) return ['x']
   return types.flatMap((t): unknown[] => {
     if (t === 'array') return samples(s.items ?? {}, root, depth + 1).map(v => [v])
     if (t !== 'object') return [t === 'boolean' ? true : t === 'string' ? 'x' : 3]
     if (isObject(s.properties) && Object.keys(s.properties).length > 0) return objects(s, root, depth)
-    return isObject(s.additionalProperties) ? samples(s.additionalProperties, root, depth + 1).map(v => ({x: v})) : [{x: 'y'}]
+    return isObject(s.additionalProperties)
+      ? samples(s.additionalProperties, root, depth + 1).map(v => ({x: v}))
+      : [{x: 'y'}]
   })
 }
 
@@ -45,25 +49,32 @@ const camel = (k: string) => k.replace(/_([a-z])/g, (_, c: string) => c.toUpperC
 
 // keysOf gives the keys of an object that mean something, each in one spelling.
 function keysOf(s: Schema): string[] {
-  const all = Object.entries(s.properties as Schema).filter(([, v]) => isObject(v) && Object.keys(v).length > 0 && v.deprecated !== true)
+  const all = Object.entries(s.properties as Schema).filter(
+    ([, v]) => isObject(v) && Object.keys(v).length > 0 && v.deprecated !== true,
+  )
   return all.map(([k]) => k).filter((k, _, keys) => camel(k) === k || !keys.includes(camel(k)))
 }
 
 function objects(s: Schema, root: unknown, depth: number): Schema[] {
   const per = keysOf(s).map(k => [k, samples((s.properties as Schema)[k], root, depth + 1)] as const)
   const most = Math.max(...per.map(([, v]) => v.length))
-  return Array.from({length: most}, (_, i) => Object.fromEntries(per.map(([k, v]) => [k, v[Math.min(i, v.length - 1)]])))
+  return Array.from({length: most}, (_, i) =>
+    Object.fromEntries(per.map(([k, v]) => [k, v[Math.min(i, v.length - 1)]])),
+  )
 }
 
 // wanted gives the keys of a value, and of the values in it, that must have a field. What is in a JSON Schema, or in a value of any form, is a part of that value.
 function wanted(v: unknown, schema: unknown, root: unknown, depth = 0): string[] {
   const s = resolved(schema, root)
   if (depth > 6) return []
-  if (Array.isArray(s.anyOf) && s.type === undefined) return s.anyOf.flatMap(w => (fits(v, resolved(w, root)) ? wanted(v, w, root, depth + 1) : []))
+  if (Array.isArray(s.anyOf) && s.type === undefined)
+    return s.anyOf.flatMap(w => (fits(v, resolved(w, root)) ? wanted(v, w, root, depth + 1) : []))
   if (Array.isArray(v)) return v.flatMap(x => wanted(x, s.items, root, depth + 1))
   if (!isObject(v)) return []
   if (!isObject(s.properties) || Object.keys(s.properties).length === 0)
-    return isObject(s.additionalProperties) ? Object.values(v).flatMap(x => wanted(x, s.additionalProperties, root, depth + 1)) : []
+    return isObject(s.additionalProperties)
+      ? Object.values(v).flatMap(x => wanted(x, s.additionalProperties, root, depth + 1))
+      : []
   const properties = s.properties
   return Object.entries(v).flatMap(([k, x]) => [k, ...wanted(x, properties[k], root, depth + 1)])
 }
@@ -102,7 +113,16 @@ function editingOf(text: string, format: Format, branch = ''): Editing {
 }
 
 const none = () => {}
-const shared = {catalog: unread, problems: [], openText: none, openEdge: none, close: none, connect: none, change: () => true, show: none}
+const shared = {
+  catalog: unread,
+  problems: [],
+  openText: none,
+  openEdge: none,
+  close: none,
+  connect: none,
+  change: () => true,
+  show: none,
+}
 
 // shows holds that a form has a field for each key of a value.
 function shows(html: string, keys: readonly string[], what: string) {
@@ -122,8 +142,13 @@ describe.each(['canvas', 'rounds'] as const)('forms of %s documents', format => 
     const values = samples(schema, root)
     expect(values.length).toBeGreaterThan(0)
     for (const data of values as Schema[]) {
-      const e = editingOf(JSON.stringify({nodes: [{id: 'n', type: kind, name: 'x', [dataKey]: data}], [links]: []}), format)
-      const html = renderToStaticMarkup(createElement(Inspector, {...shared, editing: e, node: e.c.nodes[0]!, schema: root}))
+      const e = editingOf(
+        JSON.stringify({nodes: [{id: 'n', type: kind, name: 'x', [dataKey]: data}], [links]: []}),
+        format,
+      )
+      const html = renderToStaticMarkup(
+        createElement(Inspector, {...shared, editing: e, node: e.c.nodes[0]!, schema: root}),
+      )
       shows(html, [...wanted(data, schema, root), ...(format === 'rounds' ? ['name'] : [])], kind)
     }
   })
@@ -153,7 +178,9 @@ describe.each(['canvas', 'rounds'] as const)('forms of %s documents', format => 
     const schema = at(root, '$defs', format === 'canvas' ? 'connection' : 'edge') as Schema
     const from = format === 'canvas' ? {source: 'n', target: 'n'} : {from: 'n', to: 'n'}
     const e = editingOf(JSON.stringify({nodes: [{id: 'n', type: 'agent'}], [links]: [from]}), format)
-    const html = renderToStaticMarkup(createElement(EdgeForm, {editing: e, edge: e.c.edges[0]!, schema: root, close: none}))
+    const html = renderToStaticMarkup(
+      createElement(EdgeForm, {editing: e, edge: e.c.edges[0]!, schema: root, close: none}),
+    )
     shows(
       html,
       keysOf(schema).filter(k => !ends.includes(k)),
@@ -169,22 +196,35 @@ describe('forms of rounds documents', () => {
     for (const b of objects(schema, root, 0)) {
       for (const k of ['nodes', 'edges', 'id']) delete b[k]
       const e = editingOf(JSON.stringify({branches: [{...b, id: 'b', nodes: [], edges: []}]}), 'rounds', 'b')
-      shows(renderToStaticMarkup(createElement(GraphForm, {...shared, editing: e, schema: root})), wanted(b, schema, root), 'branch')
+      shows(
+        renderToStaticMarkup(createElement(GraphForm, {...shared, editing: e, schema: root})),
+        wanted(b, schema, root),
+        'branch',
+      )
     }
   })
   it('say of a name whose it is', () => {
     const hint = (branch: boolean) => graphFields(root, branch).find(f => f.key === 'name')?.hint
-    expect([hint(false), hint(true)]).toEqual(['the name of the workflow', 'the name of the branch that people see; the id without it'])
+    expect([hint(false), hint(true)]).toEqual([
+      'the name of the workflow',
+      'the name of the branch that people see; the id without it',
+    ])
   })
   it('have a field for each key of an agent', () => {
     const schema = at(root, 'properties', 'agents', 'items') as Schema
     for (const a of objects(schema, root, 0)) {
       delete a.id
       const e = editingOf(JSON.stringify({agents: [{...a, id: 'a'}], nodes: [], edges: []}), 'rounds')
-      shows(renderToStaticMarkup(createElement(AgentForm, {editing: e, index: 0, schema: root})), wanted(a, schema, root), 'agent')
+      shows(
+        renderToStaticMarkup(createElement(AgentForm, {editing: e, index: 0, schema: root})),
+        wanted(a, schema, root),
+        'agent',
+      )
     }
   })
   it('miss no key of a value that has none of them', () => {
-    expect(fieldsOf({properties: {a_b: {type: 'string'}, aB: {type: 'string'}, kept: {}}}, {}).map(f => f.names)).toEqual([['aB', 'a_b']])
+    expect(
+      fieldsOf({properties: {a_b: {type: 'string'}, aB: {type: 'string'}, kept: {}}}, {}).map(f => f.names),
+    ).toEqual([['aB', 'a_b']])
   })
 })

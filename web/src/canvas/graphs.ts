@@ -35,4 +35,5 @@ export function graphsOf(text: string, format: Format): Graph[] {
 export const graphOf = (graphs: readonly Graph[], key: string): Graph => graphs.find(g => g.key === key) ?? graphs[0]!
 
 // shapeOf says where a graph has its nodes and edges.
-export const shapeOf = (format: Format, g: Pick<Graph, 'index'>): Shape => (format === 'canvas' ? canvasShape : roundsShape(g.index))
+export const shapeOf = (format: Format, g: Pick<Graph, 'index'>): Shape =>
+  format === 'canvas' ? canvasShape : roundsShape(g.index)

@@ -11,7 +11,13 @@ const nodeOf = (node: object) => {
 
 // middles gives where the middle of each place is.
 const middles = (node: object, strays: string[], across: boolean) =>
-  handlePlaces(nodeOf(node), strays, across).map(h => [h.type, h.id, h.position, h.x + h.width! / 2, h.y + h.height! / 2])
+  handlePlaces(nodeOf(node), strays, across).map(h => [
+    h.type,
+    h.id,
+    h.position,
+    h.x + h.width! / 2,
+    h.y + h.height! / 2,
+  ])
 
 describe('the places where edges meet a node', () => {
   it('are above and below it, beside it for sub-agents', () => {
@@ -34,7 +40,13 @@ describe('the places where edges meet a node', () => {
     const node = {type: 'if', data: {conditions: [{}, {}]}}
     const {width, height} = sizeOf(nodeOf(node))
     expect(middles(node, ['old'], false).slice(1)).toEqual(
-      ['condition-0', 'condition-1', 'false', 'old'].map((id, i) => ['source', id, 'bottom', (width * (2 * i + 1)) / 8, height]),
+      ['condition-0', 'condition-1', 'false', 'old'].map((id, i) => [
+        'source',
+        id,
+        'bottom',
+        (width * (2 * i + 1)) / 8,
+        height,
+      ]),
     )
   })
 })
@@ -60,7 +72,10 @@ describe('the ways out that a node does not have', () => {
     expect(waysOf(c.nodes[0]!, [...(straysOf(c).get('first') ?? [])])).toEqual(['output'])
   })
   it('are those of other kinds of nodes', () => {
-    const rounds = read({nodes: [{id: 'a', type: 'tool'}], edges: [{from: 'a', to: 'a', sourceHandle: 'approve'}]}, roundsShape(null))
+    const rounds = read(
+      {nodes: [{id: 'a', type: 'tool'}], edges: [{from: 'a', to: 'a', sourceHandle: 'approve'}]},
+      roundsShape(null),
+    )
     expect([...straysOf(rounds)]).toEqual([['a', new Set(['approve'])]])
     const nodes = ['start', 'agent', 'tool'].map(type => ({id: type, type}))
     const connections = [

@@ -6,7 +6,10 @@ import {sizeOf} from './places.ts'
 const [inLong, inShort, outSize] = [26, 9, 11]
 
 // waysOf gives the ways out of a node that its lower edge shows, in order; strays are those of edges that it does not have.
-export const waysOf = (n: CanvasNode, strays: readonly string[]): string[] => [...handlesOf(n).filter(h => h !== subagent), ...strays]
+export const waysOf = (n: CanvasNode, strays: readonly string[]): string[] => [
+  ...handlesOf(n).filter(h => h !== subagent),
+  ...strays,
+]
 
 // straysOf gives the ways out that edges name and their nodes do not have, by the ids of the nodes.
 export function straysOf(c: Canvas): Map<string, Set<string>> {
@@ -22,7 +25,14 @@ export function straysOf(c: Canvas): Map<string, Set<string>> {
 // handlePlaces gives the places where edges meet a node. They are given, so that edges are drawn with the nodes and not after these were measured, and follow a change at once.
 export function handlePlaces(n: CanvasNode, strays: readonly string[], across: boolean): NodeHandle[] {
   const {width, height} = sizeOf(n)
-  const at = (type: 'source' | 'target', id: string, side: string, part: number, along: number, through: number): NodeHandle => {
+  const at = (
+    type: 'source' | 'target',
+    id: string,
+    side: string,
+    part: number,
+    along: number,
+    through: number,
+  ): NodeHandle => {
     const level = side === 'top' || side === 'bottom'
     const [w, h] = level ? [along, through] : [through, along]
     const [x, y] = level ? [width * part, side === 'top' ? 0 : height] : [side === 'left' ? 0 : width, height * part]

@@ -8,7 +8,8 @@ const mark = '\u0000'
 
 const prefixOf = (graph: string): string => (graph === '' ? '' : `${mark}${graph}${mark}`)
 
-const isIn = (graph: string, key: string): boolean => (graph === '' ? !key.startsWith(mark) : key.startsWith(prefixOf(graph)))
+const isIn = (graph: string, key: string): boolean =>
+  graph === '' ? !key.startsWith(mark) : key.startsWith(prefixOf(graph))
 
 // placesIn gives the places of the nodes of one graph, by their ids.
 export function placesIn(all: Layout, graph: string): Layout {
@@ -47,5 +48,7 @@ export function storedOf(all: Layout): Stored {
     branches.set(graph, [...(branches.get(graph) ?? []), [node.join(mark), p]])
   }
   const nodes = placesIn(all, '')
-  return branches.size === 0 ? {nodes} : {nodes, branches: Object.fromEntries([...branches].map(([graph, list]) => [graph, Object.fromEntries(list)]))}
+  return branches.size === 0
+    ? {nodes}
+    : {nodes, branches: Object.fromEntries([...branches].map(([graph, list]) => [graph, Object.fromEntries(list)]))}
 }

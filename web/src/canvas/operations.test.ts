@@ -53,14 +53,20 @@ const why = (o: Outcome): string => (isRefused(o) ? `${o.refused.rule}: ${o.refu
 describe('fields', () => {
   const rounded = Number('12345678901234567890')
   it('that are set keep what is equal in them, with its digits', () => {
-    const node = read('{"nodes": [{"id": "a", "type": "tool", "data": {"args": {"n": 12345678901234567890, "p": 1.50}}}], "connections": []}')
+    const node = read(
+      '{"nodes": [{"id": "a", "type": "tool", "data": {"args": {"n": 12345678901234567890, "p": 1.50}}}], "connections": []}',
+    )
     const {text: out} = done(setField(node, 0, ['args'], {n: rounded, p: 1.5, to: 'Ada'}), node)
     expect(out).toBe(node.text.replace('1.50', '1.50, "to": "Ada"'))
     expect(done(setField(node, 0, ['args', 'p'], 1.5), node).text).toBe(node.text)
   })
   it('that are lists keep the items beside one that comes', () => {
-    const node = read('{"nodes": [{"id": "q", "type": "if", "data": {"conditions": [{"value": 12345678901234567890}]}}], "connections": []}')
-    expect(done(setField(node, 0, ['conditions'], [{value: rounded}, {value: ''}]), node).text).toBe(node.text.replace('890}', '890}, {"value": ""}'))
+    const node = read(
+      '{"nodes": [{"id": "q", "type": "if", "data": {"conditions": [{"value": 12345678901234567890}]}}], "connections": []}',
+    )
+    expect(done(setField(node, 0, ['conditions'], [{value: rounded}, {value: ''}]), node).text).toBe(
+      node.text.replace('890}', '890}, {"value": ""}'),
+    )
   })
 })
 
@@ -72,7 +78,10 @@ describe('nodes', () => {
     expect(step.layout).toEqual({...layout, [id]: {x: 1, y: 2}})
     expect(out.replace(/,\n {3}\{[^\n]*\}(?=\],\n "connections")/, '')).toBe(text)
   })
-  it('S0-3 have one start', () => expect(why(addNode(c, {}, 'start', {x: 0, y: 0}))).toBe('S0-3: A workflow has exactly one start node; "s" is there already.'))
+  it('S0-3 have one start', () =>
+    expect(why(addNode(c, {}, 'start', {x: 0, y: 0}))).toBe(
+      'S0-3: A workflow has exactly one start node; "s" is there already.',
+    ))
   it('are added behind a handle', () => {
     const {text: out} = done(addNode(c, {}, 'agent', {x: 0, y: 0}, {from: 'q', handle: 'false'}))
     expect(read(out).edges.at(-1)).toMatchObject({from: 'q', port: 'false', to: 'agent'})
@@ -96,7 +105,12 @@ describe('nodes', () => {
   })
   it('are renamed in edges, expressions and the layout', () => {
     const {text: out, step} = done(rename(c, layout, 1, 'writer'))
-    expect(out).toBe(text.replaceAll('"w"', '"writer"').replace('$steps.w.', '$steps.writer.').replace("$steps['w']", "$steps['writer']"))
+    expect(out).toBe(
+      text
+        .replaceAll('"w"', '"writer"')
+        .replace('$steps.w.', '$steps.writer.')
+        .replace("$steps['w']", "$steps['writer']"),
+    )
     expect(step.layout).toEqual({writer: {x: 10, y: 20}})
   })
   it.each([
@@ -105,17 +119,23 @@ describe('nodes', () => {
   ])('S0-5 are not renamed to %j', (id, reason) => expect(why(rename(c, {}, 1, id))).toBe(reason))
   it('have fields, which are added where they are missing', () => {
     expect(done(setField(c, 1, ['agentName'], 'Ada')).text).toBe(text.replace('Writer', 'Ada'))
-    expect(done(setField(c, 1, ['params', 'temperature'], 0.5)).text).toBe(text.replace('67890}', '67890, "params": {"temperature": 0.5}}'))
+    expect(done(setField(c, 1, ['params', 'temperature'], 0.5)).text).toBe(
+      text.replace('67890}', '67890, "params": {"temperature": 0.5}}'),
+    )
     expect(done(setField(c, 1, ['agentName'], undefined)).text).toBe(text.replace('"agentName": "Writer", ', ''))
     const bare = read('{"nodes": [{"id": "a", "type": "agent"}, {"id": "b", "data": null}], "connections": []}')
     expect(done(setField(bare, 0, ['model'], 'm'), bare).text).toContain('"type": "agent", "data": {"model": "m"}}')
     expect(done(setField(bare, 1, ['a', 'b'], 1), bare).text).toContain('"data": {"a": {"b": 1}}}')
     expect(done(setField(bare, 0, ['none'], undefined), bare).text).toBe(bare.text)
-    expect(why(setField(read('{"nodes": [7], "connections": []}'), 0, ['a'], 1))).toBe('S0-1: The text does not allow it: there is no value at nodes.0.data.')
+    expect(why(setField(read('{"nodes": [7], "connections": []}'), 0, ['a'], 1))).toBe(
+      'S0-1: The text does not allow it: there is no value at nodes.0.data.',
+    )
   })
   it('and the document have fields', () => {
     expect(done(setAt(c, [], ['name'], 'Mail')).text).toBe(text.replace('Post', 'Mail'))
-    expect(done(setAt(c, [], ['viewport'], undefined)).text).toBe(text.replace(' "viewport": {"zoom": 1.50},\n', '\n').replace('"Post",\n', '"Post",\n'))
+    expect(done(setAt(c, [], ['viewport'], undefined)).text).toBe(
+      text.replace(' "viewport": {"zoom": 1.50},\n', '\n').replace('"Post",\n', '"Post",\n'),
+    )
   })
 })
 
@@ -134,7 +154,9 @@ describe('edges', () => {
     expect(why(connect(own, {...link, to: 'a'}, true))).toMatch(/subagent of itself/)
   })
   it('are led elsewhere, with their other keys', () => {
-    expect(done(reconnect(c, 1, {from: 'w', handle: 'output', to: 't'})).text).toBe(text.replace('"target": "q"', '"target": "t"'))
+    expect(done(reconnect(c, 1, {from: 'w', handle: 'output', to: 't'})).text).toBe(
+      text.replace('"target": "q"', '"target": "t"'),
+    )
     expect(done(reconnect(c, 3, {from: 'q', handle: 'false', to: 't'})).text).toBe(text.replace('condition-1', 'false'))
     expect(done(reconnect(c, 3, {from: 't', handle: 'output', to: 't'})).text).toBe(
       text.replace('"source": "q", "target": "t", "sourceHandle": "condition-1"', '"source": "t", "target": "t"'),
@@ -157,8 +179,12 @@ describe('edges', () => {
     expect(moved.nodes[2]!.data.conditions).toEqual([{value: 'c'}, {value: 'a'}, {value: 'b'}])
   })
   it('get ids where the others have them', () => {
-    const own = read('{"nodes": [{"id": "a", "type": "agent"}], "connections": [{"id": "e2", "source": "a", "target": "b"}]}')
-    expect(done(connect(own, {from: 'a', handle: 'output', to: 'a'}), own).text).toContain('{"id": "e3", "source": "a", "target": "a"}')
+    const own = read(
+      '{"nodes": [{"id": "a", "type": "agent"}], "connections": [{"id": "e2", "source": "a", "target": "b"}]}',
+    )
+    expect(done(connect(own, {from: 'a', handle: 'output', to: 'a'}), own).text).toContain(
+      '{"id": "e3", "source": "a", "target": "a"}',
+    )
   })
 })
 
@@ -181,7 +207,9 @@ describe('copies', () => {
     expect(step.select).toEqual(['w2', 't2'])
     expect(step.layout).toMatchObject({w2: {x: 50, y: 60}})
     const got = read(out)
-    expect(got.byID.get('t2')?.data.values).toEqual({all: "{{ $steps.w2.output }} {{ $steps['w2'].output.x }} {{ $steps.wide }}"})
+    expect(got.byID.get('t2')?.data.values).toEqual({
+      all: "{{ $steps.w2.output }} {{ $steps['w2'].output.x }} {{ $steps.wide }}",
+    })
     expect(out.match(/12345678901234567890/g)).toHaveLength(2)
     expect(out.startsWith(text.slice(0, text.indexOf('],\n "connections"')))).toBe(true)
   })
@@ -196,9 +224,12 @@ describe('copies', () => {
     expect(why(duplicate(c, {}, [0]))).toMatch(/^S0-3/)
     expect(done(duplicate(c, {}, [0, 1])).step.select).toEqual(['w2'])
   })
-  it.each(['', 'hello', '[]', '{"nodes": [1, null, {"id": "x", "type": "y"}], "connections": []}'])('S0-1 are not made of %j', given => {
-    expect(why(paste(c, {}, given))).toMatch(/^S0-1/)
-  })
+  it.each(['', 'hello', '[]', '{"nodes": [1, null, {"id": "x", "type": "y"}], "connections": []}'])(
+    'S0-1 are not made of %j',
+    given => {
+      expect(why(paste(c, {}, given))).toMatch(/^S0-1/)
+    },
+  )
 })
 
 it('expressions have the names that steps have now', () => {
@@ -206,18 +237,17 @@ it('expressions have the names that steps have now', () => {
     ['a', 'b'],
     ['b', 'a-1'],
   ])
-  expect(renamed('$steps.a.x $steps.b $steps["a"] $steps.ab $steps.c', names)).toBe('$steps.b.x $steps["a-1"] $steps["b"] $steps.ab $steps.c')
+  expect(renamed('$steps.a.x $steps.b $steps["a"] $steps.ab $steps.c', names)).toBe(
+    '$steps.b.x $steps["a-1"] $steps["b"] $steps.ab $steps.c',
+  )
 })
 
 it('handles have words, and targets reasons', () => {
-  expect(['output', 'subagent', 'false', 'condition-0', 'condition-1', 'approve'].map(h => handleWord(h, [{operator: 'contains', value: 'x'}]))).toEqual([
-    'next',
-    'sub-agent',
-    'no match',
-    'contains x',
-    'condition 2',
-    'approve',
-  ])
+  expect(
+    ['output', 'subagent', 'false', 'condition-0', 'condition-1', 'approve'].map(h =>
+      handleWord(h, [{operator: 'contains', value: 'x'}]),
+    ),
+  ).toEqual(['next', 'sub-agent', 'no match', 'contains x', 'condition 2', 'approve'])
   expect(targetsOf(c, 'w', 'output').map(t => [t.id, t.refused === null])).toEqual([
     ['s', true],
     ['w', true],
@@ -228,7 +258,13 @@ it('handles have words, and targets reasons', () => {
 
 // What the canvas shows after any edits is what the text says, and undo restores the bytes.
 it('any edits keep the text and the drawing in step', () => {
-  const edit = fc.record({what: fc.nat(9), a: fc.nat(), b: fc.nat(), c: fc.nat(), word: fc.string({unit: 'binary', maxLength: 3})})
+  const edit = fc.record({
+    what: fc.nat(9),
+    a: fc.nat(),
+    b: fc.nat(),
+    c: fc.nat(),
+    word: fc.string({unit: 'binary', maxLength: 3}),
+  })
   fc.assert(
     fc.property(fc.array(edit, {maxLength: 12}), edits => {
       let now = c
@@ -260,9 +296,14 @@ it('any edits keep the text and the drawing in step', () => {
         expect(apply(now.text, invert(was.text, outcome.changes))).toBe(was.text)
         back.push({text: was.text, layout: places})
         places = outcome.layout ?? places
-        const plain = JSON.parse(now.text) as {nodes: {id: unknown}[]; connections: {source: unknown; target: unknown}[]}
+        const plain = JSON.parse(now.text) as {
+          nodes: {id: unknown}[]
+          connections: {source: unknown; target: unknown}[]
+        }
         expect(now.nodes.map(n => n.id)).toEqual(plain.nodes.map(n => String(n.id)))
-        expect(now.edges.map(l => [l.from, l.to])).toEqual(plain.connections.map(l => [String(l.source), String(l.target)]))
+        expect(now.edges.map(l => [l.from, l.to])).toEqual(
+          plain.connections.map(l => [String(l.source), String(l.target)]),
+        )
         expect(new Set(now.nodes.map(n => n.id)).size).toBe(now.nodes.length)
         for (const l of now.edges) expect(now.byID.has(l.from) && now.byID.has(l.to)).toBe(true)
       }

@@ -57,30 +57,42 @@ const initial: Record<Kind, Record<string, unknown>> = {
 }
 
 // addNode adds a node of a kind, connected behind a handle of another node where one is given. agent is the one that it names in a rounds document; without it a new one is put beside it.
-export const addNode = guarded((c: Canvas, layout: Layout, kind: Kind, at: Point, behind?: {from: string; handle: string}, agent?: string): Outcome => {
-  const start = c.nodes.find(n => n.kind === 'start')
-  if (!kindsOf(c.shape.format).includes(kind)) return no('S1-6', `A ${c.shape.format} document has no nodes of the type ${kind}.`)
-  if (kind === 'start' && start) return no('S0-3', `A workflow has exactly one start node; "${start.id}" is there already.`)
-  const id = freshID(idsOf(c), kind)
-  const e = new JSONEdit(c.text)
-  let data: Record<string, unknown> = {...initial[kind]}
-  if (kind === 'agent' && c.shape.format === 'rounds') data = {agentId: agent ?? newAgent(e, c, id)}
-  else if (kind === 'agent' && id !== kind) data.agentName = `Agent ${id.slice(kind.length)}`
-  append(e, c.shape.nodes, {id, type: kind, [likeOthers(c.shape.data, c.nodes, n => n.dataKey)]: data})
-  if (behind) {
-    const sub = behind.handle === subagent && c.shape.format === 'canvas'
-    const source = c.byID.get(behind.from)
-    if (sub && (kind !== 'agent' || source?.kind !== 'agent')) return no('S0-50', `Subagent target "${id}" must be an agent node.`)
-    if (sub && source && !source.mayAsk) allowSubagents(e, c, source)
-    const first = c.shape.format === 'rounds' ? firstOf(c, c.edges, behind.from, behind.handle) : undefined
-    if (first) {
-      // Only the first edge is followed (S1-4): the new node comes between.
-      e.set([...c.shape.edges, first.index, first.toKey], id)
-      append(e, c.shape.edges, edgeOf(c, {from: id, handle: kind === 'approval' ? 'approve' : output, to: first.to}))
-    } else append(e, c.shape.edges, edgeOf(c, {...behind, to: id}))
-  }
-  return {label: `add ${id}`, changes: e.changes(), layout: {...layout, [id]: at}, select: [id]}
-})
+export const addNode = guarded(
+  (
+    c: Canvas,
+    layout: Layout,
+    kind: Kind,
+    at: Point,
+    behind?: {from: string; handle: string},
+    agent?: string,
+  ): Outcome => {
+    const start = c.nodes.find(n => n.kind === 'start')
+    if (!kindsOf(c.shape.format).includes(kind))
+      return no('S1-6', `A ${c.shape.format} document has no nodes of the type ${kind}.`)
+    if (kind === 'start' && start)
+      return no('S0-3', `A workflow has exactly one start node; "${start.id}" is there already.`)
+    const id = freshID(idsOf(c), kind)
+    const e = new JSONEdit(c.text)
+    let data: Record<string, unknown> = {...initial[kind]}
+    if (kind === 'agent' && c.shape.format === 'rounds') data = {agentId: agent ?? newAgent(e, c, id)}
+    else if (kind === 'agent' && id !== kind) data.agentName = `Agent ${id.slice(kind.length)}`
+    append(e, c.shape.nodes, {id, type: kind, [likeOthers(c.shape.data, c.nodes, n => n.dataKey)]: data})
+    if (behind) {
+      const sub = behind.handle === subagent && c.shape.format === 'canvas'
+      const source = c.byID.get(behind.from)
+      if (sub && (kind !== 'agent' || source?.kind !== 'agent'))
+        return no('S0-50', `Subagent target "${id}" must be an agent node.`)
+      if (sub && source && !source.mayAsk) allowSubagents(e, c, source)
+      const first = c.shape.format === 'rounds' ? firstOf(c, c.edges, behind.from, behind.handle) : undefined
+      if (first) {
+        // Only the first edge is followed (S1-4): the new node comes between.
+        e.set([...c.shape.edges, first.index, first.toKey], id)
+        append(e, c.shape.edges, edgeOf(c, {from: id, handle: kind === 'approval' ? 'approve' : output, to: first.to}))
+      } else append(e, c.shape.edges, edgeOf(c, {...behind, to: id}))
+    }
+    return {label: `add ${id}`, changes: e.changes(), layout: {...layout, [id]: at}, select: [id]}
+  },
+)
 
 // newAgent adds an agent to the document, and gives its id.
 export function newAgent(e: JSONEdit, c: Canvas, word: string): string {
@@ -144,7 +156,8 @@ function allowSubagents(e: JSONEdit, c: Canvas, n: CanvasNode): void {
 export const reconnect = guarded((c: Canvas, index: number, link: Link, anyway = false): Outcome => {
   const edge = c.edges[index]
   if (!edge) return no('S0-6', 'The connection is no longer there.')
-  if (edge.from === link.from && edge.to === link.to && edge.port === link.handle) return {label: 'connect', changes: []}
+  if (edge.from === link.from && edge.to === link.to && edge.port === link.handle)
+    return {label: 'connect', changes: []}
   const refused = refusal(c, link, index)
   if (refused && !(anyway && refused.fix && refused.fix !== 'instead')) return {refused}
   const e = new JSONEdit(c.text)
@@ -160,29 +173,36 @@ export const reconnect = guarded((c: Canvas, index: number, link: Link, anyway =
 })
 
 // remove deletes nodes with their edges, and edges.
-export const remove = guarded((c: Canvas, layout: Layout, nodes: readonly number[], edges: readonly number[]): Outcome => {
-  const gone = new Set(nodes)
-  const ids = new Set(nodes.map(i => c.nodes[i]?.id).filter(id => id !== undefined))
-  // The edges of an id that several nodes have stay while one of them does.
-  for (const n of c.nodes) if (!gone.has(n.index)) ids.delete(n.id)
-  const links = c.edges.filter(e => edges.includes(e.index) || ids.has(e.from) || ids.has(e.to))
-  const e = new JSONEdit(c.text)
-  if (links.length > 0)
-    e.removeItems(
-      c.shape.edges,
-      links.map(l => l.index),
-    )
-  if (nodes.length > 0) e.removeItems(c.shape.nodes, nodes)
-  const what =
-    nodes.length === 1
-      ? c.nodes[nodes[0]!]?.id
-      : nodes.length > 1
-        ? `${nodes.length} nodes`
-        : links.length === 1
-          ? 'a connection'
-          : `${links.length} connections`
-  return {label: `delete ${what}`, changes: e.changes(), layout: Object.fromEntries(Object.entries(layout).filter(([id]) => !ids.has(id))), select: []}
-})
+export const remove = guarded(
+  (c: Canvas, layout: Layout, nodes: readonly number[], edges: readonly number[]): Outcome => {
+    const gone = new Set(nodes)
+    const ids = new Set(nodes.map(i => c.nodes[i]?.id).filter(id => id !== undefined))
+    // The edges of an id that several nodes have stay while one of them does.
+    for (const n of c.nodes) if (!gone.has(n.index)) ids.delete(n.id)
+    const links = c.edges.filter(e => edges.includes(e.index) || ids.has(e.from) || ids.has(e.to))
+    const e = new JSONEdit(c.text)
+    if (links.length > 0)
+      e.removeItems(
+        c.shape.edges,
+        links.map(l => l.index),
+      )
+    if (nodes.length > 0) e.removeItems(c.shape.nodes, nodes)
+    const what =
+      nodes.length === 1
+        ? c.nodes[nodes[0]!]?.id
+        : nodes.length > 1
+          ? `${nodes.length} nodes`
+          : links.length === 1
+            ? 'a connection'
+            : `${links.length} connections`
+    return {
+      label: `delete ${what}`,
+      changes: e.changes(),
+      layout: Object.fromEntries(Object.entries(layout).filter(([id]) => !ids.has(id))),
+      select: [],
+    }
+  },
+)
 
 // rename gives a node another id: in its edges, in expressions that name it, and in the layout.
 export const rename = guarded((c: Canvas, layout: Layout, index: number, id: string): Outcome => {
@@ -204,7 +224,12 @@ export const rename = guarded((c: Canvas, layout: Layout, index: number, id: str
   else e.setAll(values)
   const at = own(layout, n.id)
   const rest = Object.fromEntries(Object.entries(layout).filter(([k]) => k !== n.id))
-  return {label: `rename ${n.id} to ${id}`, changes: e.changes(), layout: at ? {...rest, [id]: at} : layout, select: [id]}
+  return {
+    label: `rename ${n.id} to ${id}`,
+    changes: e.changes(),
+    layout: at ? {...rest, [id]: at} : layout,
+    select: [id],
+  }
 })
 
 // references gives the texts with expressions that name steps by other names now, and what they are with them.
@@ -228,7 +253,9 @@ export function references(root: Canvas['root'], names: ReadonlyMap<string, stri
 function referencesIn(c: Canvas, names: ReadonlyMap<string, string>): [Path, string][] {
   const graph = find(c.root, c.shape.graph)
   const own = graph ? references(graph, names) : []
-  return own.filter(([p]) => c.shape.graph.length > 0 || p[0] !== 'branches').map(([p, text]) => [[...c.shape.graph, ...p], text])
+  return own
+    .filter(([p]) => c.shape.graph.length > 0 || p[0] !== 'branches')
+    .map(([p, text]) => [[...c.shape.graph, ...p], text])
 }
 
 const step = /\$steps(?:\.([A-Za-z_]\w*)|\[\s*(["'])([^"'\\]*)\2\s*\])/g
@@ -245,7 +272,11 @@ export const renamed = (text: string, names: ReadonlyMap<string, string>): strin
 export function setIn(e: JSONEdit, at: Path, path: Path, value: unknown): void {
   if (value === undefined) {
     e.remove([...at, ...path])
-    for (let inner = path.slice(0, -1); inner.length > 0 && typeof inner.at(-1) === 'string'; inner = inner.slice(0, -1)) {
+    for (
+      let inner = path.slice(0, -1);
+      inner.length > 0 && typeof inner.at(-1) === 'string';
+      inner = inner.slice(0, -1)
+    ) {
       const left = find(e.root, [...at, ...inner])
       if (left?.type !== 'object' || (left.children ?? []).length > 0) return
       e.remove([...at, ...inner])
@@ -286,7 +317,10 @@ export const setField = guarded((c: Canvas, index: number, path: Path, value: un
 export const setAt = guarded((c: Canvas, at: Path, path: Path, value: unknown): Outcome => {
   const e = new JSONEdit(c.text)
   setIn(e, at, path, value)
-  return {label: `change ${path.find(p => typeof p === 'string') ?? at.findLast(p => typeof p === 'string') ?? ''}`, changes: e.changes()}
+  return {
+    label: `change ${path.find(p => typeof p === 'string') ?? at.findLast(p => typeof p === 'string') ?? ''}`,
+    changes: e.changes(),
+  }
 })
 
 // removeCondition takes a condition away, with its edges. Edges of the conditions behind it follow their conditions.

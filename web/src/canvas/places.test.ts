@@ -31,11 +31,19 @@ const letter = canvas({
 
 describe('places', () => {
   it('do not overlap', () => {
-    const boxes = [...arranged(letter)].map(([key, p]) => ({key, ...p, ...sizeOf(letter.nodes.find(n => n.id === key || `#${n.index}` === key)!)}))
+    const boxes = [...arranged(letter)].map(([key, p]) => ({
+      key,
+      ...p,
+      ...sizeOf(letter.nodes.find(n => n.id === key || `#${n.index}` === key)!),
+    }))
     expect(boxes).toHaveLength(7)
     for (const a of boxes)
       for (const b of boxes)
-        if (a !== b) expect(a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y, `${a.key} and ${b.key}`).toBe(true)
+        if (a !== b)
+          expect(
+            a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y,
+            `${a.key} and ${b.key}`,
+          ).toBe(true)
   })
   it('of sub-agents are beside who asks them, also in a ring', () => {
     const at = arranged(letter)
@@ -99,7 +107,8 @@ it('an outline has each node once', () => {
 describe('fields of the published schema', () => {
   const schema: unknown = JSON.parse(readFileSync('../docs/schema/canvas.json', 'utf8'))
   it('are there for each kind', () => {
-    for (const kind of ['start', 'agent', 'if', 'approval', 'tool', 'workflow', 'set', 'ask']) expect(nodeFields(schema, kind).length, kind).toBeGreaterThan(0)
+    for (const kind of ['start', 'agent', 'if', 'approval', 'tool', 'workflow', 'set', 'ask'])
+      expect(nodeFields(schema, kind).length, kind).toBeGreaterThan(0)
   })
   it('have the kinds of their values', () => {
     const kinds = Object.fromEntries(nodeFields(schema, 'agent').map(f => [f.key, f.kind]))
@@ -119,7 +128,15 @@ describe('fields of the published schema', () => {
   })
   it('begin with what is asked for most, and what is set', () => {
     const {shown} = sorted('agent', nodeFields(schema, 'agent'), {maxIterations: 3})
-    expect(shown.map(f => f.key)).toEqual(['agentName', 'model', 'systemPrompt', 'userPrompt', 'tools', 'reasoningEffort', 'maxIterations'])
+    expect(shown.map(f => f.key)).toEqual([
+      'agentName',
+      'model',
+      'systemPrompt',
+      'userPrompt',
+      'tools',
+      'reasoningEffort',
+      'maxIterations',
+    ])
   })
 })
 

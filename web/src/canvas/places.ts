@@ -82,7 +82,9 @@ export function arranged(c: Canvas): Map<string, Point> {
   const def = {
     entry: (c.shape.format === 'rounds' ? c.nodes[0] : top.find(n => n.kind === 'start'))?.id ?? '',
     nodes: top.map(n => ({id: keyOf(c, n), kind: n.kind ?? ''})),
-    edges: c.edges.filter(e => !e.sub && c.byID.has(e.from) && c.byID.has(e.to) && asked.get(e.from) === null && asked.get(e.to) === null),
+    edges: c.edges.filter(
+      e => !e.sub && c.byID.has(e.from) && c.byID.has(e.to) && asked.get(e.from) === null && asked.get(e.to) === null,
+    ),
   } as unknown as Definition
   const {boxes} = layoutOf(def)
   const rows = new Map<number, string[]>()
@@ -123,7 +125,14 @@ function blockWidth(id: string, byKey: Nodes, helpers: Map<string, string[]>, se
 }
 
 // put places a node with its sub-agents, and gives the lower edge of all.
-function put(id: string, x: number, y: number, byKey: Nodes, helpers: Map<string, string[]>, done: Map<string, Point>): number {
+function put(
+  id: string,
+  x: number,
+  y: number,
+  byKey: Nodes,
+  helpers: Map<string, string[]>,
+  done: Map<string, Point>,
+): number {
   if (done.has(id)) return y
   done.set(id, {x: Math.round(x), y: Math.round(y)})
   const {width, height} = sizeOf(byKey.get(id)!)
@@ -138,7 +147,10 @@ export type Direction = 'up' | 'down' | 'left' | 'right'
 export function neighbour(c: Canvas, places: ReadonlyMap<string, Point>, from: string, way: Direction): string | null {
   const at = places.get(from)
   if (!at) return null
-  const [after, before] = [new Set(c.edges.filter(e => e.from === from).map(e => e.to)), new Set(c.edges.filter(e => e.to === from).map(e => e.from))]
+  const [after, before] = [
+    new Set(c.edges.filter(e => e.from === from).map(e => e.to)),
+    new Set(c.edges.filter(e => e.to === from).map(e => e.from)),
+  ]
   const [near, other] = way === 'down' || way === 'right' ? [after, before] : [before, after]
   const along = (p: Point): {ahead: number; beside: number} => {
     const [dx, dy] = [p.x - at.x, p.y - at.y]
@@ -190,7 +202,8 @@ export function outline(c: Canvas): Row[] {
       const ways = next.get(row.key) ?? []
       // Levels are those of branches and sub-agents: a line of nodes is no stair.
       const forks = ways.filter(w => w.by !== subagent).length > 1
-      for (const w of [...ways].reverse()) stack.push({key: w.to, level: row.level + (forks || w.by === subagent ? 1 : 0), under: w.by, from: row.key})
+      for (const w of [...ways].reverse())
+        stack.push({key: w.to, level: row.level + (forks || w.by === subagent ? 1 : 0), under: w.by, from: row.key})
     }
   }
   return rows

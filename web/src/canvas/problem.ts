@@ -37,7 +37,8 @@ export function troublesOf(c: Canvas, problems: readonly Problem[], branch = '')
 function keyOfProblem(c: Canvas, p: Problem, branch: string): string {
   const path = readPath(p.path) ?? []
   const begins = (at: readonly unknown[]) => at.every((k, i) => path[i] === k)
-  const index = (at: readonly unknown[]) => (begins(at) && typeof path[at.length] === 'number' ? Number(path[at.length]) : -1)
+  const index = (at: readonly unknown[]) =>
+    begins(at) && typeof path[at.length] === 'number' ? Number(path[at.length]) : -1
   const node = c.nodes[index(c.shape.nodes)]
   if (node) return keyOf(c, node)
   const edge = c.edges[index(c.shape.edges)]

@@ -55,14 +55,19 @@ describe('an empty rounds document', () => {
     expect(addNode(draw(empty), {}, 'if', origin)).toMatchObject({refused: {rule: 'S1-6'}})
   })
   it('gets lists that are missing', () => {
-    const text = edited('{"branches": [{"id": "b", "nodes": []}]}', addNode(draw('{"branches": [{"id": "b", "nodes": []}]}'), {}, 'tool', origin))
+    const text = edited(
+      '{"branches": [{"id": "b", "nodes": []}]}',
+      addNode(draw('{"branches": [{"id": "b", "nodes": []}]}'), {}, 'tool', origin),
+    )
     expect(JSON.parse(text).nodes).toHaveLength(1)
   })
 })
 
 // firstCycle goes from n0 and gives the first way back to a node that it came by; of edges with one source and handle the first counts.
 function firstCycle(edges: readonly {from: string; to: string; port: string}[], path = ['n0']): string[] | null {
-  const out = edges.filter((e, i) => e.from === path.at(-1) && edges.findIndex(x => x.from === e.from && x.port === e.port) === i)
+  const out = edges.filter(
+    (e, i) => e.from === path.at(-1) && edges.findIndex(x => x.from === e.from && x.port === e.port) === i,
+  )
   for (const {to} of out) {
     const found = path.includes(to) ? [...path.slice(path.indexOf(to)), to] : firstCycle(edges, [...path, to])
     if (found) return found
@@ -79,7 +84,9 @@ describe('the rules of rounds documents', () => {
   })
   it('S1-4: a node that is added behind another one comes between it and the next', () => {
     const text = two()
-    expect(JSON.parse(edited(text, addNode(draw(text), {}, 'set', origin, {from: 'a', handle: 'output'}))).edges).toEqual([
+    expect(
+      JSON.parse(edited(text, addNode(draw(text), {}, 'set', origin, {from: 'a', handle: 'output'}))).edges,
+    ).toEqual([
       {id: 'e1', from: 'a', to: 'set'},
       {id: 'e2', from: 'set', to: 'b'},
     ])
@@ -92,10 +99,14 @@ describe('the rules of rounds documents', () => {
     expect(rename(draw(two()), {}, 0, 'b')).toMatchObject({refused: {rule: 'S1-8'}})
   })
   it('S1-12: a cycle that a run does not come to is none', () => {
-    const text = '{"nodes": [{"id": "a", "type": "set"}, {"id": "b", "type": "set"}, {"id": "c", "type": "set"}], "edges": [{"from": "b", "to": "c"}]}'
+    const text =
+      '{"nodes": [{"id": "a", "type": "set"}, {"id": "b", "type": "set"}, {"id": "c", "type": "set"}], "edges": [{"from": "b", "to": "c"}]}'
     expect(refusal(draw(text), {from: 'c', handle: 'output', to: 'b'})).toBe(null)
     const ring = edited(text, connect(draw(text), {from: 'c', handle: 'output', to: 'b'}))
-    expect(refusal(draw(ring), {from: 'a', handle: 'output', to: 'b'})).toMatchObject({rule: 'S1-12', reason: expect.stringContaining('b -> c -> b')})
+    expect(refusal(draw(ring), {from: 'a', handle: 'output', to: 'b'})).toMatchObject({
+      rule: 'S1-12',
+      reason: expect.stringContaining('b -> c -> b'),
+    })
   })
   it('S1-12: cycles are told for all targets as for each of them', () => {
     const ways = fc.array(fc.tuple(fc.nat(7), fc.nat(7), fc.constantFrom('', 'error')), {maxLength: 10})
@@ -103,7 +114,11 @@ describe('the rules of rounds documents', () => {
       fc.property(ways, fc.nat(7), fc.constantFrom('output', 'error'), (links, from, handle) => {
         const text = JSON.stringify({
           nodes: Array.from({length: 8}, (_, i) => ({id: `n${i}`, type: 'set'})),
-          edges: links.map(([a, b, sourceHandle]) => ({from: `n${a}`, to: `n${b}`, ...(sourceHandle ? {sourceHandle} : {})})),
+          edges: links.map(([a, b, sourceHandle]) => ({
+            from: `n${a}`,
+            to: `n${b}`,
+            ...(sourceHandle ? {sourceHandle} : {}),
+          })),
         })
         const c = draw(text)
         for (const {id, refused} of targetsOf(c, `n${from}`, handle)) {
@@ -111,7 +126,9 @@ describe('the rules of rounds documents', () => {
           if (refused && refused.rule !== 'S1-12') continue
           const added = {from: `n${from}`, to: id, port: handle}
           const cycle = firstCycle(c.edges) ? null : firstCycle([...c.edges, added])
-          expect(refused?.reason ?? null).toBe(cycle && `The cycle ${cycle.join(' -> ')} never ends: maxRounds must be a positive number.`)
+          expect(refused?.reason ?? null).toBe(
+            cycle && `The cycle ${cycle.join(' -> ')} never ends: maxRounds must be a positive number.`,
+          )
         }
       }),
     )
@@ -147,7 +164,9 @@ describe('names that editors write', () => {
     const now = JSON.parse(edited(text, addNode(c, {}, 'set', origin, {from: 'b', handle: 'output'})))
     expect(now.nodes[2]).toEqual({id: 'set', type: 'set', parameters: {values: {}}})
     expect(now.edges[1]).toMatchObject({source: 'b', target: 'set'})
-    expect(JSON.parse(edited(text, reconnect(c, 0, {from: 'a', handle: 'output', to: 'a'}, true))).edges).toEqual([{source: 'a', target: 'a'}])
+    expect(JSON.parse(edited(text, reconnect(c, 0, {from: 'a', handle: 'output', to: 'a'}, true))).edges).toEqual([
+      {source: 'a', target: 'a'},
+    ])
   })
   it('lead to the agent in the one that names it', () => {
     const both = '{"nodes": [{"id": "a", "type": "agent", "config": {}, "parameters": {"agentId": "x"}}]}'
@@ -161,7 +180,9 @@ describe('branches', () => {
     const added = addBranch(draw(text), graphsOf(text, 'rounds'), 'Morning report')
     expect(added.show).toBe('morning-report')
     text = edited(text, added)
-    expect(JSON.parse(text).branches).toEqual([{id: 'morning-report', name: 'Morning report', executionMode: 'one_time', nodes: [], edges: []}])
+    expect(JSON.parse(text).branches).toEqual([
+      {id: 'morning-report', name: 'Morning report', executionMode: 'one_time', nodes: [], edges: []},
+    ])
     const [, branch] = graphsOf(text, 'rounds')
     const renamed = renameBranch(draw(text, 'morning-report'), graphsOf(text, 'rounds'), branch!, 'm')
     expect(renamed.moved).toEqual({from: 'morning-report', to: 'm'})
@@ -177,9 +198,15 @@ describe('branches', () => {
     const set = (id: string) => `{"id": "${id}", "type": "set", "config": {"values": {"v": "{{ $steps.n.output }}"}}}`
     const text = `{"nodes": [{"id": "n", "type": "set"}, ${set('m')}], "edges": [], "branches": [{"id": "b", "nodes": [{"id": "n", "type": "set"}, ${set('k')}]}]}`
     const main = JSON.parse(edited(text, rename(draw(text), {}, 0, 'first')))
-    expect([main.nodes[1].config.values.v, main.branches[0].nodes[1].config.values.v]).toEqual(['{{ $steps.first.output }}', '{{ $steps.n.output }}'])
+    expect([main.nodes[1].config.values.v, main.branches[0].nodes[1].config.values.v]).toEqual([
+      '{{ $steps.first.output }}',
+      '{{ $steps.n.output }}',
+    ])
     const branch = JSON.parse(edited(text, rename(draw(text, 'b'), {}, 0, 'first')))
-    expect([branch.nodes[1].config.values.v, branch.branches[0].nodes[1].config.values.v]).toEqual(['{{ $steps.n.output }}', '{{ $steps.first.output }}'])
+    expect([branch.nodes[1].config.values.v, branch.branches[0].nodes[1].config.values.v]).toEqual([
+      '{{ $steps.n.output }}',
+      '{{ $steps.first.output }}',
+    ])
   })
 })
 
@@ -193,7 +220,12 @@ describe('agents of a document', () => {
   )
   it('are renamed in all graphs and agents that name them', () => {
     const now = JSON.parse(edited(text, renameAgent(draw(text), 0, 'z')))
-    expect([now.agents[0].id, now.agents[1].handoffs[0], now.nodes[0].config.agentId, now.branches[0].nodes[0].config.agentId]).toEqual(['z', 'z', 'z', 'z'])
+    expect([
+      now.agents[0].id,
+      now.agents[1].handoffs[0],
+      now.nodes[0].config.agentId,
+      now.branches[0].nodes[0].config.agentId,
+    ]).toEqual(['z', 'z', 'z', 'z'])
     expect(renameAgent(draw(text), 0, 'y')).toMatchObject({refused: {rule: 'S1-6'}})
   })
   it('are made for a node', () => {
@@ -211,7 +243,9 @@ describe('agents of a document', () => {
     const asked = two(', "agents": [{"id": "y", "handoffs": ["agent"]}, {"id": "z"}]')
     expect(JSON.parse(edited(asked, addNode(draw(asked), {}, 'agent', origin))).agents[2].id).toBe('agent2')
     for (const id of ['x', 'agent'])
-      expect(renameAgent(draw(asked), 1, id)).toMatchObject({refused: {rule: 'S1-6', reason: expect.stringContaining('does not define')}})
+      expect(renameAgent(draw(asked), 1, id)).toMatchObject({
+        refused: {rule: 'S1-6', reason: expect.stringContaining('does not define')},
+      })
   })
   it('go with the nodes that are copied into another workflow', () => {
     const copied = copyText(draw(text), {}, [0, 1])
@@ -231,12 +265,16 @@ describe('agents of a document', () => {
     ])
     expect(other.nodes.map((n: {config: {agentId: string}}) => n.config.agentId)).toEqual(['x', 'x', 'x2', 'x2'])
     // x of this one is an agent of the catalog; a node of a branch runs x2 of it.
-    const catalog = pasted(two(', "branches": [{"id": "b", "nodes": [{"id": "n", "type": "agent", "parameters": {"agentId": "x2"}}]}]'))
+    const catalog = pasted(
+      two(', "branches": [{"id": "b", "nodes": [{"id": "n", "type": "agent", "parameters": {"agentId": "x2"}}]}]'),
+    )
     expect(catalog.agents).toEqual([{id: 'x3', name: 'X'}])
     expect(catalog.nodes.map((n: {config: {agentId: string}}) => n.config.agentId)).toEqual(['x', 'x', 'x3', 'x3'])
   })
   it('are brought with those that they ask, which may have other ids, too', () => {
-    const asking = two(', "agents": [{"id": "x", "handoffs": ["y"]}, {"id": "y", "n": 1.0, "subAgents": ["x"]}, {"id": "z"}]')
+    const asking = two(
+      ', "agents": [{"id": "x", "handoffs": ["y"]}, {"id": "y", "n": 1.0, "subAgents": ["x"]}, {"id": "z"}]',
+    )
     const copied = copyText(draw(asking), {}, [0])
     expect(JSON.parse(copied).agents.map((a: {id: string}) => a.id)).toEqual(['x', 'y'])
     const other = '{"agents": [{"id": "x", "handoffs": ["y"]}, {"id": "y", "n": 1}], "nodes": [], "edges": []}'
@@ -249,7 +287,9 @@ describe('agents of a document', () => {
   })
   it('nodes of a canvas document are refused with the reason', () => {
     const canvas = '{"nodes": [{"id": "s", "type": "start"}], "connections": []}'
-    expect(paste(draw(empty), {}, canvas)).toMatchObject({refused: {reason: expect.stringContaining('nodes of a canvas document')}})
+    expect(paste(draw(empty), {}, canvas)).toMatchObject({
+      refused: {reason: expect.stringContaining('nodes of a canvas document')},
+    })
   })
 })
 
@@ -268,17 +308,24 @@ describe('places of the nodes of all graphs', () => {
   const places = fc.dictionary(word, point)
   it('are stored by graph, and come back', () => {
     fc.assert(
-      fc.property(places, fc.dictionary(word, fc.dictionary(word, point, {minKeys: 1}), {minKeys: 1}), (nodes, branches) => {
-        const flat = flatOf({nodes, branches})
-        expect(storedOf(flat)).toEqual({nodes, branches})
-        for (const [b, own] of Object.entries(branches)) expect(placesIn(flat, b)).toEqual(own)
-        expect(placesIn(flat, '')).toEqual(nodes)
-      }),
+      fc.property(
+        places,
+        fc.dictionary(word, fc.dictionary(word, point, {minKeys: 1}), {minKeys: 1}),
+        (nodes, branches) => {
+          const flat = flatOf({nodes, branches})
+          expect(storedOf(flat)).toEqual({nodes, branches})
+          for (const [b, own] of Object.entries(branches)) expect(placesIn(flat, b)).toEqual(own)
+          expect(placesIn(flat, '')).toEqual(nodes)
+        },
+      ),
     )
   })
   it('move with the branch, and go with it', () => {
     const flat = withPlaces(withPlaces({n: {x: 1, y: 1}}, 'b', {n: {x: 2, y: 2}}), 'c', {n: {x: 3, y: 3}})
-    expect(storedOf(movedPlaces(flat, 'b', 'z'))).toEqual({nodes: {n: {x: 1, y: 1}}, branches: {c: {n: {x: 3, y: 3}}, z: {n: {x: 2, y: 2}}}})
+    expect(storedOf(movedPlaces(flat, 'b', 'z'))).toEqual({
+      nodes: {n: {x: 1, y: 1}},
+      branches: {c: {n: {x: 3, y: 3}}, z: {n: {x: 2, y: 2}}},
+    })
     expect(storedOf(movedPlaces(flat, 'b', null))).toEqual({nodes: {n: {x: 1, y: 1}}, branches: {c: {n: {x: 3, y: 3}}}})
   })
 })

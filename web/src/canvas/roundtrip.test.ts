@@ -28,7 +28,13 @@ function documentsOf(file: string, key: string): string[] {
   return text.split(/^-- .* --\n/m)
 }
 
-const folders = ['../examples', '../docs', '../internal/conformance', '../internal/format/canvas/testdata', '../internal/format/rounds/testdata']
+const folders = [
+  '../examples',
+  '../docs',
+  '../internal/conformance',
+  '../internal/format/canvas/testdata',
+  '../internal/format/rounds/testdata',
+]
 const files = folders.flatMap(filesOf)
 const all = (key: string) => files.flatMap(f => documentsOf(f, key).map((text, i) => ({name: `${f} ${i}`, text})))
 
@@ -110,7 +116,10 @@ describe('the rounds documents of examples, docs and tests', () => {
           const graphs = graphsOf(model.text, 'rounds')
           const g = graphs.find(x => x.key === graph)!
           const full = Object.fromEntries(placesOf(c, {}))
-          const [i, k] = [c.nodes.length === 0 ? -1 : e.a % c.nodes.length, c.nodes.length === 0 ? -1 : e.b % c.nodes.length]
+          const [i, k] = [
+            c.nodes.length === 0 ? -1 : e.a % c.nodes.length,
+            c.nodes.length === 0 ? -1 : e.b % c.nodes.length,
+          ]
           const at = {x: e.a % 1000, y: e.b % 1000}
           const act = (): Outcome => {
             switch (e.what) {
@@ -119,7 +128,9 @@ describe('the rounds documents of examples, docs and tests', () => {
                 return addNode(c, full, e.kind, at, i < 0 ? undefined : {from: c.nodes[i]!.id, handle: 'output'})
               case 2:
               case 3:
-                return i < 0 ? begin(c, 0) : connect(c, {from: c.nodes[i]!.id, handle: 'output', to: c.nodes[k]!.id}, true)
+                return i < 0
+                  ? begin(c, 0)
+                  : connect(c, {from: c.nodes[i]!.id, handle: 'output', to: c.nodes[k]!.id}, true)
               case 4:
                 return i < 0 ? addBranch(c, graphs, e.word) : rename(c, full, i, e.word || 'x')
               case 5:
@@ -133,7 +144,9 @@ describe('the rounds documents of examples, docs and tests', () => {
               case 9:
                 return e.b % 3 === 0 ? removeBranch(c, g) : addBranch(c, graphs, e.word)
               case 10:
-                return e.b % 3 === 0 ? renameBranch(c, graphs, g, e.word || 'y') : setAt(c, c.shape.graph, ['turnInstruction'], e.word)
+                return e.b % 3 === 0
+                  ? renameBranch(c, graphs, g, e.word || 'y')
+                  : setAt(c, c.shape.graph, ['turnInstruction'], e.word)
               default:
                 return i < 0 ? addBranch(c, graphs, e.word) : duplicate(c, full, [i, k])
             }

@@ -14,18 +14,33 @@ export function sideOf(from: Box, fromX: number, to: Box, boxes: readonly Box[])
   const [left, right] = [Math.min(fromX, toX), Math.max(fromX, toX)]
   const between = boxes.filter(b => b.y < bottom && b.y + b.height > top && (back || (b !== from && b !== to)))
   if (!back && !between.some(b => b.x < right + 4 && b.x + b.width > left - 4)) return null
-  return back ? Math.min(...between.map(b => b.x), left) - gap : Math.max(...between.filter(b => b.x < right + 400).map(b => b.x + b.width), right) + gap
+  return back
+    ? Math.min(...between.map(b => b.x), left) - gap
+    : Math.max(...between.filter(b => b.x < right + 400).map(b => b.x + b.width), right) + gap
 }
 
 // around gives the path of an edge that is led beside nodes: down, aside, along, back and down, with round corners.
-export function around(sourceX: number, sourceY: number, targetX: number, targetY: number, side: number, turned = false): {path: string; label: Point} {
+export function around(
+  sourceX: number,
+  sourceY: number,
+  targetX: number,
+  targetY: number,
+  side: number,
+  turned = false,
+): {path: string; label: Point} {
   if (turned) return turnedAround(sourceX, sourceY, targetX, targetY, side)
   const points = pointsAround(sourceX, sourceY, targetX, targetY, side)
   return {path: rounded(points), label: {x: side, y: (sourceY + targetY) / 2}}
 }
 
 // turnedAround is around for a drawing from left to right.
-function turnedAround(sourceX: number, sourceY: number, targetX: number, targetY: number, side: number): {path: string; label: Point} {
+function turnedAround(
+  sourceX: number,
+  sourceY: number,
+  targetX: number,
+  targetY: number,
+  side: number,
+): {path: string; label: Point} {
   const points = pointsAround(sourceY, sourceX, targetY, targetX, side).map(p => ({x: p.y, y: p.x}))
   return {path: rounded(points), label: {x: (sourceX + targetX) / 2, y: side}}
 }

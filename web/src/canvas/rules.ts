@@ -25,9 +25,16 @@ export function refusal(all: Canvas, link: Link, without = -1): Refusal | null {
     return {rule, reason}
   }
   if (c.edges.some(e => !e.sub && e.from === link.from && e.port === link.handle && e.to === link.to))
-    return {rule: 'S0-40', reason: `"${link.from}" and "${link.to}" are connected already: a second connection would start "${link.to}" twice.`}
+    return {
+      rule: 'S0-40',
+      reason: `"${link.from}" and "${link.to}" are connected already: a second connection would start "${link.to}" twice.`,
+    }
   for (const id of [link.from, link.to])
-    if (parentOf(c, id) !== null) return {rule: 'S0-50', reason: `Agent "${id}" is configured as subagent and cannot participate in workflow execution edges.`}
+    if (parentOf(c, id) !== null)
+      return {
+        rule: 'S0-50',
+        reason: `Agent "${id}" is configured as subagent and cannot participate in workflow execution edges.`,
+      }
   return null
 }
 
@@ -36,7 +43,8 @@ function subagentRefusal(c: Canvas, link: Link): Refusal | null {
   const no = (reason: string, fix?: 'subagents'): Refusal => ({rule: 'S0-50', reason, ...(fix ? {fix} : {})})
   if (from?.kind !== 'agent') return no(`Subagent source "${link.from}" must be an agent node.`)
   if (to?.kind !== 'agent') return no(`Subagent target "${link.to}" must be an agent node.`)
-  if (link.target && link.target !== 'input') return no(`Subagent link "${link.from}" -> "${link.to}" must connect to input handle.`)
+  if (link.target && link.target !== 'input')
+    return no(`Subagent link "${link.from}" -> "${link.to}" must connect to input handle.`)
   if (link.from === link.to) return no(`Agent "${link.from}" cannot be a subagent of itself.`)
   const parent = parentOf(c, link.to)
   if (parent === link.from) return no(`The subagent link "${link.from}" -> "${link.to}" is there already.`)
@@ -62,7 +70,8 @@ function ringOf(c: Canvas, link: Link): string[] | null {
 
 // targetsOf gives the nodes that a handle of a node may be connected to, and why not for the others.
 export function targetsOf(c: Canvas, from: string, handle: string): {id: string; refused: Refusal | null}[] {
-  const refused = c.shape.format === 'rounds' ? roundsRules(c, from, handle, -1) : (to: string) => refusal(c, {from, handle, to})
+  const refused =
+    c.shape.format === 'rounds' ? roundsRules(c, from, handle, -1) : (to: string) => refusal(c, {from, handle, to})
   return [...c.byID.keys()].map(id => ({id, refused: refused(id)}))
 }
 

@@ -13,25 +13,43 @@ export function roundsRules(c: Canvas, id: string, handle: string, without: numb
   return to => {
     if (!c.byID.has(to)) return {rule: 'S1-5', reason: `Edge target "${to}" not found: the edge is never followed.`}
     if (!handles.includes(handle))
-      return {rule: 'X-131', reason: `An edge from "${from.id}" by the handle "${handle}" is never followed; the handles are ${handles.join(', ')}.`}
+      return {
+        rule: 'X-131',
+        reason: `An edge from "${from.id}" by the handle "${handle}" is never followed; the handles are ${handles.join(', ')}.`,
+      }
     if (first) {
       const by = handles.length > 1 ? ` by the handle ${handle}` : ''
       if (first.to === to) return {rule: 'S1-4', reason: `"${id}" leads to "${to}"${by} already.`}
-      return {rule: 'S1-4', reason: `Only the first edge that leaves "${id}"${by} is followed, and it leads to "${first.to}".`, fix: 'instead'}
+      return {
+        rule: 'S1-4',
+        reason: `Only the first edge that leaves "${id}"${by} is followed, and it leads to "${first.to}".`,
+        fix: 'instead',
+      }
     }
     if (c.maxRounds > 0) return null
     cycleTo ??= cyclesFrom(c, edges, id)
     const cycle = cycleTo(to)
-    return cycle && {rule: 'S1-12', reason: `The cycle ${shortened(cycle).join(' -> ')} never ends: maxRounds must be a positive number.`, fix: 'rounds'}
+    return (
+      cycle && {
+        rule: 'S1-12',
+        reason: `The cycle ${shortened(cycle).join(' -> ')} never ends: maxRounds must be a positive number.`,
+        fix: 'rounds',
+      }
+    )
   }
 }
 
 // roundsRefusal tells why a link may not be drawn in a graph of a rounds document; null: it may. without is the index of an edge that the link replaces.
-export const roundsRefusal = (c: Canvas, link: Link, without: number): Refusal | null => roundsRules(c, link.from, link.handle, without)(link.to)
+export const roundsRefusal = (c: Canvas, link: Link, without: number): Refusal | null =>
+  roundsRules(c, link.from, link.handle, without)(link.to)
 
 // firstOf gives the edge that is followed where a node goes on by a handle.
-export const firstOf = (c: Canvas, edges: readonly CanvasEdge[], from: string, handle: string): CanvasEdge | undefined =>
-  edges.find(e => e.from === from && e.port === handle && c.byID.has(e.to))
+export const firstOf = (
+  c: Canvas,
+  edges: readonly CanvasEdge[],
+  from: string,
+  handle: string,
+): CanvasEdge | undefined => edges.find(e => e.from === from && e.port === handle && c.byID.has(e.to))
 
 // cyclesFrom gives what tells the first cycle that a run could come to, from its first node and back to it, if a node led to another one by one more way; null: there is none, or there is one without
 // that way.

@@ -3,7 +3,15 @@ import {readCanvas} from './document.ts'
 import {type Problem, troublesOf} from './problem.ts'
 import {whyNot} from './runnable.ts'
 
-const problem = (path: string, more: Partial<Problem> = {}): Problem => ({code: 'c', severity: 'error', message: 'no model', hint: '', path, at: null, ...more})
+const problem = (path: string, more: Partial<Problem> = {}): Problem => ({
+  code: 'c',
+  severity: 'error',
+  message: 'no model',
+  hint: '',
+  path,
+  at: null,
+  ...more,
+})
 
 describe('a test run', () => {
   const can = {role: true, checked: true, failed: false, problems: [problem('', {severity: 'warning'})], running: false}
@@ -13,13 +21,19 @@ describe('a test run', () => {
     ['waits for the check', {...can, checked: false}, 'The document is being checked.'],
     ['needs the server', {...can, failed: true}, 'The server did not answer whether the document is right.'],
     ['needs a document without an error', {...can, problems: [problem('')]}, 'It cannot run: no model'],
-    ['names the first of several errors', {...can, problems: [problem(''), problem('')]}, 'It cannot run: 2 errors, the first is: no model'],
+    [
+      'names the first of several errors',
+      {...can, problems: [problem(''), problem('')]},
+      'It cannot run: 2 errors, the first is: no model',
+    ],
     ['is one at a time', {...can, running: true}, 'The test run before has not ended.'],
   ])('%s', (_, facts, want) => expect(whyNot(facts)).toBe(want))
 })
 
 it('problems are at their nodes', () => {
-  const c = readCanvas('{"nodes": [{"id": "a"}, {"id": "b"}, {"id": "b"}], "connections": [{"source": "b", "target": "a"}]}')
+  const c = readCanvas(
+    '{"nodes": [{"id": "a"}, {"id": "b"}, {"id": "b"}], "connections": [{"source": "b", "target": "a"}]}',
+  )
   if ('why' in c) throw new Error(c.why)
   const got = troublesOf(
     c,

@@ -3,7 +3,19 @@ import {isRecord} from '../lib/record.ts'
 
 // The forms of the editor come from the published schema of a format.
 
-export type FormKind = 'text' | 'long' | 'number' | 'yes' | 'choice' | 'words' | 'json' | 'any' | 'group' | 'list' | 'map' | 'either'
+export type FormKind =
+  | 'text'
+  | 'long'
+  | 'number'
+  | 'yes'
+  | 'choice'
+  | 'words'
+  | 'json'
+  | 'any'
+  | 'group'
+  | 'list'
+  | 'map'
+  | 'either'
 
 // Form is how a value is asked for. group: an object with keys of its own; map: one whose names people choose; either: one of several forms. json: it is asked for as JSON. holds: the expressions
 // that its texts hold, by the word of the schema; '': none.
@@ -42,7 +54,9 @@ export function fieldsOf(schema: unknown, root: unknown): Field[] {
   return keys.flatMap(key => {
     const v = all[key]
     // Two spellings of a key are one field.
-    const names = keys.filter(k => camel(k) === camel(key)).sort((a, b) => Number(a.includes('_')) - Number(b.includes('_')))
+    const names = keys
+      .filter(k => camel(k) === camel(key))
+      .sort((a, b) => Number(a.includes('_')) - Number(b.includes('_')))
     if (names[0] !== key) return []
     const hint = at(v, 'description')
     return [
@@ -62,7 +76,12 @@ export function fieldsOf(schema: unknown, root: unknown): Field[] {
 export function formOf(key: string, schema: unknown, root: unknown): Form {
   const s = resolved(schema, root)
   const holds = s['x-expressions']
-  const form = (kind: FormKind, choices: string[] = []): Form => ({kind, choices, schema: s, holds: typeof holds === 'string' ? holds : ''})
+  const form = (kind: FormKind, choices: string[] = []): Form => ({
+    kind,
+    choices,
+    schema: s,
+    holds: typeof holds === 'string' ? holds : '',
+  })
   if (Array.isArray(s.enum)) return form('choice', s.enum.filter(x => x !== null && x !== '').map(String))
   if (Array.isArray(s.anyOf) && s.type === undefined) {
     const ways = waysOf(key, s, root)
@@ -74,7 +93,11 @@ export function formOf(key: string, schema: unknown, root: unknown): Form {
   if (inner.length > 0 && types.length > 1) return form('either')
   if (inner[0] === 'array') {
     const items = resolved(s.items, root)
-    return form(typesOf(items).length > 0 && typesOf(items).every(t => t !== 'object' && t !== 'array') && !items.enum ? 'words' : 'list')
+    return form(
+      typesOf(items).length > 0 && typesOf(items).every(t => t !== 'object' && t !== 'array') && !items.enum
+        ? 'words'
+        : 'list',
+    )
   }
   if (inner[0] === 'object') {
     if (isRecord(s.properties) && Object.keys(s.properties).length > 0) return form('group')
@@ -88,7 +111,8 @@ const typesOf = (s: Schema): string[] => allTypesOf(s).filter(t => t !== 'null')
 
 // waysOf gives the forms of a value that has one of several.
 export function waysOf(key: string, s: Schema, root: unknown): Form[] {
-  if (Array.isArray(s.anyOf) && s.type === undefined) return s.anyOf.filter(w => at(w, 'type') !== 'null').map(w => formOf(key, w, root))
+  if (Array.isArray(s.anyOf) && s.type === undefined)
+    return s.anyOf.filter(w => at(w, 'type') !== 'null').map(w => formOf(key, w, root))
   const types = typesOf(s)
   const plain = types.filter(t => t !== 'object' && t !== 'array')
   const parts = [...(plain.length > 0 ? [plain] : []), ...types.filter(t => !plain.includes(t)).map(t => [t])]
@@ -182,11 +206,14 @@ export const drawnKeys: readonly string[] = ['nodes', 'edges', 'connections', 'b
 
 // graphFields gives the fields of a document, or of a branch: what belongs to no node.
 export function graphFields(root: unknown, branch: boolean): Field[] {
-  return fieldsOf(branch ? at(root, '$defs', 'branch') : root, root).filter(f => !drawnKeys.includes(f.key) && !(branch && f.key === 'id'))
+  return fieldsOf(branch ? at(root, '$defs', 'branch') : root, root).filter(
+    f => !drawnKeys.includes(f.key) && !(branch && f.key === 'id'),
+  )
 }
 
 // agentFields gives the fields of an agent of a rounds document.
-export const agentFields = (root: unknown): Field[] => fieldsOf(at(root, 'properties', 'agents', 'items'), root).filter(f => f.key !== 'id')
+export const agentFields = (root: unknown): Field[] =>
+  fieldsOf(at(root, 'properties', 'agents', 'items'), root).filter(f => f.key !== 'id')
 
 // nameFields gives the fields of a node beside its id, type and data.
 export function nameFields(root: unknown): Field[] {

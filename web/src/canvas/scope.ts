@@ -7,7 +7,9 @@ import {nodeAt} from './bound.ts'
 import {agentOf, type Canvas, type CanvasNode, parentOf} from './document.ts'
 
 const kindsOf = (type: unknown): Kinds => {
-  const all = (Array.isArray(type) ? type : [type]).filter(t => typeof t === 'string').map(t => (t === 'integer' ? 'number' : t === 'file' ? 'object' : t))
+  const all = (Array.isArray(type) ? type : [type])
+    .filter(t => typeof t === 'string')
+    .map(t => (t === 'integer' ? 'number' : t === 'file' ? 'object' : t))
   return all.length > 0 ? all : null
 }
 
@@ -25,7 +27,9 @@ const aboutOf = (all: Words['fields'], name: string): string => all.find(w => w.
 function inputs(c: Canvas, words: Words): Known[] {
   const all = inputsOf(c)
   const names = Object.entries(isRecord(all) ? all : {})
-  const out: Known[] = [{text: '$input', kinds: names.length > 0 ? ['object'] : null, about: aboutOf(words.variables, 'input')}]
+  const out: Known[] = [
+    {text: '$input', kinds: names.length > 0 ? ['object'] : null, about: aboutOf(words.variables, 'input')},
+  ]
   for (const [name, v] of names) {
     if (!/^[A-Za-z_]\w*$/.test(name)) continue
     const form = isRecord(v) ? v : {type: v ?? 'string'}
@@ -42,7 +46,10 @@ function inputs(c: Canvas, words: Words): Known[] {
 function earlier(c: Canvas, node: CanvasNode): CanvasNode[] {
   const edges = c.edges.filter(e => !e.sub)
   // Without edges the nodes of a rounds graph run in their order (S1-16).
-  const links = c.shape.format === 'rounds' && edges.length === 0 ? c.nodes.slice(1).map((n, i) => ({from: c.nodes[i]!.id, to: n.id})) : edges
+  const links =
+    c.shape.format === 'rounds' && edges.length === 0
+      ? c.nodes.slice(1).map((n, i) => ({from: c.nodes[i]!.id, to: n.id}))
+      : edges
   const walk = (from: 'from' | 'to', to: 'from' | 'to'): string[] => {
     const next = new Map<string, string[]>()
     for (const l of links) next.set(l[from], [...(next.get(l[from]) ?? []), l[to]])
@@ -59,7 +66,8 @@ function earlier(c: Canvas, node: CanvasNode): CanvasNode[] {
 const plain = /^[\p{L}\p{Nd}_](?:[\p{L}\p{Nd}_-]*[\p{L}\p{Nd}_])?$/u
 
 // memberOf writes a name behind a reference; '' where it cannot be written in every field.
-const memberOf = (name: string): string => (plain.test(name) ? `.${name}` : /^[^'"\\[\]{}\p{C}]+$/u.test(name) ? `['${name}']` : '')
+const memberOf = (name: string): string =>
+  plain.test(name) ? `.${name}` : /^[^'"\\[\]{}\p{C}]+$/u.test(name) ? `['${name}']` : ''
 
 // given gives the schema of what an agent gives, null where it gives a text, undefined where the agent is not known.
 function given(c: Canvas, n: CanvasNode): unknown {
@@ -80,7 +88,9 @@ function outputs(c: Canvas, n: CanvasNode, words: Words): Known[] {
     about: `${aboutOf(words.fields, /^\w+/.exec(field)![0])}: ${n.name || n.id}`,
   })
   const members = (of: unknown, typed: (v: unknown) => Kinds): Known[] =>
-    Object.entries(isRecord(of) ? of : {}).flatMap(([name, v]) => (memberOf(name) ? known(`output${memberOf(name)}`, typed(v)) : []))
+    Object.entries(isRecord(of) ? of : {}).flatMap(([name, v]) =>
+      memberOf(name) ? known(`output${memberOf(name)}`, typed(v)) : [],
+    )
   if (n.kind === 'approval') return [known('decision'), known('note')]
   if (n.kind === 'agent') {
     const schema = given(c, n)
@@ -111,7 +121,11 @@ export function scopeOf(c: Canvas, node: CanvasNode | null, holds: string, words
   if (holds === 'output') return scope('value', false, () => all(c.nodes))
   if (holds === 'value' || (typed && holds === 'prompt')) return scope('value', true, before)
   if (holds === 'prompt') return scope('token', true, () => [])
-  return typed && holds === 'template' ? scope('template', false, before) : typed && holds === 'turn' ? scope('value', false, input) : null
+  return typed && holds === 'template'
+    ? scope('template', false, before)
+    : typed && holds === 'turn'
+      ? scope('value', false, input)
+      : null
 }
 
 // lazy finds what is known when it is asked for: a form has many fields, and one of them is typed into.

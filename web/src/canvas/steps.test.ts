@@ -8,7 +8,8 @@ import {isRefused, type Outcome, remove} from './operations.ts'
 import {makeGraphs, makeStep, placesNow} from './steps.ts'
 
 const at = (x: number) => ({x, y: 0})
-const text = '{"nodes": [{"id": "a", "type": "tool"}, {"id": "c", "type": "tool"}], "branches": [{"id": "b", "nodes": [{"id": "n", "type": "tool"}]}]}'
+const text =
+  '{"nodes": [{"id": "a", "type": "tool"}, {"id": "c", "type": "tool"}], "branches": [{"id": "b", "nodes": [{"id": "n", "type": "tool"}]}]}'
 const stored = {nodes: {a: at(1), c: at(2)}, branches: {b: {n: at(3)}}}
 
 // opened is a document whose layout is stored, and in which nothing was moved.

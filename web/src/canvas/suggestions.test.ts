@@ -12,9 +12,15 @@ const schemas: Record<Format, unknown> = {
   rounds: JSON.parse(readFileSync('../docs/schema/rounds.json', 'utf8')),
 }
 
-const scopeOf = (c: Canvas, node: CanvasNode | null, holds: string) => scopeIn(c, node, holds, wordsOf(schemas[c.shape.format]))
+const scopeOf = (c: Canvas, node: CanvasNode | null, holds: string) =>
+  scopeIn(c, node, holds, wordsOf(schemas[c.shape.format]))
 
-const order = {schema: {type: 'object', properties: {total: {type: 'number'}, tags: {type: 'array'}, ok: {type: 'boolean'}, 'the note': {type: 'string'}}}}
+const order = {
+  schema: {
+    type: 'object',
+    properties: {total: {type: 'number'}, tags: {type: 'array'}, ok: {type: 'boolean'}, 'the note': {type: 'string'}},
+  },
+}
 
 const canvas = (more: object) => ({
   ...more,
@@ -32,14 +38,24 @@ const canvas = (more: object) => ({
     {id: 'late', type: 'agent', data: {}},
   ],
   connections: [
-    ...['s', 'order', 'letter', 'kind'].map((source, i, all) => ({source, target: all[i + 1] ?? 'ok', ...(source === 'kind' ? {sourceHandle: 'false'} : {})})),
+    ...['s', 'order', 'letter', 'kind'].map((source, i, all) => ({
+      source,
+      target: all[i + 1] ?? 'ok',
+      ...(source === 'kind' ? {sourceHandle: 'false'} : {}),
+    })),
     {source: 'letter', target: 'helper', sourceHandle: 'subagent'},
     {source: 'ok', target: 'the sum', sourceHandle: 'approve'},
     {source: 'ok', target: 'letter', sourceHandle: 'reject'},
     ...['the sum', 'page', 'call', 'q'].map((source, i, all) => ({source, target: all[i + 1] ?? 'late'})),
   ],
 })
-const inputs = {city: 'string', count: {type: 'integer', title: 'Count'}, sure: {type: 'boolean'}, list: {type: 'array'}, any: {enum: [1, 'a']}}
+const inputs = {
+  city: 'string',
+  count: {type: 'integer', title: 'Count'},
+  sure: {type: 'boolean'},
+  list: {type: 'array'},
+  any: {enum: [1, 'a']},
+}
 const talk = (more: object) => ({
   ...more,
   nodes: [
@@ -75,7 +91,8 @@ function holding(form: Form, name: string, path: Path, root: unknown): [Path, st
   if (form.kind === 'map') return holding(itemOf(form, root), '', [...path, 'x'], root)
   return form.holds === '' || form.kind === 'list' || form.kind === 'words' ? [] : [[path, form.holds]]
 }
-const below = (fields: readonly Field[], path: Path, root: unknown) => fields.flatMap(f => holding(f, f.key, [...path, f.key], root))
+const below = (fields: readonly Field[], path: Path, root: unknown) =>
+  fields.flatMap(f => holding(f, f.key, [...path, f.key], root))
 
 const inExpression = [
   '',
@@ -142,9 +159,11 @@ function cases(): Case[] {
       const c = draw(text, format, branch)
       const places: [Canvas['nodes'][number] | null, Path, string][] = [
         ...c.nodes.flatMap(n =>
-          below(n.kind ? nodeFields(schemas[format], n.kind) : [], [...c.shape.nodes, n.index, n.dataKey], schemas[format]).map(
-            ([p, holds]) => [n, p, holds] as [typeof n, Path, string],
-          ),
+          below(
+            n.kind ? nodeFields(schemas[format], n.kind) : [],
+            [...c.shape.nodes, n.index, n.dataKey],
+            schemas[format],
+          ).map(([p, holds]) => [n, p, holds] as [typeof n, Path, string]),
         ),
         ...below(graphFields(schemas[format], branch !== ''), [...c.shape.graph], schemas[format]).map(
           ([p, holds]) => [null, p, holds] as [null, Path, string],
@@ -158,7 +177,9 @@ function cases(): Case[] {
         const full = ['q', 'late', undefined].includes(node?.id) && !done.has(key)
         done.add(key)
         const named = (t: string) =>
-          format === 'rounds' ? t.replace("['the sum']", '.x').replace('.order', '.w2').replace('.letter', '.a').replace('.page', '.q') : t
+          format === 'rounds'
+            ? t.replace("['the sum']", '.x').replace('.order', '.w2').replace('.letter', '.a').replace('.page', '.q')
+            : t
         const steps = scope.known.some(k => k.text.startsWith('$steps'))
         const all = typed[scope.read].filter(t => steps || !t.includes('$steps'))
         const texts = (full ? all : ['¦']).flatMap(t => suggested(named(t), scope).map(([, now]) => now))
@@ -185,7 +206,8 @@ it('suggestions are those that the formats accept', () => {
 describe('suggestions', () => {
   const text = JSON.stringify(canvas({inputs}))
   const c = draw(text, 'canvas')
-  const labels = (marked: string, holds: string, id: string, doc = c) => suggested(marked, scopeOf(doc, doc.byID.get(id) ?? null, holds)!).map(([s]) => s.label)
+  const labels = (marked: string, holds: string, id: string, doc = c) =>
+    suggested(marked, scopeOf(doc, doc.byID.get(id) ?? null, holds)!).map(([s]) => s.label)
   const inserted = (marked: string, holds: string, id: string, label: string) => {
     const found = suggested(marked, scopeOf(c, c.byID.get(id)!, holds)!).find(([s]) => s.label === label)
     if (!found) throw new Error(`${label} is not offered`)
@@ -209,8 +231,13 @@ describe('suggestions', () => {
     expect(labels('{{ $¦', 'value', 'order').every(l => l.startsWith('$input'))).toBe(true)
   })
   it('name nodes of a loop behind the others', () => {
-    expect(labels('{{ $steps.¦', 'value', 'letter').filter(l => /order.output$|note$/.test(l))).toEqual(['$steps.order.output', '$steps.ok.note'])
-    expect(suggested('{{ $steps.ok.n¦', scopeOf(c, c.byID.get('page')!, 'value')!).map(([s]) => s.about)).toEqual(['the note of that answer: ok'])
+    expect(labels('{{ $steps.¦', 'value', 'letter').filter(l => /order.output$|note$/.test(l))).toEqual([
+      '$steps.order.output',
+      '$steps.ok.note',
+    ])
+    expect(suggested('{{ $steps.ok.n¦', scopeOf(c, c.byID.get('page')!, 'value')!).map(([s]) => s.about)).toEqual([
+      'the note of that answer: ok',
+    ])
   })
   it('in a document without inputs prompts have two tokens alone', () => {
     const plain = draw(JSON.stringify(canvas({})), 'canvas')
@@ -257,13 +284,18 @@ describe('suggestions', () => {
     const written = (marked: string, asked = false) => {
       const at = marked.indexOf('¦')
       const json = marked.replace('¦', '')
-      return suggestionsInJSON(json, at, scope, asked).map(s => [json.slice(0, s.from) + s.insert + json.slice(s.to), s.selection[1]])
+      return suggestionsInJSON(json, at, scope, asked).map(s => [
+        json.slice(0, s.from) + s.insert + json.slice(s.to),
+        s.selection[1],
+      ])
     }
     expect(written('{"a": ¦', true)).toEqual([])
     expect(written('{"a": "b"¦}', true)).toEqual([])
     expect(written('{"a": "{{ $input.ci¦"}')[0]).toEqual(['{"a": "{{ $input.city }}"}', 24])
     expect(written('{"a": {"b": "{{ $input.ci¦"}}')[0]).toEqual(['{"a": {"b": "{{ $input.city }}"}}', 30])
-    expect(written('{"a": {"b": "{{ $input.ci¦ }}"}, "c": "{{ $input }}"}')[0]![0]).toBe('{"a": {"b": "{{ $input.city }}"}, "c": "{{ $input }}"}')
+    expect(written('{"a": {"b": "{{ $input.ci¦ }}"}, "c": "{{ $input }}"}')[0]![0]).toBe(
+      '{"a": {"b": "{{ $input.city }}"}, "c": "{{ $input }}"}',
+    )
     expect(written('{"a\\"": "\\"{{ $input.ci¦')[0]![0]).toBe('{"a\\"": "\\"{{ $input.city }}')
   })
   it('know where a reference is whole', () => {

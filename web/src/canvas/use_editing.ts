@@ -36,7 +36,13 @@ const none: ReadonlySet<string> = new Set()
 
 // useEditing is what the parts of the canvas editor share: the document as it is drawn, what is selected, and how it is changed. base has the places that are stored; shown is the key of the graph
 // that is drawn.
-export function useEditing(model: DocumentModel, readOnly: boolean, base: Layout, format: Format, shown: string): Editing | Unread {
+export function useEditing(
+  model: DocumentModel,
+  readOnly: boolean,
+  base: Layout,
+  format: Format,
+  shown: string,
+): Editing | Unread {
   const text = useText(model)
   const own = useLayout(model)
   const graphs = useMemo(() => graphsOf(text, format), [text, format])
@@ -78,11 +84,27 @@ export function useEditing(model: DocumentModel, readOnly: boolean, base: Layout
     return {nodes: new Set([...nodes].filter(k => keys.has(k))), edges: new Set([...edges].filter(k => links.has(k)))}
   }, [c, nodes, edges])
   if ('why' in c) return c
-  return {model, c, graphs, graph, readOnly, places, full, ...kept, current: [...kept.nodes].at(-1) ?? null, refused, select, place, act, refuse}
+  return {
+    model,
+    c,
+    graphs,
+    graph,
+    readOnly,
+    places,
+    full,
+    ...kept,
+    current: [...kept.nodes].at(-1) ?? null,
+    refused,
+    select,
+    place,
+    act,
+    refuse,
+  }
 }
 
 // nodeOf gives the node of a key.
 export const nodeOf = (c: Canvas, key: string | null) =>
   key === null ? undefined : key.startsWith('#') && !c.byID.has(key) ? c.nodes[Number(key.slice(1))] : c.byID.get(key)
 
-export const indicesOf = (c: Canvas, keys: Iterable<string>): number[] => [...keys].flatMap(k => nodeOf(c, k)?.index ?? [])
+export const indicesOf = (c: Canvas, keys: Iterable<string>): number[] =>
+  [...keys].flatMap(k => nodeOf(c, k)?.index ?? [])

@@ -17,7 +17,12 @@ export type Actions = {
 }
 
 const ways: Record<string, Direction> = {ArrowUp: 'up', ArrowDown: 'down', ArrowLeft: 'left', ArrowRight: 'right'}
-const nudge: Record<Direction, readonly [number, number]> = {up: [0, -20], down: [0, 20], left: [-20, 0], right: [20, 0]}
+const nudge: Record<Direction, readonly [number, number]> = {
+  up: [0, -20],
+  down: [0, 20],
+  left: [-20, 0],
+  right: [20, 0],
+}
 
 // keysOf gives what keys do in the drawing. Keys in fields and dialogs are theirs.
 export function keysOf(editing: Editing, a: Actions): (e: KeyboardEvent<HTMLElement>) => void {
@@ -58,7 +63,9 @@ function actionOf(e: KeyboardEvent<HTMLElement>, editing: Editing, a: Actions): 
     if (e.altKey && !readOnly && nodes.size > 0) {
       const [dx, dy] = nudge[way]
       return () => {
-        const moved = Object.fromEntries([...nodes].map(k => [k, {x: (places.get(k)?.x ?? 0) + dx, y: (places.get(k)?.y ?? 0) + dy}]))
+        const moved = Object.fromEntries(
+          [...nodes].map(k => [k, {x: (places.get(k)?.x ?? 0) + dx, y: (places.get(k)?.y ?? 0) + dy}]),
+        )
         place({...full, ...moved}, nodes.size === 1 ? `move ${current}` : `move ${nodes.size} nodes`, 'nudge')
       }
     }

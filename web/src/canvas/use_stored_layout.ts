@@ -17,7 +17,10 @@ async function read(id: string): Promise<Stored> {
 
 async function write(id: string, was: Stored, places: Layout): Promise<Stored> {
   const layout = storedOf(places)
-  const answer = client.PUT('/api/v1/workflows/{id}/layout', {params: {path: {id}, header: {'If-Match': was.etag}}, body: layout})
+  const answer = client.PUT('/api/v1/workflows/{id}/layout', {
+    params: {path: {id}, header: {'If-Match': was.etag}},
+    body: layout,
+  })
   await ask(answer)
   return {layout, etag: (await answer).response.headers.get('ETag') ?? ''}
 }
@@ -26,7 +29,13 @@ export type StoredLayout = {base: Layout | null; error: unknown}
 
 // useStoredLayout gives the places that are stored beside a workflow, and stores what is moved; no version is made. base is null until it is known.
 // isNew: nothing of the workflow is stored yet. What is drawn of it stays while it is stored first, and its places are stored then.
-export function useStoredLayout(id: string, model: DocumentModel, isNew: boolean, mayRead: boolean, mayEdit: boolean): StoredLayout {
+export function useStoredLayout(
+  id: string,
+  model: DocumentModel,
+  isNew: boolean,
+  mayRead: boolean,
+  mayEdit: boolean,
+): StoredLayout {
   const [error, setError] = useState<unknown>(null)
   const wasNew = useRef(isNew)
   const got = useQuery({

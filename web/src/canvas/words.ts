@@ -1,4 +1,15 @@
-import {Bot, Braces, CircleHelp, GitFork, type LucideIcon, MessageCircleQuestion, Play, ShieldCheck, Workflow, Wrench} from 'lucide-react'
+import {
+  Bot,
+  Braces,
+  CircleHelp,
+  GitFork,
+  type LucideIcon,
+  MessageCircleQuestion,
+  Play,
+  ShieldCheck,
+  Workflow,
+  Wrench,
+} from 'lucide-react'
 import type {Kind} from './document.ts'
 
 type Words = {word: string; hint: string; icon: LucideIcon}

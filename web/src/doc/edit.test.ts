@@ -24,7 +24,12 @@ const expanded = '{\n\t"nodes": [\n\t\t{\n\t\t\t"id": "s"\n\t\t}\n\t],\n\t"conne
 describe('edits of JSON text', () => {
   it.each<[string, string, Do, string]>([
     ['a value', '{"a": 1, "b": [1.50, 2]}', e => e.set(['b', 1], 3), '{"a": 1, "b": [1.50, 3]}'],
-    ['a new key on the line', drawn, e => e.set(['nodes', 0, 'data', 'initialInput'], 'bees'), drawn.replace('{}', '{"initialInput": "bees"}')],
+    [
+      'a new key on the line',
+      drawn,
+      e => e.set(['nodes', 0, 'data', 'initialInput'], 'bees'),
+      drawn.replace('{}', '{"initialInput": "bees"}'),
+    ],
     ['a new key in its own line', drawn, e => e.set(['id'], 'x'), drawn.replace('[]}', '[],\n "id": "x"}')],
     [
       'an item like those beside it',
@@ -38,9 +43,24 @@ describe('edits of JSON text', () => {
       e => e.append(['connections'], {source: 's', target: 'w'}),
       drawn.replace('[]', '[\n   {"source": "s", "target": "w"}\n ]'),
     ],
-    ['an item in lines of tabs', expanded, e => e.append(['nodes'], {id: 'x'}), expanded.replace('\t\t}\n', '\t\t},\n\t\t{\n\t\t\t"id": "x"\n\t\t}\n')],
-    ['an item of an empty list in lines', expanded, e => e.append(['connections'], {a: 1}), expanded.replace('[]', '[\n\t\t{\n\t\t\t"a": 1\n\t\t}\n\t]')],
-    ['lines of Windows', '{\r\n  "a": 1\r\n}', e => e.set(['b'], [1]), '{\r\n  "a": 1,\r\n  "b": [\r\n    1\r\n  ]\r\n}'],
+    [
+      'an item in lines of tabs',
+      expanded,
+      e => e.append(['nodes'], {id: 'x'}),
+      expanded.replace('\t\t}\n', '\t\t},\n\t\t{\n\t\t\t"id": "x"\n\t\t}\n'),
+    ],
+    [
+      'an item of an empty list in lines',
+      expanded,
+      e => e.append(['connections'], {a: 1}),
+      expanded.replace('[]', '[\n\t\t{\n\t\t\t"a": 1\n\t\t}\n\t]'),
+    ],
+    [
+      'lines of Windows',
+      '{\r\n  "a": 1\r\n}',
+      e => e.set(['b'], [1]),
+      '{\r\n  "a": 1,\r\n  "b": [\r\n    1\r\n  ]\r\n}',
+    ],
     ['a compact text', '{"a":1,"b":[]}', e => e.append(['b'], {x: 1, y: 2}, 3), '{"a":1,"b":[{"x":1,"y":2},3]}'],
     ['the first of a list', '[1, 2, 3]', e => e.insert([], 0, 0), '[0, 1, 2, 3]'],
     ['no first item', '[1, 2, 3]', e => e.remove([0]), '[2, 3]'],
@@ -69,7 +89,12 @@ describe('edits of JSON text', () => {
     ['a comment before the last', '[1, /* two, 2 */ 2]', e => e.remove([1]), '[1 /* two, 2 */ ]'],
     ['a comment in an empty object', '{"a": { // none\n}}', e => e.set(['a', 'b'], 1), '{"a": { // none\n\n"b": 1\n}}'],
     ['a trailing comma', '[1, 2,]', e => e.append([], 3), '[1, 2, 3,]'],
-    ['comments around all', '[/* a */ 1, /* b */ 2 /* c */]', e => e.removeItems([], [0, 1]), '[/* a */  /* b */  /* c */]'],
+    [
+      'comments around all',
+      '[/* a */ 1, /* b */ 2 /* c */]',
+      e => e.removeItems([], [0, 1]),
+      '[/* a */  /* b */  /* c */]',
+    ],
   ])('keep %s', (_, text, f, want) => {
     const out = edited(text, f)
     expect(out).toBe(want)
@@ -96,7 +121,8 @@ const space = fc.constantFrom('', '', ' ', '\n', '\n  ', '\t', '\r\n')
 const spelled = (v: unknown, gaps: () => string): string => {
   const gap = gaps()
   if (Array.isArray(v)) return `[${gap}${v.map(x => spelled(x, gaps) + gaps()).join(`,${gap}`)}]`
-  if (v === null || typeof v !== 'object') return typeof v === 'number' && Number.isInteger(v) ? `${v}.0` : JSON.stringify(v)
+  if (v === null || typeof v !== 'object')
+    return typeof v === 'number' && Number.isInteger(v) ? `${v}.0` : JSON.stringify(v)
   return `{${gap}${Object.entries(v)
     .map(([k, x]) => `${JSON.stringify(k)}${gaps()}:${gaps()}${spelled(x, gaps)}`)
     .join(`${gaps()},${gap}`)}${gaps()}}`
@@ -122,7 +148,8 @@ function everyPath(v: unknown, at: Path = []): Path[] {
   return [at, ...Object.entries(v).flatMap(([k, x]) => everyPath(x, [...at, Array.isArray(v) ? Number(k) : k]))]
 }
 
-const at = (v: unknown, path: Path): unknown => path.reduce<unknown>((x, k) => (x as Record<string | number, unknown>)[k], v)
+const at = (v: unknown, path: Path): unknown =>
+  path.reduce<unknown>((x, k) => (x as Record<string | number, unknown>)[k], v)
 
 // changed gives a value with a change made by the obvious code.
 function changed(v: unknown, path: Path, f: (parent: object, key: string | number) => unknown): unknown {
@@ -159,12 +186,16 @@ describe('edits of any JSON text', () => {
         e.remove(path)
         same(
           e.text,
-          changed(d.value, path, (p, k) => (Array.isArray(p) ? p.splice(k as number, 1) : Reflect.deleteProperty(p, k))),
+          changed(d.value, path, (p, k) =>
+            Array.isArray(p) ? p.splice(k as number, 1) : Reflect.deleteProperty(p, k),
+          ),
         )
         for (const c of e.changes()) {
           expect(c.insert).toBe('')
           const own = was.parent?.type === 'property' ? was.parent : was
-          const beside = d.text.slice(c.from, Math.max(c.from, own.offset)) + d.text.slice(Math.min(c.to, own.offset + own.length), c.to)
+          const beside =
+            d.text.slice(c.from, Math.max(c.from, own.offset)) +
+            d.text.slice(Math.min(c.to, own.offset + own.length), c.to)
           expect(beside).toMatch(/^[\s,]*$/)
         }
         expect(apply(e.text, invert(d.text, e.changes()))).toBe(d.text)
@@ -173,26 +204,34 @@ describe('edits of any JSON text', () => {
   })
   it('insert, append and move items', () => {
     fc.assert(
-      fc.property(document, fc.nat(), fc.nat(), fc.nat(), value, fc.constantFrom('insert', 'append', 'move', 'cut'), (d, n, a, b, v, how) => {
-        const lists = everyPath(d.value).filter(p => Array.isArray(at(d.value, p)))
-        const path = lists[n % Math.max(1, lists.length)]
-        if (!path) return
-        const want = structuredClone(d.value)
-        const list = at(want, path) as unknown[]
-        const [i, j] = [a % Math.max(1, list.length), b % Math.max(1, list.length)]
-        if (list.length === 0 && how === 'move') return
-        const out = edited(d.text, e => {
-          if (how === 'insert') e.insert(path, i, v)
-          else if (how === 'append') e.append(path, v, v)
-          else if (how === 'move') e.move(path, i, j)
-          else e.removeItems(path, [i, j])
-        })
-        if (how === 'insert') list.splice(i, 0, v)
-        else if (how === 'append') list.push(v, v)
-        else if (how === 'move') list.splice(j, 0, ...list.splice(i, 1))
-        else list.splice(0, list.length, ...list.filter((_, k) => k !== i && k !== j))
-        same(out, want)
-      }),
+      fc.property(
+        document,
+        fc.nat(),
+        fc.nat(),
+        fc.nat(),
+        value,
+        fc.constantFrom('insert', 'append', 'move', 'cut'),
+        (d, n, a, b, v, how) => {
+          const lists = everyPath(d.value).filter(p => Array.isArray(at(d.value, p)))
+          const path = lists[n % Math.max(1, lists.length)]
+          if (!path) return
+          const want = structuredClone(d.value)
+          const list = at(want, path) as unknown[]
+          const [i, j] = [a % Math.max(1, list.length), b % Math.max(1, list.length)]
+          if (list.length === 0 && how === 'move') return
+          const out = edited(d.text, e => {
+            if (how === 'insert') e.insert(path, i, v)
+            else if (how === 'append') e.append(path, v, v)
+            else if (how === 'move') e.move(path, i, j)
+            else e.removeItems(path, [i, j])
+          })
+          if (how === 'insert') list.splice(i, 0, v)
+          else if (how === 'append') list.push(v, v)
+          else if (how === 'move') list.splice(j, 0, ...list.splice(i, 1))
+          else list.splice(0, list.length, ...list.filter((_, k) => k !== i && k !== j))
+          same(out, want)
+        },
+      ),
     )
   })
   it('add and rename keys', () => {

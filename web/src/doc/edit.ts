@@ -123,7 +123,11 @@ export class JSONEdit {
     // Each place takes the item that comes to it; what is between the places stays.
     const order = items.map((_, i) => i)
     order.splice(to, 0, ...order.splice(from, 1))
-    this.#apply(order.flatMap((was, i) => (was === i ? [] : [{from: items[i]!.offset, to: items[i]!.offset + items[i]!.length, insert: text(items[was]!)}])))
+    this.#apply(
+      order.flatMap((was, i) =>
+        was === i ? [] : [{from: items[i]!.offset, to: items[i]!.offset + items[i]!.length, insert: text(items[was]!)}],
+      ),
+    )
   }
 
   // rename gives a key of an object another name; its value and its place stay.
@@ -172,7 +176,11 @@ export class JSONEdit {
   #replace(n: Node, value: unknown): Change {
     const was = this.#text.slice(n.offset, n.offset + n.length)
     const line = n.children !== undefined && n.children.length > 0 && !was.includes('\n')
-    return {from: n.offset, to: n.offset + n.length, insert: write(value, this.#styled(), lineIndent(this.#text, n.offset), line)}
+    return {
+      from: n.offset,
+      to: n.offset + n.length,
+      insert: write(value, this.#styled(), lineIndent(this.#text, n.offset), line),
+    }
   }
 
   // #insert puts values before the child of an index; key: the one value is a property.
@@ -185,8 +193,14 @@ export class JSONEdit {
     const beside = children.at(-1)
     const line =
       !many ||
-      (beside?.children !== undefined && beside.type !== 'property' && beside.children.length > 0 && !this.#slice(beside).includes('\n') && style.short)
-    const texts = values.map(v => (key === undefined ? '' : `${JSON.stringify(key)}:${style.colon}`) + write(v, style, indent, line))
+      (beside?.children !== undefined &&
+        beside.type !== 'property' &&
+        beside.children.length > 0 &&
+        !this.#slice(beside).includes('\n') &&
+        style.short)
+    const texts = values.map(
+      v => (key === undefined ? '' : `${JSON.stringify(key)}:${style.colon}`) + write(v, style, indent, line),
+    )
     if (children.length === 0) {
       const end = many ? style.eol + lineIndent(this.#text, parent.offset) : ''
       const from = parent.offset + 1
@@ -194,7 +208,13 @@ export class JSONEdit {
       const made = gap + texts.join(`,${gap || style.comma}`) + end
       // A comment inside stays before what is added.
       if (inside.trim() !== '')
-        this.#apply([{from: parent.offset + parent.length - 1, to: parent.offset + parent.length - 1, insert: style.eol + made.trim() + (end || style.eol)}])
+        this.#apply([
+          {
+            from: parent.offset + parent.length - 1,
+            to: parent.offset + parent.length - 1,
+            insert: style.eol + made.trim() + (end || style.eol),
+          },
+        ])
       else this.#apply([{from, to: from + inside.length, insert: made}])
       return
     }
@@ -215,14 +235,17 @@ export class JSONEdit {
     if (last) {
       const before = children.at(-2)
       const lead = this.#text.slice(before ? before.offset + before.length : parent.offset + 1, last.offset)
-      if (before || lead.includes('\n')) return lead.includes('\n') ? style.eol + lineIndent(this.#text, last.offset) : style.comma
+      if (before || lead.includes('\n'))
+        return lead.includes('\n') ? style.eol + lineIndent(this.#text, last.offset) : style.comma
       return style.comma
     }
     // An empty one is written like that in which it is.
     const around = parent.parent?.type === 'property' ? parent.parent.parent : parent.parent
     const lines = around
       ? (around.children ?? []).some((c, i, all) =>
-          this.#text.slice(i > 0 ? all[i - 1]!.offset + all[i - 1]!.length : around.offset + 1, c.offset).includes('\n'),
+          this.#text
+            .slice(i > 0 ? all[i - 1]!.offset + all[i - 1]!.length : around.offset + 1, c.offset)
+            .includes('\n'),
         )
       : true
     const inside = this.#slice(parent).includes('\n')
@@ -257,8 +280,10 @@ export class JSONEdit {
       const [before, after] = [children[i - 1], children[last + 1]]
       const runs = children.slice(i, last + 1)
       const neat = runs.every((c, k) => k === 0 || plain(end(runs[k - 1]!), c.offset))
-      if (neat && before && plain(end(before), runs[0]!.offset)) changes.push({from: end(before), to: end(runs.at(-1)!), insert: ''})
-      else if (neat && !before && after && plain(end(runs.at(-1)!), after.offset)) changes.push({from: runs[0]!.offset, to: after.offset, insert: ''})
+      if (neat && before && plain(end(before), runs[0]!.offset))
+        changes.push({from: end(before), to: end(runs.at(-1)!), insert: ''})
+      else if (neat && !before && after && plain(end(runs.at(-1)!), after.offset))
+        changes.push({from: runs[0]!.offset, to: after.offset, insert: ''})
       else changes.push(...this.#cutAmongComments(children, i, last, inner.to))
       i = last
     }
@@ -291,7 +316,8 @@ function commaIn(text: string, from: number, to: number): number {
   return -1
 }
 
-const missing = (path: Path): TextError => new TextError(`there is no value at ${path.length === 0 ? 'the root' : path.join('.')}`, 0)
+const missing = (path: Path): TextError =>
+  new TextError(`there is no value at ${path.length === 0 ? 'the root' : path.join('.')}`, 0)
 
 // apply gives a text with changes made.
 export function apply(text: string, changes: readonly Change[]): string {

@@ -32,7 +32,12 @@ describe('a value that is typed as JSON', () => {
     ['one text', '[1.50, {"a": 1e2, "b": -0}, "e"]', '"\\u00e9"', '"e"'],
     ['the digits of a number', '[1.5, {"a": 1e2, "b": -0}, "\\u00e9"]', '1.50', '1.5'],
     ['a key that goes', '[1.50, {"b": -0}, "\\u00e9"]', '"a": 1e2, ', ''],
-    ['a key that comes', '[1.50, {"a": 1e2, "b": -0, "c": 12345678901234567891}, "\\u00e9"]', '-0}', '-0, "c": 12345678901234567891}'],
+    [
+      'a key that comes',
+      '[1.50, {"a": 1e2, "b": -0, "c": 12345678901234567891}, "\\u00e9"]',
+      '-0}',
+      '-0, "c": 12345678901234567891}',
+    ],
     ['keys in another order', '[1.50, {"b": -0, "a": 1e2}, "\\u00e9"]', '{"a": 1e2, "b": -0}', '{"b": -0, "a": 1e2}'],
     ['an item that comes', '[1.50, 2.50, {"a": 1e2, "b": -0}, "\\u00e9"]', '1.50, ', '1.50, 2.50, '],
     ['an item at the end', '[1.50, {"a": 1e2, "b": -0}, "\\u00e9", [1.0]]', '"\\u00e9"]', '"\\u00e9", [1.0]]'],
@@ -42,8 +47,9 @@ describe('a value that is typed as JSON', () => {
     const plain = text.replace(' // kept', '')
     expect(merged(plain, [], plain.replace('null', 'true'))).toBe(plain.replace('null', 'true'))
   })
-  it.each(['{"a": 1, "a": 2}', '{"a": 1,}', '[1, // one\n2]', '{"a"', '', '1 2', '01', "{'a': 1}"])('is refused: %j', json =>
-    expect(() => exactly(json)).toThrow(),
+  it.each(['{"a": 1, "a": 2}', '{"a": 1,}', '[1, // one\n2]', '{"a"', '', '1 2', '01', "{'a': 1}"])(
+    'is refused: %j',
+    json => expect(() => exactly(json)).toThrow(),
   )
   it('takes what is thousands of levels deep, or says that it is too deep', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`

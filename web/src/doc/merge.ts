@@ -51,7 +51,8 @@ export function mergeOf(text: string, node: Node, value: unknown, path: Path): M
   return out
 }
 
-const equal = (text: string, n: Node, v: unknown): boolean => Object.values(mergeOf(text, n, v, [])).every(list => list.length === 0)
+const equal = (text: string, n: Node, v: unknown): boolean =>
+  Object.values(mergeOf(text, n, v, [])).every(list => list.length === 0)
 
 // same tells whether the text of a node that has no inner ones means a value. A number of a Raw is the same where its digits are.
 const same = (text: string, n: Node, v: unknown): boolean =>
@@ -93,7 +94,12 @@ export function exactly(text: string): unknown {
     for (const p of n.children ?? []) {
       const key = keyOf(p)
       if (Object.hasOwn(out, key)) throw new TextError(`the key "${key}" is there more than once`, p.offset)
-      Object.defineProperty(out, key, {value: value(p.children![1]!), enumerable: true, configurable: true, writable: true})
+      Object.defineProperty(out, key, {
+        value: value(p.children![1]!),
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      })
     }
     return out
   }

@@ -35,4 +35,5 @@ function unquote(text: string): string | null {
 }
 
 // pointer writes a path as a JSON Pointer (RFC 6901).
-export const pointer = (path: Path): string => path.map(p => `/${String(p).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+export const pointer = (path: Path): string =>
+  path.map(p => `/${String(p).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')

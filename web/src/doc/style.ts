@@ -42,7 +42,11 @@ export function styleOf(text: string, root: Node): Style {
       } else if (!unit) {
         const lead = lineIndent(text, children[0]!.offset)
         const own = lineIndent(text, n.offset)
-        if (text.slice(n.offset, children[0]!.offset).includes('\n') && lead.startsWith(own) && lead.length > own.length) {
+        if (
+          text.slice(n.offset, children[0]!.offset).includes('\n') &&
+          lead.startsWith(own) &&
+          lead.length > own.length
+        ) {
           unit = true
           style.unit = lead.slice(own.length)
         }

@@ -70,7 +70,8 @@ export function valueOf(n: Node): unknown {
     const [key, value] = p.children ?? []
     if (!key || !value) continue
     const name = String(key.value)
-    if (name === '__proto__') Object.defineProperty(out, name, {value: valueOf(value), enumerable: true, configurable: true, writable: true})
+    if (name === '__proto__')
+      Object.defineProperty(out, name, {value: valueOf(value), enumerable: true, configurable: true, writable: true})
     else out[name] = valueOf(value)
   }
   return out

@@ -60,7 +60,10 @@ function within(parent: HTMLElement, theirs: string, mine: string, edited: Exten
     highlightChanges: false,
     collapseUnchanged: {margin: 3, minSize: 8},
     mergeControls: (type, action) => {
-      const b = type === 'reject' ? button('Take the stored part', 'Take the stored part over') : button('Keep mine', 'Keep my part')
+      const b =
+        type === 'reject'
+          ? button('Take the stored part', 'Take the stored part over')
+          : button('Keep mine', 'Keep my part')
       b.addEventListener('mousedown', action)
       b.addEventListener('click', e => e.detail === 0 && action(e))
       return b
@@ -78,7 +81,10 @@ export function Conflict({theirs, mine, typed, resolve}: Props) {
   const tell = useRef(typed)
   tell.current = typed
   const {version, draft, updatedAt} = theirs.definition
-  const name = version === null ? '' : ` (${draft === version ? 'draft' : 'version'} v${version}${updatedAt ? `, ${ago(updatedAt)}` : ''})`
+  const name =
+    version === null
+      ? ''
+      : ` (${draft === version ? 'draft' : 'version'} v${version}${updatedAt ? `, ${ago(updatedAt)}` : ''})`
   useEffect(() => {
     const edited = [
       history(),
@@ -99,9 +105,14 @@ export function Conflict({theirs, mine, typed, resolve}: Props) {
       <header>
         <h2>Another client changed this workflow first</h2>
         {one ? (
-          <p>Below is your text, which can be edited. Where it differs, what is stored now{name} stands above it in red.</p>
+          <p>
+            Below is your text, which can be edited. Where it differs, what is stored now{name} stands above it in red.
+          </p>
         ) : (
-          <p>Left is what is stored now{name}. Right is yours. An arrow takes a part of the left over, and the right one can be edited.</p>
+          <p>
+            Left is what is stored now{name}. Right is yours. An arrow takes a part of the left over, and the right one
+            can be edited.
+          </p>
         )}
         <div className={styles.actions}>
           <Button kind="primary" onClick={() => resolve(merge.current?.text() ?? mine)}>

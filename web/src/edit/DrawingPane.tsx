@@ -30,7 +30,9 @@ export function DrawingPane({check, at, states, tools, branch, setBranch, go}: P
   const drawing = check?.drawing ?? null
   const branches = check?.branches ?? []
   const worst = useMemo(() => (check ? worstOf(check) : new Map<string, string>()), [check])
-  const fit = drawing ? Math.max(least, Math.min(1, ((room.current?.clientWidth ?? 480) - 32) / Math.max(1, drawing.width))) : 1
+  const fit = drawing
+    ? Math.max(least, Math.min(1, ((room.current?.clientWidth ?? 480) - 32) / Math.max(1, drawing.width)))
+    : 1
   const scale = zoom || fit
   useEffect(() => {
     if (at) room.current?.querySelector('[data-at]')?.scrollIntoView({block: 'nearest', inline: 'nearest'})
@@ -39,7 +41,12 @@ export function DrawingPane({check, at, states, tools, branch, setBranch, go}: P
     <section className={styles.pane} aria-label="Drawing">
       <header className={styles.head}>
         {branches.length > 0 && (
-          <select className={control.select} aria-label="Branch that is drawn" value={branch} onChange={e => setBranch(e.target.value)}>
+          <select
+            className={control.select}
+            aria-label="Branch that is drawn"
+            value={branch}
+            onChange={e => setBranch(e.target.value)}
+          >
             <option value="">the main graph</option>
             {branches.map(b => (
               <option key={b.id} value={b.id}>

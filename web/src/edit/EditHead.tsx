@@ -72,7 +72,9 @@ export function EditHead({id, session, state, mayEdit, checking}: Props) {
             {!isNew && <Link href={`/workflows/${encodeURIComponent(id)}/versions`}>Versions</Link>}
             <Button
               disabled={!state.dirty || state.busy !== null || stuck || errors}
-              title={why || (state.dirty ? `Store as a draft (${isMac ? '⌘S' : 'Ctrl S'})` : 'There is no change to store')}
+              title={
+                why || (state.dirty ? `Store as a draft (${isMac ? '⌘S' : 'Ctrl S'})` : 'There is no change to store')
+              }
               onClick={() => void session.save()}
             >
               Save draft
@@ -80,7 +82,10 @@ export function EditHead({id, session, state, mayEdit, checking}: Props) {
             <Button
               kind="primary"
               disabled={(!state.dirty && draft === null) || state.busy !== null || stuck || errors}
-              title={why || (state.dirty || draft !== null ? 'New runs use this text from then on' : 'There is no draft to publish')}
+              title={
+                why ||
+                (state.dirty || draft !== null ? 'New runs use this text from then on' : 'There is no draft to publish')
+              }
               onClick={() => void session.publish()}
             >
               Publish

@@ -57,10 +57,19 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
   useEffect(() => {
     if (check?.format) setFormat(check.format)
   }, [check])
-  const at = useMemo(() => (check?.drawing ? (nodeAt(check.drawing.nodes ?? [], cursor)?.id ?? '') : ''), [check, cursor])
+  const at = useMemo(
+    () => (check?.drawing ? (nodeAt(check.drawing.nodes ?? [], cursor)?.id ?? '') : ''),
+    [check, cursor],
+  )
   const leaving = useLeaving(session, state.unsaved, own)
   const pane = usePane(own, search, canvas)
-  const layout = useStoredLayout(id, model, isNew, canvas && mayEdit && !isNew, canvas && mayEdit && !isNew && state.found === null)
+  const layout = useStoredLayout(
+    id,
+    model,
+    isNew,
+    canvas && mayEdit && !isNew,
+    canvas && mayEdit && !isNew && state.found === null,
+  )
   const shown = panes.filter(p => (p.id === 'canvas' ? canvas : p.id === 'drawing' ? !canvas : true))
   const readOnly = !mayEdit || state.found !== null
   const view = useRef<EditorView | null>(null)
@@ -121,11 +130,18 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
   return (
     <div ref={root} className={styles.editor}>
       <EditHead id={id} session={session} state={state} mayEdit={mayEdit} checking={checking} />
-      {state.found && <Found found={state.found} stored={state.stored} restore={() => session.restore()} discard={() => session.discard()} />}
+      {state.found && (
+        <Found
+          found={state.found}
+          stored={state.stored}
+          restore={() => session.restore()}
+          discard={() => session.discard()}
+        />
+      )}
       {isNew && (
         <p className={styles.note}>
-          Nothing of this workflow is stored: the server stores no document with errors. This browser keeps the text. Correct what is marked, and store it with{' '}
-          <em>Save draft</em>.
+          Nothing of this workflow is stored: the server stores no document with errors. This browser keeps the text.
+          Correct what is marked, and store it with <em>Save draft</em>.
         </p>
       )}
       {state.error !== null && (
@@ -134,10 +150,20 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
         </div>
       )}
       {state.conflict ? (
-        <Conflict theirs={state.conflict} mine={model.text} typed={text => session.merging(text)} resolve={text => session.resolve(text)} />
+        <Conflict
+          theirs={state.conflict}
+          mine={model.text}
+          typed={text => session.merging(text)}
+          resolve={text => session.resolve(text)}
+        />
       ) : (
         <>
-          <div className={styles.panes} role="tablist" aria-label="Parts of the editor" data-canvas={canvas || undefined}>
+          <div
+            className={styles.panes}
+            role="tablist"
+            aria-label="Parts of the editor"
+            data-canvas={canvas || undefined}
+          >
             {shown.map(p => (
               <button
                 key={p.id}
@@ -156,15 +182,22 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
               </button>
             ))}
             {answering && (
-              <button type="button" role="tab" aria-selected={covers} data-pane="answer" className={styles.pane} onClick={() => setFront(true)}>
+              <button
+                type="button"
+                role="tab"
+                aria-selected={covers}
+                data-pane="answer"
+                className={styles.pane}
+                onClick={() => setFront(true)}
+              >
                 Answer
               </button>
             )}
           </div>
           {hand && !canvas && (
             <p className={styles.note}>
-              This document is YAML. It is drawn beside its text and edited as text: only {hand} documents in JSON are drawn by hand, since comments and anchors
-              of YAML would not stay as they are.
+              This document is YAML. It is drawn beside its text and edited as text: only {hand} documents in JSON are
+              drawn by hand, since comments and anchors of YAML would not stay as they are.
             </p>
           )}
           {!canvas && <Failure testing={testing} nodes={check?.drawing?.nodes ?? []} go={goNode} />}
@@ -173,7 +206,12 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
       {testing.followed.map(run => (
         <Follow key={run} run={run} follow={testing.follow} />
       ))}
-      <div hidden={state.conflict !== null} data-pane={pane.at} data-answer={answering ? (front ? 'front' : 'behind') : undefined} className={styles.body}>
+      <div
+        hidden={state.conflict !== null}
+        data-pane={pane.at}
+        data-answer={answering ? (front ? 'front' : 'behind') : undefined}
+        className={styles.body}
+      >
         {!state.conflict && (
           <>
             {pane.at === 'canvas' && (
@@ -219,7 +257,11 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
                   setBranch={asked.set}
                   go={goNode}
                   states={testing.states}
-                  tools={!canvas && <TextTest id={id} text={text} testing={testing} checking={checking} mayRun={mayEdit} go={go} />}
+                  tools={
+                    !canvas && (
+                      <TextTest id={id} text={text} testing={testing} checking={checking} mayRun={mayEdit} go={go} />
+                    )
+                  }
                 />
               )}
             </div>
@@ -231,7 +273,13 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
         {answering && (
           <div className={styles.answer}>
             <Suspense fallback={<Loading what="what waits" />}>
-              <AnswerPane live={testing.answered!} isDrawn={testing.wait !== null} asked={testing.answering!} go={testing.goOn} close={closeAnswer} />
+              <AnswerPane
+                live={testing.answered!}
+                isDrawn={testing.wait !== null}
+                asked={testing.answering!}
+                go={testing.goOn}
+                close={closeAnswer}
+              />
             </Suspense>
           </div>
         )}
@@ -240,7 +288,9 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
         <Dialog title="Leave without storing?" close={leaving.stay}>
           <p>
             What you changed is not stored on the server.{' '}
-            {state.kept ? 'This browser keeps it, and offers it when you come back.' : 'This browser cannot keep it: it will be lost.'}
+            {state.kept
+              ? 'This browser keeps it, and offers it when you come back.'
+              : 'This browser cannot keep it: it will be lost.'}
           </p>
           <div className={styles.choices}>
             <Button kind="primary" onClick={leaving.stay}>

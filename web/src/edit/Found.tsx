@@ -12,9 +12,11 @@ export function Found({found, stored, restore, discard}: Props) {
   return (
     <section className={styles.found} aria-label="A text that was not stored">
       <p>
-        <strong>This browser kept changes that were not stored</strong>, from <time title={exact(found.at)}>{ago(found.at)}</time>
-        {found.version !== null && `, made in v${found.version}`}.{newer && ' The workflow was changed since: both texts will be shown.'} Until you decide, the
-        document cannot be edited.
+        <strong>This browser kept changes that were not stored</strong>, from{' '}
+        <time title={exact(found.at)}>{ago(found.at)}</time>
+        {found.version !== null && `, made in v${found.version}`}.
+        {newer && ' The workflow was changed since: both texts will be shown.'} Until you decide, the document cannot be
+        edited.
       </p>
       <div>
         <Button kind="primary" onClick={restore}>

@@ -26,13 +26,31 @@ export function Picture({drawing, at, states, worst, go}: Props) {
   return (
     <>
       <defs>
-        <marker id="drawn-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse">
+        <marker
+          id="drawn-arrow"
+          viewBox="0 0 8 8"
+          refX="7"
+          refY="4"
+          markerWidth="7"
+          markerHeight="7"
+          orient="auto-start-reverse"
+        >
           <path d="M 0 0 L 8 4 L 0 8 z" className={styles.arrow} />
         </marker>
       </defs>
-      {nodes.map(n => n.kind === 'frame' && <rect key={n.id} x={n.x} y={n.y} width={n.width} height={n.height} rx={10} className={styles.frame} />)}
+      {nodes.map(
+        n =>
+          n.kind === 'frame' && (
+            <rect key={n.id} x={n.x} y={n.y} width={n.width} height={n.height} rx={10} className={styles.frame} />
+          ),
+      )}
       <Lines edges={edges} />
-      {nodes.map(n => n.kind !== 'frame' && <Box key={n.id} n={n} at={n.id === at} state={states?.get(n.node)} problem={worst.get(n.node)} go={goTo} />)}
+      {nodes.map(
+        n =>
+          n.kind !== 'frame' && (
+            <Box key={n.id} n={n} at={n.id === at} state={states?.get(n.node)} problem={worst.get(n.node)} go={goTo} />
+          ),
+      )}
     </>
   )
 }
@@ -57,7 +75,13 @@ const Line = memo(({e}: {e: DrawnEdge}) => (
   </g>
 ))
 
-type BoxProps = {n: DrawnNode; at: boolean; state: string | undefined; problem: string | undefined; go: (id: string) => void}
+type BoxProps = {
+  n: DrawnNode
+  at: boolean
+  state: string | undefined
+  problem: string | undefined
+  go: (id: string) => void
+}
 
 const Box = memo(({n, at, state, problem, go}: BoxProps) => {
   const press = (e: KeyboardEvent) => {
@@ -101,4 +125,5 @@ const short = (text: string, n: number): string => {
 const titleOf = (n: DrawnNode): string => short(clean(n.title), Math.floor(n.width / 7.4))
 const wordOf = (n: DrawnNode): string => short(clean(n.word), Math.floor(n.width / 6.5))
 
-const roundOf = (n: DrawnNode): number => (n.kind === 'start' || n.kind === 'end' ? n.height / 2 : n.kind === 'decide' ? 2 : 8)
+const roundOf = (n: DrawnNode): number =>
+  n.kind === 'start' || n.kind === 'end' ? n.height / 2 : n.kind === 'decide' ? 2 : 8

@@ -7,7 +7,10 @@ import styles from './Problems.module.css'
 export const countOf = (problems: Problem[]): string => {
   const errors = problems.filter(p => p.severity === 'error').length
   const rest = problems.length - errors
-  return [errors > 0 ? plural(errors, 'error') : '', rest > 0 ? plural(rest, 'warning') : ''].filter(Boolean).join(', ') || 'no problems'
+  return (
+    [errors > 0 ? plural(errors, 'error') : '', rest > 0 ? plural(rest, 'warning') : ''].filter(Boolean).join(', ') ||
+    'no problems'
+  )
 }
 
 // Problems lists what is wrong with a document. Each leads to its place in the text.

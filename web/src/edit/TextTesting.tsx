@@ -12,7 +12,13 @@ type Props = {id: string; text: string; testing: Testing; checking: Checking; ma
 export function TextTest({id, text, testing, checking, mayRun, go}: Props) {
   const {check} = checking
   const problems = check?.problems ?? []
-  const why = whyNot({role: mayRun, checked: check?.text === text, failed: checking.error !== null, problems, running: testing.running})
+  const why = whyNot({
+    role: mayRun,
+    checked: check?.text === text,
+    failed: checking.error !== null,
+    problems,
+    running: testing.running,
+  })
   const first = problems.find(p => p.severity === 'error' && p.at)
   return (
     <TestRun
@@ -29,7 +35,15 @@ export function TextTest({id, text, testing, checking, mayRun, go}: Props) {
 }
 
 // Failure says why the run that is drawn failed, and leads to the line of its step.
-export function Failure({testing, nodes, go}: {testing: Testing; nodes: readonly DrawnNode[]; go: (n: DrawnNode) => void}) {
+export function Failure({
+  testing,
+  nodes,
+  go,
+}: {
+  testing: Testing
+  nodes: readonly DrawnNode[]
+  go: (n: DrawnNode) => void
+}) {
   const view = testing.live?.view
   if (view?.status !== 'failed' || !view.error) return null
   const failed = view.error.node ?? view.steps.findLast(s => s.status === 'failed')?.node
@@ -37,7 +51,8 @@ export function Failure({testing, nodes, go}: {testing: Testing; nodes: readonly
   return (
     <div className={styles.failure} role="group" aria-label="Why the run failed">
       <p>
-        <strong>{failed ?? 'The run'}</strong> failed: <Text>{typeof view.error.message === 'string' ? view.error.message : view.error.code}</Text>
+        <strong>{failed ?? 'The run'}</strong> failed:{' '}
+        <Text>{typeof view.error.message === 'string' ? view.error.message : view.error.code}</Text>
       </p>
       {node && <Button onClick={() => go(node)}>Show its line</Button>}
     </div>

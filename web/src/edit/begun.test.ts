@@ -80,5 +80,7 @@ describe('the id that a text names', () => {
 
 describe('an id', () => {
   it.each(['letter', 'grüße 👩', 'a.b-c', 'x'.repeat(200)])('can be %j', id => expect(canBeID(id)).toBe(true))
-  it.each(['', '-a', '.a', 'a/b', 'a\\b', ' a', 'a\u0007', 'a\u2028b', 'ü'.repeat(101)])('cannot be %j', id => expect(canBeID(id)).toBe(false))
+  it.each(['', '-a', '.a', 'a/b', 'a\\b', ' a', 'a\u0007', 'a\u2028b', 'ü'.repeat(101)])('cannot be %j', id =>
+    expect(canBeID(id)).toBe(false),
+  )
 })

@@ -40,7 +40,8 @@ export function ownID(text: string): string {
 }
 
 // canBeID tells whether a workflow may have the id, as far as a text that is not stored needs one that can be stored.
-export const canBeID = (id: string): boolean => /^[^-.\s/\\][^/\\]*$/.test(id) && !/[\p{C}\p{Zl}\p{Zp}]/u.test(id) && new TextEncoder().encode(id).length <= 200
+export const canBeID = (id: string): boolean =>
+  /^[^-.\s/\\][^/\\]*$/.test(id) && !/[\p{C}\p{Zl}\p{Zp}]/u.test(id) && new TextEncoder().encode(id).length <= 200
 
 export type Kept = 'kept' | 'taken' | 'full'
 

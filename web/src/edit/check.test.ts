@@ -12,7 +12,16 @@ vi.hoisted(() => {
   vi.stubGlobal('window', {location: {origin: 'http://127.0.0.1'}})
 })
 
-const made = (text: string): Check => ({text, branch: '', ok: true, format: 'steps', problems: [], drawing: null, branches: [], inputs: null})
+const made = (text: string): Check => ({
+  text,
+  branch: '',
+  ok: true,
+  format: 'steps',
+  problems: [],
+  drawing: null,
+  branches: [],
+  inputs: null,
+})
 
 describe('a checker', () => {
   beforeEach(() => {
@@ -99,7 +108,9 @@ describe('a checker whose server does not answer', () => {
       await vi.advanceTimersByTimeAsync(ms)
       return asked()
     }
-    expect([await later(999), await later(1), await later(1999), await later(1), await later(3999)]).toEqual([1, 2, 2, 3, 3])
+    expect([await later(999), await later(1), await later(1999), await later(1), await later(3999)]).toEqual([
+      1, 2, 2, 3, 3,
+    ])
     answers.push(made('a'))
     await vi.advanceTimersByTimeAsync(1)
     expect(got.at(-1)).toEqual({check: made('a'), error: null, busy: false})
@@ -132,7 +143,16 @@ describe('marks', () => {
   const at = (from: number, to: number) => ({from, to, line: 1})
   it('are where the problems are, and inside the text', () => {
     const state = EditorState.create({doc: 'ä👩b'})
-    const base = {code: 'bad-step', severity: 'error', message: 'it is bad', hint: '', path: '', file: '', node: '', branch: ''} as const
+    const base = {
+      code: 'bad-step',
+      severity: 'error',
+      message: 'it is bad',
+      hint: '',
+      path: '',
+      file: '',
+      node: '',
+      branch: '',
+    } as const
     const check: Check = {
       ...made('ä👩b'),
       ok: false,

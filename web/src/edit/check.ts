@@ -39,27 +39,47 @@ export const problemOf = (d: Mark): Problem => ({
   file: d.file,
   node: d.node ?? '',
   branch: d.branch ?? '',
-  at: d.span && {from: d.span.start.offset, to: Math.max(d.span.start.offset, d.span.end.offset), line: d.span.start.line},
+  at: d.span && {
+    from: d.span.start.offset,
+    to: Math.max(d.span.start.offset, d.span.end.offset),
+    line: d.span.start.line,
+  },
 })
 
 // checkText asks the server what a text means, and what is wrong with it. branch is the one that is drawn; '' is the main graph.
 export async function checkText(text: string, branch: string, signal: AbortSignal): Promise<Check> {
-  const got = await ask(client.POST('/api/v1/documents/compile', {body: {document: text, ...(branch ? {branch} : {})}, signal}))
+  const got = await ask(
+    client.POST('/api/v1/documents/compile', {body: {document: text, ...(branch ? {branch} : {})}, signal}),
+  )
   const {ok, format, graph, inputs} = got
-  return {text, branch, ok, format, problems: (got.diagnostics ?? []).map(problemOf), drawing: graph, branches: got.branches ?? [], inputs}
+  return {
+    text,
+    branch,
+    ok,
+    format,
+    problems: (got.diagnostics ?? []).map(problemOf),
+    drawing: graph,
+    branches: got.branches ?? [],
+    inputs,
+  }
 }
 
 export type Checking = {check: Check | null; error: unknown; busy: boolean}
 
 // passes tells whether an error may be over when the same is asked again.
-const passes = (err: unknown): boolean => !(err instanceof ApiError) || err.status === 0 || err.status === 429 || err.status >= 500
+const passes = (err: unknown): boolean =>
+  !(err instanceof ApiError) || err.status === 0 || err.status === 429 || err.status >= 500
 
 const firstPause = 1000
 const longestPause = 30_000
 
 // checker checks a text once it has not changed for a while. Answers to texts that are no longer the newest are dropped. Where the server does not answer it asks again by
 // itself, after longer and longer pauses.
-export function checker(ask: (text: string, signal: AbortSignal) => Promise<Check>, got: (c: Checking) => void, wait = 75) {
+export function checker(
+  ask: (text: string, signal: AbortSignal) => Promise<Check>,
+  got: (c: Checking) => void,
+  wait = 75,
+) {
   let timer: ReturnType<typeof setTimeout> | undefined
   let out: AbortController | null = null
   let last: Check | null = null

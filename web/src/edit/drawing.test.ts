@@ -13,8 +13,21 @@ const node = (id: string, from: number, to: number) =>
 
 describe('a drawing', () => {
   it('has the innermost node of a place', () => {
-    const nodes = [node('frame', 0, 100), node('inner', 10, 50), node('leaf', 20, 30), {...node('none', 0, 0), span: null}]
-    expect([0, 15, 20, 30, 31, 60, 101].map(at => nodeAt(nodes, at)?.id)).toEqual(['frame', 'inner', 'leaf', 'leaf', 'inner', 'frame', undefined])
+    const nodes = [
+      node('frame', 0, 100),
+      node('inner', 10, 50),
+      node('leaf', 20, 30),
+      {...node('none', 0, 0), span: null},
+    ]
+    expect([0, 15, 20, 30, 31, 60, 101].map(at => nodeAt(nodes, at)?.id)).toEqual([
+      'frame',
+      'inner',
+      'leaf',
+      'leaf',
+      'inner',
+      'frame',
+      undefined,
+    ])
   })
   it('marks nodes by their worst problem', () => {
     const problem = (node: string, severity: Problem['severity'], branch = '') => ({node, severity, branch}) as Problem
@@ -40,9 +53,16 @@ describe('a drawing', () => {
     ]
     const was = nodes(0)
     expect(kept(was, nodes(1), sameNode)).toBe(was)
-    expect(kept(was, nodes(1, 'B'), sameNode).map(n => was.includes(n as (typeof was)[number]))).toEqual([true, false, true])
+    expect(kept(was, nodes(1, 'B'), sameNode).map(n => was.includes(n as (typeof was)[number]))).toEqual([
+      true,
+      false,
+      true,
+    ])
     const edges = (y: number) =>
-      ['e', 'f'].map((id, i) => ({id, from: 'a', to: 'b', label: '', points: [point(0, 0), point(0, y * i)]}) as unknown as DrawnEdge)
+      ['e', 'f'].map(
+        (id, i) =>
+          ({id, from: 'a', to: 'b', label: '', points: [point(0, 0), point(0, y * i)]}) as unknown as DrawnEdge,
+      )
     const lines = edges(10)
     expect(kept(lines, edges(10), sameEdge)).toBe(lines)
     expect(kept(lines, edges(20), sameEdge).map(e => lines.includes(e))).toEqual([true, false])

@@ -1,5 +1,13 @@
 import {EditorState, type Extension, type Text, type Transaction} from '@codemirror/state'
-import {Decoration, type DecorationSet, EditorView, MatchDecorator, ViewPlugin, type ViewUpdate, WidgetType} from '@codemirror/view'
+import {
+  Decoration,
+  type DecorationSet,
+  EditorView,
+  MatchDecorator,
+  ViewPlugin,
+  type ViewUpdate,
+  WidgetType,
+} from '@codemirror/view'
 
 // The text of a model has its line ends as they are. A carriage return before a line feed is not shown, and is written where all lines of a document end so.
 
@@ -46,7 +54,14 @@ const written = (tr: Transaction) => {
   })
   if (!bare) return tr
   const set = tr.startState.changes(changes)
-  return [{changes: set, selection: {anchor: set.mapPos(tr.startState.selection.main.to, 1)}, scrollIntoView: tr.scrollIntoView, userEvent: 'input'}]
+  return [
+    {
+      changes: set,
+      selection: {anchor: set.mapPos(tr.startState.selection.main.to, 1)},
+      scrollIntoView: tr.scrollIntoView,
+      userEvent: 'input',
+    },
+  ]
 }
 
 export const lineEnds: Extension = [hidden, EditorState.transactionFilter.of(written)]

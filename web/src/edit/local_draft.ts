@@ -58,7 +58,10 @@ export const localDrafts = (namespace: string, id: string, storage: () => Storag
 }
 
 // begunIn lists the ids of workflows of which nothing is stored, and whose texts the browser keeps.
-export function begunIn(namespace: string, storage: () => Pick<globalThis.Storage, 'getItem' | 'key' | 'length'> = () => localStorage): string[] {
+export function begunIn(
+  namespace: string,
+  storage: () => Pick<globalThis.Storage, 'getItem' | 'key' | 'length'> = () => localStorage,
+): string[] {
   const before = keyOf(namespace, '')
   const out: string[] = []
   try {

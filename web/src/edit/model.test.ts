@@ -10,11 +10,14 @@ const made = (text: string, layout = {}) => {
 }
 
 describe('a document model', () => {
-  it.each(['', 'a\nb', 'a\r\nb\r\n', 'a\rb\n\r\n\r', '\ufeff{"a": "👩\u{1f3fd}"}\n\n', '\ud800x'])('keeps %j as it is', text => {
-    const {model} = made(text)
-    expect(model.text).toBe(text)
-    expect(model.state.doc.length).toBe(text.length)
-  })
+  it.each(['', 'a\nb', 'a\r\nb\r\n', 'a\rb\n\r\n\r', '\ufeff{"a": "👩\u{1f3fd}"}\n\n', '\ud800x'])(
+    'keeps %j as it is',
+    text => {
+      const {model} = made(text)
+      expect(model.text).toBe(text)
+      expect(model.state.doc.length).toBe(text.length)
+    },
+  )
   it('changes several parts in one step', () => {
     const {model, told} = made('one two three')
     model.change(
@@ -53,7 +56,17 @@ describe('a document model', () => {
     model.redo()
     model.redo()
     expect([model.text, model.layout]).toEqual(['b', {}])
-    expect(told.map(u => u.label)).toEqual(['move', 'add b', 'delete n', 'delete n', 'add b', 'move', 'move', 'add b', 'delete n'])
+    expect(told.map(u => u.label)).toEqual([
+      'move',
+      'add b',
+      'delete n',
+      'delete n',
+      'add b',
+      'move',
+      'move',
+      'add b',
+      'delete n',
+    ])
   })
   it('makes no step of what changes nothing', () => {
     const {model, told} = made('abc', {n: {x: 1, y: 2}})
@@ -73,7 +86,8 @@ describe('a document model', () => {
     vi.useFakeTimers()
     try {
       const {model} = made('')
-      const type = (c: string, group: string) => model.edit({changes: [{from: model.text.length, to: model.text.length, insert: c}], group}, 'title')
+      const type = (c: string, group: string) =>
+        model.edit({changes: [{from: model.text.length, to: model.text.length, insert: c}], group}, 'title')
       type('a', 'title')
       type('b', 'title')
       type('c', 'prompt')
@@ -114,7 +128,12 @@ describe('a document model', () => {
     expect(model.text).toBe('xa')
   })
   it('gives the bytes back after any edits are undone', () => {
-    const edit = fc.record({at: fc.nat(), cut: fc.nat(5), insert: fc.string({unit: 'binary', maxLength: 6}), x: fc.option(fc.nat(9))})
+    const edit = fc.record({
+      at: fc.nat(),
+      cut: fc.nat(5),
+      insert: fc.string({unit: 'binary', maxLength: 6}),
+      x: fc.option(fc.nat(9)),
+    })
     fc.assert(
       fc.property(fc.string({unit: 'binary'}), fc.array(edit, {maxLength: 20}), (text, edits) => {
         const {model} = made(text)
@@ -123,7 +142,10 @@ describe('a document model', () => {
           const from = model.text.length === 0 ? 0 : e.at % model.text.length
           const to = Math.min(from + e.cut, model.text.length)
           const want = model.text.slice(0, from) + e.insert + model.text.slice(to)
-          model.edit({changes: [{from, to, insert: e.insert}], ...(e.x === null ? {} : {layout: {n: {x: e.x, y: 0}}})}, 'edit')
+          model.edit(
+            {changes: [{from, to, insert: e.insert}], ...(e.x === null ? {} : {layout: {n: {x: e.x, y: 0}}})},
+            'edit',
+          )
           expect(model.text).toBe(want)
           after.push(want)
         }

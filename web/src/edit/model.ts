@@ -128,7 +128,13 @@ export class DocumentModel {
     const effects: StateEffect<unknown>[] = [labelEffect.of(label)]
     const move = edit.layout !== undefined && changes.length === 0 ? (edit.group ?? null) : null
     // The history joins changes of the text alone: what joins a move takes its place.
-    if (move !== null && this.#moved?.group === move && Date.now() - this.#moved.at < groupDelay && !sameLayout(edit.layout!, this.layout)) this.#takeBack()
+    if (
+      move !== null &&
+      this.#moved?.group === move &&
+      Date.now() - this.#moved.at < groupDelay &&
+      !sameLayout(edit.layout!, this.layout)
+    )
+      this.#takeBack()
     if (edit.layout && !sameLayout(edit.layout, this.layout)) effects.push(layoutEffect.of(edit.layout))
     if (changes.length === 0 && effects.length === 1) return
     const annotations: Annotation<unknown>[] = [groupMark.of(edit.group ?? label)]

@@ -14,10 +14,18 @@ vi.hoisted(() => {
 const stored = (text: string, version: number, published: number | null = null): Stored => ({
   text,
   etag: `"${version}-${published ?? ''}"`,
-  definition: {id: 'letter', name: '', version, draft: published === version ? null : version, published, document: text} as Stored['definition'],
+  definition: {
+    id: 'letter',
+    name: '',
+    version,
+    draft: published === version ? null : version,
+    published,
+    document: text,
+  } as Stored['definition'],
 })
 
-const conflict = () => new ApiError({title: 'Conflict', status: 409, code: 'conflict', reason: 'definition-changed'} as Problem, '')
+const conflict = () =>
+  new ApiError({title: 'Conflict', status: 409, code: 'conflict', reason: 'definition-changed'} as Problem, '')
 
 // server keeps one workflow, and refuses what was read before the last change.
 const server = (text: string) => {
@@ -66,7 +74,8 @@ const opened = (s: ReturnType<typeof server>, disk = storage(), more: Partial<Po
   return {model, session, close: session.open(), disk}
 }
 
-const type = (model: DocumentModel, text: string) => model.change([{from: model.text.length, to: model.text.length, insert: text}], 'type')
+const type = (model: DocumentModel, text: string) =>
+  model.change([{from: model.text.length, to: model.text.length, insert: text}], 'type')
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -312,7 +321,12 @@ describe('a workflow of which nothing is stored', () => {
   let kept = storage()
   beforeEach(() => {
     kept = storage()
-    localDrafts('default', 'letter', () => kept).keep({text: 'workflow: [', etag: '', version: null, at: '2026-11-28T11:00:00Z'})
+    localDrafts('default', 'letter', () => kept).keep({
+      text: 'workflow: [',
+      etag: '',
+      version: null,
+      at: '2026-11-28T11:00:00Z',
+    })
   })
 
   it('is opened with the text that the browser keeps, and stored when it can be', async () => {

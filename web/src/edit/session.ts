@@ -57,7 +57,17 @@ export class Session {
     if (found && found.text === stored.text) ports.drafts.drop()
     this.#base = baseOf(stored)
     const dirty = model.text !== stored.text
-    this.#state = {stored, dirty, unsaved: dirty, busy: null, error: null, said: '', found: differs ? found : null, conflict: null, kept: true}
+    this.#state = {
+      stored,
+      dirty,
+      unsaved: dirty,
+      busy: null,
+      error: null,
+      said: '',
+      found: differs ? found : null,
+      conflict: null,
+      kept: true,
+    }
   }
 
   get state(): State {
@@ -203,7 +213,8 @@ export class Session {
     this.keepNow()
     try {
       const theirs = await this.ports.read()
-      if (theirs.text === this.model.text) this.#settle(theirs, 'Another client changed the workflow; its document is the same. Look at it and try again.')
+      if (theirs.text === this.model.text)
+        this.#settle(theirs, 'Another client changed the workflow; its document is the same. Look at it and try again.')
       else this.#set({busy: null, said, conflict: theirs})
     } catch (again) {
       this.#set({busy: null, error: again})

@@ -23,11 +23,18 @@ const server = (now: Now, after: (asked: string[]) => void = () => {}) => {
     let answer: Response
     if (url.pathname.endsWith('/versions')) {
       const limit = Number(url.searchParams.get('limit'))
-      answer = Response.json({items: versions.slice(0, limit).map(number => ({number, draft: number === draft, published: number === published}))})
+      answer = Response.json({
+        items: versions
+          .slice(0, limit)
+          .map(number => ({number, draft: number === draft, published: number === published})),
+      })
     } else {
       const v = url.searchParams.get('version')
       const version = v === null ? published : Number(v)
-      answer = Response.json({id: 'a', version, draft, published, document: `text ${version}`}, {headers: {ETag: `"${versions.length}-${draft}-${published}"`}})
+      answer = Response.json(
+        {id: 'a', version, draft, published, document: `text ${version}`},
+        {headers: {ETag: `"${versions.length}-${draft}-${published}"`}},
+      )
     }
     after(asked)
     return answer
@@ -77,8 +84,15 @@ describe('the first version', () => {
     net.fetch = async q => {
       const body: unknown = await q.json()
       asked.push([q.method, new URL(q.url).pathname, body])
-      if (asked.length > 1) return Response.json({status: 409, code: 'conflict', reason: 'definition-changed', title: 'Conflict'}, {status: 409})
-      return Response.json({id: 'a', version: 1, draft: 1, published: null, document: 'text'}, {status: 201, headers: {ETag: '"1"'}})
+      if (asked.length > 1)
+        return Response.json(
+          {status: 409, code: 'conflict', reason: 'definition-changed', title: 'Conflict'},
+          {status: 409},
+        )
+      return Response.json(
+        {id: 'a', version: 1, draft: 1, published: null, document: 'text'},
+        {status: 201, headers: {ETag: '"1"'}},
+      )
     }
     expect(await storeDraft(begun('a'), 'text')).toMatchObject({etag: '"1"', text: 'text'})
     expect(asked).toEqual([['POST', '/api/v1/workflows', {id: 'a', document: 'text', draft: true}]])

@@ -24,7 +24,12 @@ export async function versionsOf(id: string, signal?: AbortSignal): Promise<Vers
 
 // newestOf gives the number of the version that was stored last; null: there is none.
 async function newestOf(id: string, signal?: AbortSignal): Promise<number | null> {
-  const {items} = await ask(client.GET('/api/v1/workflows/{id}/versions', {params: {path: {id}, query: {limit: 1}}, ...(signal ? {signal} : {})}))
+  const {items} = await ask(
+    client.GET('/api/v1/workflows/{id}/versions', {
+      params: {path: {id}, query: {limit: 1}},
+      ...(signal ? {signal} : {}),
+    }),
+  )
   return items?.[0]?.number ?? null
 }
 
@@ -63,7 +68,10 @@ export function storeDraft(was: Stored, text: string): Promise<Stored> {
 export function publishDraft(was: Stored): Promise<Stored> {
   const {id, draft} = was.definition
   return storedOf(
-    client.POST('/api/v1/workflows/{id}/publish', {params: {path: {id}, header: {'If-Match': was.etag}}, body: draft === null ? {} : {version: draft}}),
+    client.POST('/api/v1/workflows/{id}/publish', {
+      params: {path: {id}, header: {'If-Match': was.etag}},
+      body: draft === null ? {} : {version: draft},
+    }),
   )
 }
 

@@ -24,7 +24,11 @@ import type {DocumentModel} from './model.ts'
 import {looks} from './theme.ts'
 
 // shown is what every text of the page shows of itself: characters that hide or turn text have marks.
-export const shown = (): Extension => [highlightSpecialChars({specialChars: new RegExp(`(?!\\r$)${odd.source}`, 'g')}), EditorView.lineWrapping, looks()]
+export const shown = (): Extension => [
+  highlightSpecialChars({specialChars: new RegExp(`(?!\\r$)${odd.source}`, 'g')}),
+  EditorView.lineWrapping,
+  looks(),
+]
 
 const editing = (label: string): Extension => [
   lineNumbers(),
@@ -43,8 +47,22 @@ const editing = (label: string): Extension => [
   aroundSigns,
   lineEnds,
   typeOver,
-  EditorView.contentAttributes.of({'aria-label': label, spellcheck: 'false', autocorrect: 'off', autocapitalize: 'off'}),
-  keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, ...foldKeymap, ...completionKeymap, ...lintKeymap, indentWithTab]),
+  EditorView.contentAttributes.of({
+    'aria-label': label,
+    spellcheck: 'false',
+    autocorrect: 'off',
+    autocapitalize: 'off',
+  }),
+  keymap.of([
+    ...closeBracketsKeymap,
+    ...defaultKeymap,
+    ...searchKeymap,
+    ...historyKeymap,
+    ...foldKeymap,
+    ...completionKeymap,
+    ...lintKeymap,
+    indentWithTab,
+  ]),
 ]
 
 // typeOver types over a selection. The browser would put what it replaces into an element with a style of its own, which the policy refuses.
@@ -53,8 +71,10 @@ const typeOver = EditorView.domEventHandlers({
     const {main} = view.state.selection
     const text = e.data
     if (e.inputType !== 'insertText' || !text || main.empty || view.composing || view.state.readOnly) return false
-    const typed = () => view.state.update(view.state.replaceSelection(text), {userEvent: 'input.type', scrollIntoView: true})
-    if (!view.state.facet(EditorView.inputHandler).some(take => take(view, main.from, main.to, text, typed))) view.dispatch(typed())
+    const typed = () =>
+      view.state.update(view.state.replaceSelection(text), {userEvent: 'input.type', scrollIntoView: true})
+    if (!view.state.facet(EditorView.inputHandler).some(take => take(view, main.from, main.to, text, typed)))
+      view.dispatch(typed())
     return true
   },
 })
@@ -91,7 +111,10 @@ export function openText(model: DocumentModel, parent: HTMLElement, label: strin
   })
   return {
     view,
-    setReadOnly: on => model.dispatch({effects: readOnly.reconfigure(on ? [EditorState.readOnly.of(true), EditorView.editable.of(false)] : [])}),
+    setReadOnly: on =>
+      model.dispatch({
+        effects: readOnly.reconfigure(on ? [EditorState.readOnly.of(true), EditorView.editable.of(false)] : []),
+      }),
     close: () => {
       detach()
       view.destroy()

@@ -7,16 +7,24 @@ import {Session, type State} from './session.ts'
 import {publishDraft, readStored, type Stored, storeDraft} from './stored.ts'
 
 // useSession opens a session for a workflow that was read.
-export function useSession(namespace: string, id: string, stored: Stored): {session: Session; state: State; model: DocumentModel} {
+export function useSession(
+  namespace: string,
+  id: string,
+  stored: Stored,
+): {session: Session; state: State; model: DocumentModel} {
   const [session] = useState(
     () =>
-      new Session(new DocumentModel((isBegun(stored) && localDrafts(namespace, id).read()?.text) || stored.text), stored, {
-        read: () => readStored(id),
-        store: storeDraft,
-        publish: publishDraft,
-        drafts: localDrafts(namespace, id),
-        now: () => new Date(),
-      }),
+      new Session(
+        new DocumentModel((isBegun(stored) && localDrafts(namespace, id).read()?.text) || stored.text),
+        stored,
+        {
+          read: () => readStored(id),
+          store: storeDraft,
+          publish: publishDraft,
+          drafts: localDrafts(namespace, id),
+          now: () => new Date(),
+        },
+      ),
   )
   useEffect(() => session.open(), [session])
   const state = useSyncExternalStore(

@@ -25,5 +25,8 @@ export function useSchema(format: string): SchemaQuery {
 // useVocabulary gives what completion and hover go by: the schema of a format, and the agents that are stored on the server. What cannot be had is not offered.
 export function useVocabulary(format: string, schema: unknown): Vocabulary {
   const {catalog} = useCatalog(true)
-  return useMemo(() => ({format, schema: isRecord(schema) ? (schema as SchemaObject) : null, agents: catalog.agents.map(a => a.id)}), [format, schema, catalog])
+  return useMemo(
+    () => ({format, schema: isRecord(schema) ? (schema as SchemaObject) : null, agents: catalog.agents.map(a => a.id)}),
+    [format, schema, catalog],
+  )
 }

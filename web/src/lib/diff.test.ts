@@ -36,7 +36,10 @@ describe('diff', () => {
     )
   })
   it('has an end for texts of megabytes', () => {
-    const [a, b] = [Array.from({length: 60_000}, (_, i) => `left ${i}\n`).join(''), Array.from({length: 60_000}, (_, i) => `right ${i}\n`).join('')]
+    const [a, b] = [
+      Array.from({length: 60_000}, (_, i) => `left ${i}\n`).join(''),
+      Array.from({length: 60_000}, (_, i) => `right ${i}\n`).join(''),
+    ]
     const begun = performance.now()
     const parts = diff(a, b)
     expect(side(parts, 'right').length).toBe(a.length)

@@ -29,7 +29,11 @@ function compare(a: string[], b: string[]): Part[] {
   let tail = 0
   while (tail < a.length - from && tail < b.length - from && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail++
   const middle = shortest(a.slice(from, a.length - tail), b.slice(from, b.length - tail))
-  return joined([{is: 'same', text: a.slice(0, from).join('')}, ...middle, {is: 'same', text: a.slice(a.length - tail).join('')}])
+  return joined([
+    {is: 'same', text: a.slice(0, from).join('')},
+    ...middle,
+    {is: 'same', text: a.slice(a.length - tail).join('')},
+  ])
 }
 
 function shortest(a: string[], b: string[]): Part[] {

@@ -29,7 +29,9 @@ describe('numbers that JavaScript cannot hold', () => {
     expect(stringify(parse(`[${zeros}, ${'0.5e-3'}]`))).toBe(`[${zeros},0.0005]`)
     const deep = `${'['.repeat(5000)}12345678901234567890${']'.repeat(5000)}`
     expect(() => parse(deep)).not.toThrow()
-    expect(stringify(parse('{"__proto__": 12345678901234567890, "a": {"constructor": 1}}'))).toBe('{"__proto__":12345678901234567890,"a":{"constructor":1}}')
+    expect(stringify(parse('{"__proto__": 12345678901234567890, "a": {"constructor": 1}}'))).toBe(
+      '{"__proto__":12345678901234567890,"a":{"constructor":1}}',
+    )
   })
 
   test('what is no JSON is refused', () => {

@@ -44,7 +44,8 @@ export function parse(text: string): unknown {
   return unmarked(JSON.parse(out))
 }
 
-const exact = (v: unknown): unknown => (typeof v === 'string' && v.startsWith(mark) ? new Exact(v.slice(mark.length)) : v)
+const exact = (v: unknown): unknown =>
+  typeof v === 'string' && v.startsWith(mark) ? new Exact(v.slice(mark.length)) : v
 
 // unmarked puts numbers in the place of marks. It does not recurse: JSON may be thousands of levels deep.
 function unmarked(root: unknown): unknown {

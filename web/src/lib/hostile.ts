@@ -1,5 +1,6 @@
 // Characters that change how text around them is read: controls of direction, invisible ones, and controls but for tab and line feed.
-export const odd = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb]/g
+export const odd =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb]/g
 
 export type Piece = {text: string; odd: boolean}
 

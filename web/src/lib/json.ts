@@ -11,7 +11,9 @@ export function pretty(v: unknown, depth = 0): string {
   const end = `\n${'  '.repeat(depth)}`
   if (Array.isArray(v)) return v.length === 0 ? '[]' : `[\n${v.map(x => pad + pretty(x, depth + 1)).join(',\n')}${end}]`
   const all = Object.entries(v)
-  return all.length === 0 ? '{}' : `{\n${all.map(([k, x]) => `${pad}${JSON.stringify(k)}: ${pretty(x, depth + 1)}`).join(',\n')}${end}}`
+  return all.length === 0
+    ? '{}'
+    : `{\n${all.map(([k, x]) => `${pad}${JSON.stringify(k)}: ${pretty(x, depth + 1)}`).join(',\n')}${end}}`
 }
 
 // asText gives a value as people read it: texts as they are, of a long value that the server left out its beginning and which one it is, all else as JSON.

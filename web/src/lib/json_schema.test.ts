@@ -21,7 +21,11 @@ describe('a reference of a schema', () => {
     ['may name all', {$ref: '#'}, root],
     ['may name a key with signs', {$ref: '#/$defs/a~1b~0c'}, {type: 'null'}],
     ['may name a key that objects inherit', {$ref: '#/$defs/toString'}, {type: 'integer'}],
-    ['has the keys beside it', {$ref: '#/$defs/text', enum: ['a'], description: 'this one'}, {type: 'string', description: 'this one', enum: ['a']}],
+    [
+      'has the keys beside it',
+      {$ref: '#/$defs/text', enum: ['a'], description: 'this one'},
+      {type: 'string', description: 'this one', enum: ['a']},
+    ],
     ['to nothing that may be stays so', {$ref: '#/$defs/never', enum: ['a']}, false],
     ['to what is not there allows all', {$ref: '#/$defs/no'}, true],
     ['to what is not there has the keys beside it', {$ref: '#/$defs/no', enum: ['a']}, {enum: ['a']}],
@@ -36,7 +40,10 @@ describe('a reference of a schema', () => {
     expect(resolved(schema, root)).toBe(resolved(schema, root))
   })
   it('gives a form by the keys beside it, too', () => {
-    expect(formOf('mode', {$ref: '#/$defs/text', enum: ['a', 'b']}, root)).toMatchObject({kind: 'choice', choices: ['a', 'b']})
+    expect(formOf('mode', {$ref: '#/$defs/text', enum: ['a', 'b']}, root)).toMatchObject({
+      kind: 'choice',
+      choices: ['a', 'b'],
+    })
   })
 })
 

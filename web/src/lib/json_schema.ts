@@ -35,7 +35,8 @@ export type SchemaObject = {
 type Members = Readonly<Record<string, unknown>>
 
 // within gives the value at the end of a path of keys, each one that the value before has itself; undefined where there is none.
-export const within = (v: unknown, ...path: string[]): unknown => path.reduce<unknown>((x, k) => (isRecord(x) ? own(x, k) : undefined), v)
+export const within = (v: unknown, ...path: string[]): unknown =>
+  path.reduce<unknown>((x, k) => (isRecord(x) ? own(x, k) : undefined), v)
 
 // typesOf gives the types that a schema names; none: it allows all.
 export const typesOf = (s: {readonly type?: unknown}): string[] =>

@@ -19,7 +19,8 @@ it('reads a text as response.text() does, wherever it is cut', async () => {
     Uint8Array.from([0xef, 0xbb, 0xbf, 0x61]), // a byte order mark
     Uint8Array.from([0x61, 0xff, 0xf0, 0x9f, 0x8e]), // not UTF-8, and cut off
   ])
-    for (const size of [1, 2, 3, 7, 1000]) expect(await readText(stream(bytes, size)), `${bytes} by ${size}`).toBe(await new Response(bytes).text())
+    for (const size of [1, 2, 3, 7, 1000])
+      expect(await readText(stream(bytes, size)), `${bytes} by ${size}`).toBe(await new Response(bytes).text())
 })
 
 it('gives way to others while a long text comes, and tells how much has come', async () => {

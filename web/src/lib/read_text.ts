@@ -1,7 +1,10 @@
 const slice = 20 // milliseconds of work at a time
 
 // readText gives the text of an answer in UTF-8 as response.text() does, without holding up the page while megabytes come: it reads a part at a time. told hears how many bytes have come.
-export async function readText(body: ReadableStream<Uint8Array>, told: (bytes: number) => void = () => {}): Promise<string> {
+export async function readText(
+  body: ReadableStream<Uint8Array>,
+  told: (bytes: number) => void = () => {},
+): Promise<string> {
   const decoder = new TextDecoder()
   const reader = body.getReader()
   let text = ''

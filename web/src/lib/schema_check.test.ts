@@ -5,13 +5,21 @@ const pay = {
   type: 'object',
   required: ['sum', 'to'],
   additionalProperties: false,
-  properties: {sum: {type: 'integer', maximum: 9}, to: {type: 'string', minLength: 1}, tags: {type: 'array', items: {enum: ['a', 'b']}, maxItems: 2}},
+  properties: {
+    sum: {type: 'integer', maximum: 9},
+    to: {type: 'string', minLength: 1},
+    tags: {type: 'array', items: {enum: ['a', 'b']}, maxItems: 2},
+  },
 }
 const words = (v: unknown) => problemsOf(pay, v).map(p => `${p.pointer} ${p.message}`)
 
 describe('what a schema refuses', () => {
   it('is said by pointer', () => {
-    expect(words({sum: 10, to: 7, x: 1})).toEqual(['/sum must be at most 9', '/to must be string, not number', '/x is not a parameter'])
+    expect(words({sum: 10, to: 7, x: 1})).toEqual([
+      '/sum must be at most 9',
+      '/to must be string, not number',
+      '/x is not a parameter',
+    ])
     expect(words({sum: 1.5})).toEqual(['/to is missing', '/sum must be integer, not number'])
     expect(words([1])).toEqual([' must be object, not array'])
     expect(words({sum: 1, to: '', tags: ['a', 'c', 'b']})).toEqual([
@@ -22,9 +30,9 @@ describe('what a schema refuses', () => {
   })
   it('is nothing where the value fits', () => expect(words({sum: 9, to: 'Ann', tags: ['b']})).toEqual([]))
   it('takes names of anyone', () => {
-    expect(problemsOf({properties: {'a/b~': {type: 'null'}}}, JSON.parse('{"a/b~": 1, "__proto__": 2, "constructor": 3}'))).toEqual([
-      {pointer: '/a~1b~0', message: 'must be null, not number'},
-    ])
+    expect(
+      problemsOf({properties: {'a/b~': {type: 'null'}}}, JSON.parse('{"a/b~": 1, "__proto__": 2, "constructor": 3}')),
+    ).toEqual([{pointer: '/a~1b~0', message: 'must be null, not number'}])
   })
   it('has a bound', () => {
     let deep: unknown = 1

@@ -23,10 +23,13 @@ type Schema = {
 const most = 20
 const deepest = 60
 
-const typeOf = (v: unknown): string => (v === null ? 'null' : Array.isArray(v) ? 'array' : v instanceof Exact ? 'number' : typeof v)
+const typeOf = (v: unknown): string =>
+  v === null ? 'null' : Array.isArray(v) ? 'array' : v instanceof Exact ? 'number' : typeof v
 
 const isType = (v: unknown, type: string): boolean =>
-  type === 'integer' ? (typeof v === 'number' && Number.isInteger(v)) || (v instanceof Exact && /^-?\d+$/.test(v.source)) : typeOf(v) === type
+  type === 'integer'
+    ? (typeof v === 'number' && Number.isInteger(v)) || (v instanceof Exact && /^-?\d+$/.test(v.source))
+    : typeOf(v) === type
 
 const same = (a: unknown, b: unknown): boolean => {
   try {
@@ -55,7 +58,8 @@ function walk(given: unknown, value: unknown, pointer: string, depth: number, ou
     say(`must be ${types.join(' or ')}, not ${typeOf(value)}`)
     return
   }
-  if (s.enum && !s.enum.some(e => same(e, value))) say(`must be one of ${s.enum.map(e => JSON.stringify(e)).join(', ')}`)
+  if (s.enum && !s.enum.some(e => same(e, value)))
+    say(`must be one of ${s.enum.map(e => JSON.stringify(e)).join(', ')}`)
   if (s.const !== undefined && !same(s.const, value)) say(`must be ${JSON.stringify(s.const)}`)
   if (typeof value === 'number') {
     if (s.minimum !== undefined && value < s.minimum) say(`must be at least ${s.minimum}`)
@@ -68,12 +72,14 @@ function walk(given: unknown, value: unknown, pointer: string, depth: number, ou
     if (s.minItems !== undefined && value.length < s.minItems) say(`must have at least ${s.minItems} items`)
     if (s.maxItems !== undefined && value.length > s.maxItems) say(`must have at most ${s.maxItems} items`)
     for (const [i, v] of value.entries()) walk(s.items, v, `${pointer}/${i}`, depth + 1, out)
-  } else if (value !== null && typeof value === 'object' && !(value instanceof Exact)) inObject(s, value as Record<string, unknown>, pointer, depth, out)
+  } else if (value !== null && typeof value === 'object' && !(value instanceof Exact))
+    inObject(s, value as Record<string, unknown>, pointer, depth, out)
 }
 
 function inObject(s: Schema, value: Record<string, unknown>, pointer: string, depth: number, out: Problem[]): void {
   const has = (key: string) => Object.hasOwn(value, key)
-  for (const key of s.required ?? []) if (!has(key)) out.push({pointer: `${pointer}/${escape(key)}`, message: 'is missing'})
+  for (const key of s.required ?? [])
+    if (!has(key)) out.push({pointer: `${pointer}/${escape(key)}`, message: 'is missing'})
   for (const [key, v] of Object.entries(value)) {
     const at = `${pointer}/${escape(key)}`
     const known = s.properties && Object.hasOwn(s.properties, key)
@@ -86,7 +92,8 @@ function inObject(s: Schema, value: Record<string, unknown>, pointer: string, de
 // changesOf lists by pointer what differs between two values: values that changed, came or went.
 export function changesOf(a: unknown, b: unknown, pointer = '', depth = 0): string[] {
   if (same(a, b)) return []
-  const object = (v: unknown): v is Record<string, unknown> => v !== null && typeof v === 'object' && !Array.isArray(v) && !(v instanceof Exact)
+  const object = (v: unknown): v is Record<string, unknown> =>
+    v !== null && typeof v === 'object' && !Array.isArray(v) && !(v instanceof Exact)
   if (!object(a) || !object(b) || depth > deepest) return [pointer || '/']
   const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])]
   return keys.flatMap(k => changesOf(own(a, k), own(b, k), `${pointer}/${escape(k)}`, depth + 1))

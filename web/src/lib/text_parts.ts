@@ -21,4 +21,5 @@ export function partsOf(text: string, first: number, more: number, count: number
 }
 
 // isWithin tells whether a place is within a pair of surrogates, or within a line end.
-const isWithin = (text: string, at: number): boolean => /^(?:[\ud800-\udbff][\udc00-\udfff]|\r\n)$/.test(text.slice(at - 1, at + 1))
+const isWithin = (text: string, at: number): boolean =>
+  /^(?:[\ud800-\udbff][\udc00-\udfff]|\r\n)$/.test(text.slice(at - 1, at + 1))

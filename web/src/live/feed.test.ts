@@ -3,7 +3,11 @@ import {type FeedState, follow, type Notice, onNotice} from './feed.ts'
 
 // A browser with one lock, which the first tab that asks for it holds, and a channel between its tabs.
 const browser = vi.hoisted(() => {
-  const browser = {answer: async (): Promise<Response> => new Response(), led: 0, channels: new Set<{onmessage: (m: {data: unknown}) => void}>()}
+  const browser = {
+    answer: async (): Promise<Response> => new Response(),
+    led: 0,
+    channels: new Set<{onmessage: (m: {data: unknown}) => void}>(),
+  }
   vi.stubGlobal('document', Object.assign(new EventTarget(), {querySelector: () => null, visibilityState: 'visible'}))
   vi.stubGlobal('window', Object.assign(new EventTarget(), {location: {origin: 'http://127.0.0.1', host: '127.0.0.1'}}))
   vi.stubGlobal('fetch', () => browser.answer())
@@ -25,7 +29,9 @@ const browser = vi.hoisted(() => {
   return browser
 })
 
-const locks = {request: async (_: string, __: object, f: () => Promise<void>) => (browser.led++ === 0 ? f() : undefined)}
+const locks = {
+  request: async (_: string, __: object, f: () => Promise<void>) => (browser.led++ === 0 ? f() : undefined),
+}
 
 const tab = () => {
   const states: FeedState[] = []
@@ -48,7 +54,8 @@ beforeEach(() => {
 
 describe('the feed', () => {
   it('is read by one tab, which passes on what it says', async () => {
-    const text = 'id: 7\nevent: feed.ready\ndata: {"type":"feed.ready"}\n\nevent: run.started\ndata: {"type":"run.started","run":"r","workflow":"w"}\n\n'
+    const text =
+      'id: 7\nevent: feed.ready\ndata: {"type":"feed.ready"}\n\nevent: run.started\ndata: {"type":"run.started","run":"r","workflow":"w"}\n\n'
     const quiet = new ReadableStream({start: c => c.enqueue(new TextEncoder().encode(text))})
     browser.answer = async () => new Response(quiet)
     const [one, two] = [tab(), tab()]

@@ -61,7 +61,9 @@ export function follow(tell: (s: FeedState) => void): () => void {
       })
     })
   if ('locks' in navigator) {
-    navigator.locks.request(`hocket-feed:${window.location.host}${base}`, {signal: stop.signal}, lead).catch(() => undefined)
+    navigator.locks
+      .request(`hocket-feed:${window.location.host}${base}`, {signal: stop.signal}, lead)
+      .catch(() => undefined)
   } else {
     tell('polling')
     const timer = setInterval(() => got({type: 'poll'}), pollEvery)

@@ -4,11 +4,17 @@ import {RunSource} from './run_source.ts'
 
 // Each request for a stream or a page is answered by net.answer; notices are told by net.tell. The client takes fetch when it is made.
 const net = vi.hoisted(() => {
-  const net = {answer: (_: string, __: string): Response => new Response(), held: 0, listeners: new Set<(n: Notice) => void>()}
+  const net = {
+    answer: (_: string, __: string): Response => new Response(),
+    held: 0,
+    listeners: new Set<(n: Notice) => void>(),
+  }
   vi.stubGlobal('document', Object.assign(new EventTarget(), {querySelector: () => null, visibilityState: 'visible'}))
   vi.stubGlobal('window', Object.assign(new EventTarget(), {location: {origin: 'http://127.0.0.1', host: '127.0.0.1'}}))
   vi.stubGlobal('fetch', async (q: Request | string, init?: {headers: Record<string, string>}) =>
-    typeof q === 'string' ? net.answer('stream', init?.headers['Last-Event-ID'] ?? '') : net.answer('page', new URL(q.url).searchParams.get('cursor') ?? ''),
+    typeof q === 'string'
+      ? net.answer('stream', init?.headers['Last-Event-ID'] ?? '')
+      : net.answer('page', new URL(q.url).searchParams.get('cursor') ?? ''),
   )
   vi.stubGlobal('navigator', {
     locks: {
@@ -31,14 +37,24 @@ const tell = (n: Notice) => {
   for (const f of net.listeners) f(n)
 }
 
-const event = (seq: number, type: string, data: object = {}) => ({run: 'r', seq, time: new Date(seq).toISOString(), type, node: null, step: null, data})
+const event = (seq: number, type: string, data: object = {}) => ({
+  run: 'r',
+  seq,
+  time: new Date(seq).toISOString(),
+  type,
+  node: null,
+  step: null,
+  data,
+})
 const message = (e: {seq: number; type: string}) => `id: ${e.seq}\nevent: ${e.type}\ndata: ${JSON.stringify(e)}\n\n`
-const piece = (offset: number, text: string) => `event: model.delta\ndata: ${JSON.stringify({call: '1.1', attempt: 1, offset, text})}\n\n`
+const piece = (offset: number, text: string) =>
+  `event: model.delta\ndata: ${JSON.stringify({call: '1.1', attempt: 1, offset, text})}\n\n`
 const end = 'event: end\ndata: {}\n\n'
 const created = event(1, 'run.created')
 const started = event(2, 'run.started')
 const failed = event(3, 'run.failed', {error: {code: 'limit', message: 'too many steps'}})
-const gone = () => Response.json({title: 'Not found', detail: 'no run r', status: 404, code: 'not-found'}, {status: 404})
+const gone = () =>
+  Response.json({title: 'Not found', detail: 'no run r', status: 404, code: 'not-found'}, {status: 404})
 
 // sending gives a stream that says what send is called with, until cut.
 function sending(recorded: number) {

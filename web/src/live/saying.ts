@@ -19,7 +19,12 @@ export class Saying {
     const end = offset + bytes.length
     const held = before?.attempt === attempt && offset > 0 ? before : {attempt, text: '', bytes: 0}
     if (offset > 0 && end <= held.bytes) return
-    const more = offset > held.bytes ? gap + text : offset < held.bytes ? decoder.decode(bytes.subarray(held.bytes - offset)) : text
+    const more =
+      offset > held.bytes
+        ? gap + text
+        : offset < held.bytes
+          ? decoder.decode(bytes.subarray(held.bytes - offset))
+          : text
     this.#calls.set(call, {attempt, text: held.text + more, bytes: end})
   }
 

@@ -8,9 +8,12 @@ vi.hoisted(() => {
 })
 
 it('asks anew for what a notice changes alone, and for all where notices may be missing', () => {
-  for (const type of ['run.started', 'run.completed', 'wait.opened', 'wait.closed']) expect(changedBy(type)).toEqual(['runs', 'counts', 'waits'])
-  for (const type of ['workflow.changed', 'workflow.deleted']) expect(changedBy(type)).toEqual(['workflows', 'schedules'])
-  for (const type of ['feed.ready', 'poll', 'of another version']) expect(changedBy(type)).toEqual(['runs', 'counts', 'waits', 'workflows', 'schedules'])
+  for (const type of ['run.started', 'run.completed', 'wait.opened', 'wait.closed'])
+    expect(changedBy(type)).toEqual(['runs', 'counts', 'waits'])
+  for (const type of ['workflow.changed', 'workflow.deleted'])
+    expect(changedBy(type)).toEqual(['workflows', 'schedules'])
+  for (const type of ['feed.ready', 'poll', 'of another version'])
+    expect(changedBy(type)).toEqual(['runs', 'counts', 'waits', 'workflows', 'schedules'])
 })
 
 afterEach(() => void vi.useRealTimers())
@@ -21,7 +24,9 @@ it('asks once for many notices, and waits for the answer to what is being asked'
   const answers: ((n: number) => void)[] = []
   const asked = {runs: 0, waits: 0}
   const watch = (key: 'runs' | 'waits', queryFn: () => Promise<number>) =>
-    new QueryObserver(queries, {queryKey: [key, 'list'], queryFn, staleTime: Number.POSITIVE_INFINITY}).subscribe(() => {})
+    new QueryObserver(queries, {queryKey: [key, 'list'], queryFn, staleTime: Number.POSITIVE_INFINITY}).subscribe(
+      () => {},
+    )
   watch('runs', () => {
     asked.runs++
     return new Promise(done => answers.push(done))
@@ -69,7 +74,10 @@ it('keeps the pause of the slowest of several keys, and gives up what is never a
   const queries = new QueryClient()
   const asked = {runs: 0, waits: 0}
   const watch = (key: 'runs' | 'waits', ms: number) =>
-    new QueryObserver(queries, {queryKey: [key], queryFn: () => new Promise<number>(done => setTimeout(() => done(++asked[key]), ms))}).subscribe(() => {})
+    new QueryObserver(queries, {
+      queryKey: [key],
+      queryFn: () => new Promise<number>(done => setTimeout(() => done(++asked[key]), ms)),
+    }).subscribe(() => {})
   watch('runs', 1000)
   watch('waits', 10)
   await vi.advanceTimersByTimeAsync(1000)
@@ -84,9 +92,11 @@ it('keeps the pause of the slowest of several keys, and gives up what is never a
 
   let begun = 0
   const dead = new QueryClient()
-  new QueryObserver(dead, {queryKey: ['runs'], initialData: 0, queryFn: () => (begun++ === 0 ? new Promise<number>(() => {}) : Promise.resolve(1))}).subscribe(
-    () => {},
-  )
+  new QueryObserver(dead, {
+    queryKey: ['runs'],
+    initialData: 0,
+    queryFn: () => (begun++ === 0 ? new Promise<number>(() => {}) : Promise.resolve(1)),
+  }).subscribe(() => {})
   const again = new Asking(dead)
   again.ask(['runs'])
   await vi.advanceTimersByTimeAsync(9_000)

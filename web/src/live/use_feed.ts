@@ -7,7 +7,11 @@ const all = ['runs', 'counts', 'waits', 'workflows', 'schedules']
 
 // changedBy gives what a notice of a type may have changed, by the first words of the keys of queries.
 export const changedBy = (type: string): string[] =>
-  /^(run|wait)\./.test(type) ? ['runs', 'counts', 'waits'] : type.startsWith('workflow.') ? ['workflows', 'schedules'] : all
+  /^(run|wait)\./.test(type)
+    ? ['runs', 'counts', 'waits']
+    : type.startsWith('workflow.')
+      ? ['workflows', 'schedules']
+      : all
 
 const pause = 250
 const share = 4 // the pause is so many times as long as the answers took

@@ -43,7 +43,8 @@ export function Begun() {
               onClick={() => {
                 localDrafts(namespace, gone).drop()
                 // The button that the dialog gives the focus back to is gone, and the list with the last one.
-                const next = ids.length > 1 ? list.current : list.current?.closest('main')?.querySelector<HTMLElement>('button')
+                const next =
+                  ids.length > 1 ? list.current : list.current?.closest('main')?.querySelector<HTMLElement>('button')
                 setIDs(begunIn(namespace))
                 setGone(null)
                 requestAnimationFrame(() => next?.focus())

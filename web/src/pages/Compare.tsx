@@ -104,7 +104,8 @@ function Head({live}: {live: LiveRun}) {
   )
 }
 
-const show = (name: string, n: number | null): string => (name === 'time' ? duration(n) || 'running' : name === 'money' ? usd(n) : count(n ?? 0))
+const show = (name: string, n: number | null): string =>
+  name === 'time' ? duration(n) || 'running' : name === 'money' ? usd(n) : count(n ?? 0)
 
 // differenceOf words how much more or less the right run took.
 function differenceOf(name: string, a: number | null, b: number | null): string {
@@ -139,9 +140,24 @@ function Sums({left, right}: {left: LiveRun; right: LiveRun}) {
   )
 }
 
-function Rows({rows, first, chosen, open}: {rows: Row[]; first: number; chosen: Row | undefined; open: (r: Row) => void}) {
+function Rows({
+  rows,
+  first,
+  chosen,
+  open,
+}: {
+  rows: Row[]
+  first: number
+  chosen: Row | undefined
+  open: (r: Row) => void
+}) {
   const box = useRef<HTMLDivElement>(null)
-  const virtual = useVirtualizer({count: rows.length, getScrollElement: () => box.current, estimateSize: () => 48, overscan: 10})
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => 48,
+    overscan: 10,
+  })
   return (
     <div ref={box} className={styles.rows} tabIndex={0} role="region" aria-label="Steps of both runs">
       <ol className={styles.inner} style={{height: virtual.getTotalSize()}}>
@@ -149,13 +165,24 @@ function Rows({rows, first, chosen, open}: {rows: Row[]; first: number; chosen: 
           const r = rows[v.index]!
           return (
             <li key={r.key} className={styles.item} style={{transform: `translateY(${v.start}px)`}}>
-              <button type="button" aria-pressed={chosen?.key === r.key} data-differs={r.differs.length > 0 || undefined} onClick={() => open(r)}>
+              <button
+                type="button"
+                aria-pressed={chosen?.key === r.key}
+                data-differs={r.differs.length > 0 || undefined}
+                onClick={() => open(r)}
+              >
                 <span className={styles.name}>
                   <Line>{r.name}</Line>
                   <small>
                     {(r.left ?? r.right)!.iteration > 1 ? `iteration ${(r.left ?? r.right)!.iteration} · ` : ''}
                     {v.index === first ? 'first difference: ' : ''}
-                    {!r.left ? 'right alone' : !r.right ? 'left alone' : r.differs.length === 0 ? 'the same' : `${r.differs.join(', ')} differs`}
+                    {!r.left
+                      ? 'right alone'
+                      : !r.right
+                        ? 'left alone'
+                        : r.differs.length === 0
+                          ? 'the same'
+                          : `${r.differs.join(', ')} differs`}
                   </small>
                 </span>
                 <Side step={r.left} />
@@ -188,7 +215,11 @@ function Chosen({row, close}: {row: Row; close: () => void}) {
         </h2>
         <Button onClick={close}>Close</Button>
       </div>
-      {row.left && row.right ? <Pair left={row.left} right={row.right} names={names} /> : <p>{row.left ? 'The left' : 'The right'} run alone has this step.</p>}
+      {row.left && row.right ? (
+        <Pair left={row.left} right={row.right} names={names} />
+      ) : (
+        <p>{row.left ? 'The left' : 'The right'} run alone has this step.</p>
+      )}
     </section>
   )
 }

@@ -92,7 +92,9 @@ function Failed() {
     queryFn: () =>
       ask(
         client.GET('/api/v1/runs', {
-          params: {query: {limit: 5, status: 'failed', createdFrom: new Date(new Date().setHours(0, 0, 0, 0)).toISOString()}},
+          params: {
+            query: {limit: 5, status: 'failed', createdFrom: new Date(new Date().setHours(0, 0, 0, 0)).toISOString()},
+          },
         }),
       ),
   })
@@ -132,11 +134,14 @@ function Samples({first = false}: {first?: boolean}) {
   const start = useMutation({
     mutationFn: (id: string) => {
       const s = samples.find(x => x.id === id)!
-      return ask(client.POST('/api/v1/runs', {body: {document: s.document, format: 'steps', name: s.id, input: s.input}}))
+      return ask(
+        client.POST('/api/v1/runs', {body: {document: s.document, format: 'steps', name: s.id, input: s.input}}),
+      )
     },
     onSuccess: run => go(`/runs/${run.id}`),
   })
-  if (!may(session, 'edit')) return first ? <Empty title="There are no runs yet">A token of the role edit may start a sample.</Empty> : null
+  if (!may(session, 'edit'))
+    return first ? <Empty title="There are no runs yet">A token of the role edit may start a sample.</Empty> : null
   return (
     <>
       <h2>{first ? 'Begin with a sample' : 'Samples'}</h2>

@@ -38,7 +38,13 @@ export function LabelFilter({label, set}: {label: string; set: (label: string) =
     <form className={styles.filter} onSubmit={apply} role="search">
       <label className={styles.field}>
         <span>Labels</span>
-        <input ref={field} className={control.input} value={text} placeholder="team=news, !archived" onChange={e => setText(e.target.value)} />
+        <input
+          ref={field}
+          className={control.input}
+          value={text}
+          placeholder="team=news, !archived"
+          onChange={e => setText(e.target.value)}
+        />
       </label>
       <Button type="submit">Filter</Button>
       {label && <Button onClick={() => set('')}>All workflows</Button>}

@@ -32,7 +32,8 @@ function New({typed, type, close}: {typed: Typed; type: Dispatch<SetStateAction<
   const [, go] = useLocation()
   const [unread, setUnread] = useState<unknown>(null)
   const make = useMutation({
-    mutationFn: () => ask(client.POST('/api/v1/workflows', {body: {document, draft: true, ...(id.trim() ? {id: id.trim()} : {})}})),
+    mutationFn: () =>
+      ask(client.POST('/api/v1/workflows', {body: {document, draft: true, ...(id.trim() ? {id: id.trim()} : {})}})),
     onSuccess: w => go(`/workflows/${encodeURIComponent(w.id)}/edit`),
   })
   const take = async (file: File | undefined) => {
@@ -54,7 +55,12 @@ function New({typed, type, close}: {typed: Typed; type: Dispatch<SetStateAction<
     <Dialog title="New workflow" close={close}>
       <form className={styles.form} onSubmit={send}>
         <Field label="File" hint="YAML or JSON, of any format; it is taken byte for byte">
-          <input type="file" className={control.input} accept=".yaml,.yml,.json" onChange={e => void take(e.target.files?.[0])} />
+          <input
+            type="file"
+            className={control.input}
+            accept=".yaml,.yml,.json"
+            onChange={e => void take(e.target.files?.[0])}
+          />
         </Field>
         <Field label="Or a sample">
           <select
@@ -85,7 +91,12 @@ function New({typed, type, close}: {typed: Typed; type: Dispatch<SetStateAction<
           />
         </Field>
         <Field label="Id" hint="It names the workflow in addresses and commands; without one, the document's own">
-          <input className={`${control.input} ${control.code}`} maxLength={200} value={id} onChange={e => type({id: e.target.value, document})} />
+          <input
+            className={`${control.input} ${control.code}`}
+            maxLength={200}
+            value={id}
+            onChange={e => type({id: e.target.value, document})}
+          />
         </Field>
         {unread !== null && <ErrorBox error={unread} />}
         {problem?.reason === 'document-not-stored' ? (
@@ -122,14 +133,17 @@ function Correct({id, document}: {id: string; document: string}) {
   return (
     <div ref={box} className={styles.correct} role="alert">
       <p>
-        <strong>The document has errors, and the server stores none with errors.</strong> Correct it here and create the draft again, or go on in the editor,
-        which marks each error at its place; this browser keeps the text until it is stored.
-        {!canBeID(id) && ' The editor needs the id of the workflow: type one above, without slashes and with neither a dash nor a dot at its beginning.'}
+        <strong>The document has errors, and the server stores none with errors.</strong> Correct it here and create the
+        draft again, or go on in the editor, which marks each error at its place; this browser keeps the text until it
+        is stored.
+        {!canBeID(id) &&
+          ' The editor needs the id of the workflow: type one above, without slashes and with neither a dash nor a dot at its beginning.'}
       </p>
       {kept === 'full' && <p>This browser has no room for the text, or keeps none: correct it here.</p>}
       {kept === 'taken' && (
         <p>
-          This browser keeps <Link href={to}>another text of this id</Link>, which was not stored either. Store or discard that one, or take another id.
+          This browser keeps <Link href={to}>another text of this id</Link>, which was not stored either. Store or
+          discard that one, or take another id.
         </p>
       )}
       <div>

@@ -26,7 +26,12 @@ export function RunsPage() {
     <Page title="Runs" wide>
       <div className={styles.filters}>
         <TextSearch q={filter.q} set={q => set({q})} />
-        <select className={control.select} aria-label="Workflow" value={filter.workflow} onChange={e => set({workflow: e.target.value})}>
+        <select
+          className={control.select}
+          aria-label="Workflow"
+          value={filter.workflow}
+          onChange={e => set({workflow: e.target.value})}
+        >
           <option value="">All workflows</option>
           {options(Object.keys(all?.workflow ?? {}), filter.workflow).map(w => (
             <option key={w} value={w}>
@@ -34,7 +39,12 @@ export function RunsPage() {
             </option>
           ))}
         </select>
-        <select className={control.select} aria-label="Trigger" value={filter.trigger} onChange={e => set({trigger: e.target.value})}>
+        <select
+          className={control.select}
+          aria-label="Trigger"
+          value={filter.trigger}
+          onChange={e => set({trigger: e.target.value})}
+        >
           <option value="">Any trigger</option>
           {options(Object.keys(all?.trigger ?? {}), filter.trigger).map(t => (
             <option key={t} value={t}>
@@ -42,7 +52,12 @@ export function RunsPage() {
             </option>
           ))}
         </select>
-        <select className={control.select} aria-label="Time" value={filter.from} onChange={e => set({from: e.target.value})}>
+        <select
+          className={control.select}
+          aria-label="Time"
+          value={filter.from}
+          onChange={e => set({from: e.target.value})}
+        >
           <option value="">Any time</option>
           {Object.entries(spans).map(([id, s]) => (
             <option key={id} value={id}>
@@ -56,7 +71,13 @@ export function RunsPage() {
         {statuses
           .filter(s => (all?.status[s] ?? 0) > 0 || filter.status === s || s === 'running' || s === 'failed')
           .map(s => (
-            <Chip key={s} name={wordOf(s)} n={all?.status[s] ?? 0} on={filter.status === s} click={() => set({status: filter.status === s ? '' : s})} />
+            <Chip
+              key={s}
+              name={wordOf(s)}
+              n={all?.status[s] ?? 0}
+              on={filter.status === s}
+              click={() => set({status: filter.status === s ? '' : s})}
+            />
           ))}
       </div>
       <List filter={filter} />
@@ -152,7 +173,8 @@ function List({filter}: {filter: Filter}) {
     ) : (
       <Empty title="There are no runs yet">
         <p>
-          Start one from a <Link href="/workflows">workflow</Link>, with a <Link href="/">sample</Link>, or from a shell:
+          Start one from a <Link href="/workflows">workflow</Link>, with a <Link href="/">sample</Link>, or from a
+          shell:
         </p>
         <pre>hocket run newsroom.yaml "The library opens on Sundays"</pre>
       </Empty>

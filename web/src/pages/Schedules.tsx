@@ -28,7 +28,13 @@ export function SchedulesPage() {
     queries: all.map(s => ({
       queryKey: ['schedules', 'preview', s.workflow, s.branch, s.id, s.spec, s.next],
       queryFn: async () =>
-        (await ask(client.GET('/api/v1/schedules/preview', {params: {query: {workflow: s.workflow, ...queryOf(s), count: timesShown}}}))).times ?? [],
+        (
+          await ask(
+            client.GET('/api/v1/schedules/preview', {
+              params: {query: {workflow: s.workflow, ...queryOf(s), count: timesShown}},
+            }),
+          )
+        ).times ?? [],
       retry: false,
       enabled: s.program === null,
     })),
@@ -104,16 +110,33 @@ function Row({s, times, all}: {s: Scheduled; times: string[]; all: string[]}) {
           <Text>{s.problem}</Text>
         </p>
       )}
-      {times.length > 0 && <Strip times={times} all={all} skipUntil={s.skip?.until ?? null} paused={s.paused !== null} />}
+      {times.length > 0 && (
+        <Strip times={times} all={all} skipUntil={s.skip?.until ?? null} paused={s.paused !== null} />
+      )}
       {s.program === null && may(session, 'edit') && <Controls s={s} />}
     </li>
   )
 }
 
 // Strip shows the next times on one axis for all schedules.
-function Strip({times, all, skipUntil, paused}: {times: string[]; all: string[]; skipUntil: string | null; paused: boolean}) {
+function Strip({
+  times,
+  all,
+  skipUntil,
+  paused,
+}: {
+  times: string[]
+  all: string[]
+  skipUntil: string | null
+  paused: boolean
+}) {
   return (
-    <div className={styles.strip} role="img" aria-label={`Next times: ${times.map(exact).join('; ')}`} data-paused={paused || undefined}>
+    <div
+      className={styles.strip}
+      role="img"
+      aria-label={`Next times: ${times.map(exact).join('; ')}`}
+      data-paused={paused || undefined}
+    >
       {placesOf(times, all, Date.now()).map((at, i) => (
         <span
           key={times[i]}
@@ -132,15 +155,23 @@ const words = {pause: 'Pause', resume: 'Resume', skip: 'Skip the next', run: 'Ru
 function Controls({s}: {s: Scheduled}) {
   const queries = useQueryClient()
   const act = useMutation({
-    mutationFn: (verb: (typeof verbs)[number]) => ask(client.POST(`/api/v1/schedules/{id}/${verb}`, {params: {path: {id: s.workflow}, query: queryOf(s)}})),
+    mutationFn: (verb: (typeof verbs)[number]) =>
+      ask(client.POST(`/api/v1/schedules/{id}/${verb}`, {params: {path: {id: s.workflow}, query: queryOf(s)}})),
     onSettled: () => queries.invalidateQueries({queryKey: ['schedules']}),
   })
   return (
     <div className={styles.controls}>
       {verbs
-        .filter(v => (v === 'pause' ? !s.paused : v === 'resume' ? s.paused : v === 'skip' ? s.next !== null && !s.paused : true))
+        .filter(v =>
+          v === 'pause' ? !s.paused : v === 'resume' ? s.paused : v === 'skip' ? s.next !== null && !s.paused : true,
+        )
         .map(v => (
-          <Button key={v} disabled={act.isPending} onClick={() => act.mutate(v)} aria-label={`${words[v]}: ${titleOf(s)}`}>
+          <Button
+            key={v}
+            disabled={act.isPending}
+            onClick={() => act.mutate(v)}
+            aria-label={`${words[v]}: ${titleOf(s)}`}
+          >
             {words[v]}
           </Button>
         ))}

@@ -50,7 +50,8 @@ export function SignIn({why, done}: {why?: unknown; done: (s: Session) => void})
           Sign in
         </Button>
         <p className={styles.hint}>
-          Without a token: follow the link that <code>hocket serve</code> printed, or say <code>hocket open</code> for another one.
+          Without a token: follow the link that <code>hocket serve</code> printed, or say <code>hocket open</code> for
+          another one.
         </p>
       </form>
     </main>

@@ -36,7 +36,13 @@ export function WorkflowPage({id}: {id: string}) {
         </>
       }
     >
-      {got.error ? <ErrorBox error={got.error} again={() => void got.refetch()} /> : !w ? <Loading what="the workflow" /> : <Inside w={w} mayEdit={mayEdit} />}
+      {got.error ? (
+        <ErrorBox error={got.error} again={() => void got.refetch()} />
+      ) : !w ? (
+        <Loading what="the workflow" />
+      ) : (
+        <Inside w={w} mayEdit={mayEdit} />
+      )}
     </Page>
   )
 }
@@ -46,7 +52,11 @@ function Inside({w, mayEdit}: {w: Schemas['Definition']; mayEdit: boolean}) {
     <div className={styles.grid}>
       <section>
         <h2>Run</h2>
-        {w.published === null && !mayEdit ? <p className={styles.quiet}>It is not published: publish it first.</p> : <RunForm w={w} mayEdit={mayEdit} />}
+        {w.published === null && !mayEdit ? (
+          <p className={styles.quiet}>It is not published: publish it first.</p>
+        ) : (
+          <RunForm w={w} mayEdit={mayEdit} />
+        )}
       </section>
       <section>
         <h2>Document</h2>
@@ -72,15 +82,22 @@ function RunForm({w, mayEdit}: {w: Schemas['Definition']; mayEdit: boolean}) {
   const [given, setGiven] = useState<unknown>(undefined)
   const [taken, setTaken] = useState(0)
   const start = useMutation({
-    mutationFn: (v: unknown) => ask(client.POST('/api/v1/runs', {body: {workflow: w.id, input: v, ...(branch ? {branch} : {}), ...(draft ? {draft} : {})}})),
+    mutationFn: (v: unknown) =>
+      ask(
+        client.POST('/api/v1/runs', {
+          body: {workflow: w.id, input: v, ...(branch ? {branch} : {}), ...(draft ? {draft} : {})},
+        }),
+      ),
     onSuccess: run => go(`/runs/${run.id}`),
   })
   const before = useQuery({
     queryKey: ['runs', 'inputs', w.id],
-    queryFn: async () => (await ask(client.GET('/api/v1/runs', {params: {query: {workflow: w.id, limit: 8}}}))).items ?? [],
+    queryFn: async () =>
+      (await ask(client.GET('/api/v1/runs', {params: {query: {workflow: w.id, limit: 8}}}))).items ?? [],
   })
   const take = useMutation({
-    mutationFn: (run: string) => ask(client.GET('/api/v1/runs/{id}', {params: {path: {id: run}, query: {steps: 'none'}}})),
+    mutationFn: (run: string) =>
+      ask(client.GET('/api/v1/runs/{id}', {params: {path: {id: run}, query: {steps: 'none'}}})),
     onSuccess: r => {
       setBranch(branches.some(b => b.id === r.workflow.branch) ? (r.workflow.branch ?? '') : '')
       setInput(asText(r.input))
@@ -94,7 +111,11 @@ function RunForm({w, mayEdit}: {w: Schemas['Definition']; mayEdit: boolean}) {
     <div className={styles.form}>
       {mayEdit && w.draft !== null && w.published !== null && (
         <Field label="Version">
-          <select className={control.select} value={draft ? 'draft' : ''} onChange={e => setDraft(e.target.value === 'draft')}>
+          <select
+            className={control.select}
+            value={draft ? 'draft' : ''}
+            onChange={e => setDraft(e.target.value === 'draft')}
+          >
             <option value="">published v{w.published}</option>
             <option value="draft">draft v{w.draft}</option>
           </select>
@@ -126,7 +147,14 @@ function RunForm({w, mayEdit}: {w: Schemas['Definition']; mayEdit: boolean}) {
       )}
       {take.error && <ErrorBox error={take.error} />}
       {schema?.properties ? (
-        <SchemaForm key={taken} given={given} schema={schema} busy={start.isPending} submit="Run" send={v => start.mutate(v)} />
+        <SchemaForm
+          key={taken}
+          given={given}
+          schema={schema}
+          busy={start.isPending}
+          submit="Run"
+          send={v => start.mutate(v)}
+        />
       ) : (
         <>
           <Field label="Input">

@@ -39,9 +39,12 @@ function Convert({stored, close}: {stored: Stored; close: () => void}) {
   const [lossy, setLossy] = useState(false)
   const [, go] = useLocation()
   const target = name ?? `${id}-${to}`
-  const convert = useMutation({mutationFn: () => ask(client.POST('/api/v1/documents/convert', {body: {document, to, ...(lossy ? {lossy} : {})}}))})
+  const convert = useMutation({
+    mutationFn: () => ask(client.POST('/api/v1/documents/convert', {body: {document, to, ...(lossy ? {lossy} : {})}})),
+  })
   const store = useMutation({
-    mutationFn: (text: string) => ask(client.POST('/api/v1/workflows', {body: {id: target, document: text, draft: true, format: to}})),
+    mutationFn: (text: string) =>
+      ask(client.POST('/api/v1/workflows', {body: {id: target, document: text, draft: true, format: to}})),
     onSuccess: w => go(`/workflows/${encodeURIComponent(w.id)}/edit`),
   })
   const got = convert.data
@@ -63,7 +66,8 @@ function Convert({stored, close}: {stored: Stored; close: () => void}) {
           </select>
         </Field>
         <label className={control.check}>
-          <input type="checkbox" checked={lossy} onChange={e => setLossy(e.target.checked)} /> Allow changes in behaviour
+          <input type="checkbox" checked={lossy} onChange={e => setLossy(e.target.checked)} /> Allow changes in
+          behaviour
         </label>
         <div>
           <Button disabled={convert.isPending} onClick={() => convert.mutate()}>
@@ -93,11 +97,20 @@ function Convert({stored, close}: {stored: Stored; close: () => void}) {
             {got.document !== null && (
               <>
                 <Field label="Id of the new workflow" hint="This one stays as it is">
-                  <input className={`${control.input} ${control.code}`} value={target} maxLength={200} onChange={e => setName(e.target.value)} />
+                  <input
+                    className={`${control.input} ${control.code}`}
+                    value={target}
+                    maxLength={200}
+                    onChange={e => setName(e.target.value)}
+                  />
                 </Field>
                 {store.error && <ErrorBox error={store.error} />}
                 <div>
-                  <Button kind="primary" disabled={store.isPending || !target} onClick={() => store.mutate(got.document!)}>
+                  <Button
+                    kind="primary"
+                    disabled={store.isPending || !target}
+                    onClick={() => store.mutate(got.document!)}
+                  >
                     Store as a draft
                   </Button>
                 </div>
@@ -116,7 +129,9 @@ function Delete({stored, ending, close}: {stored: Stored; ending: Ending; close:
   const [, go] = useLocation()
   const remove = useMutation({
     mutationFn: () =>
-      deleteStored(queries, id, ending, () => ask(client.DELETE('/api/v1/workflows/{id}', {params: {path: {id}, header: {'If-Match': stored.etag}}}))),
+      deleteStored(queries, id, ending, () =>
+        ask(client.DELETE('/api/v1/workflows/{id}', {params: {path: {id}, header: {'If-Match': stored.etag}}})),
+      ),
     onSuccess: () => {
       go('/workflows')
       forgetStored(queries, id)

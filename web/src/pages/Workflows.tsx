@@ -22,7 +22,11 @@ export function WorkflowsPage() {
   const list = useInfiniteQuery({
     queryKey: ['workflows', 'list', label],
     queryFn: ({pageParam}) =>
-      ask(client.GET('/api/v1/workflows', {params: {query: {limit: 200, ...(label ? {label: [label]} : {}), ...(pageParam ? {cursor: pageParam} : {})}}})),
+      ask(
+        client.GET('/api/v1/workflows', {
+          params: {query: {limit: 200, ...(label ? {label: [label]} : {}), ...(pageParam ? {cursor: pageParam} : {})}},
+        }),
+      ),
     initialPageParam: '',
     getNextPageParam: page => page.next || undefined,
     placeholderData: keepPreviousData,
@@ -41,7 +45,9 @@ export function WorkflowsPage() {
       }
     >
       {may(who, 'edit') && <Begun />}
-      {(label || all.some(w => Object.keys(w.labels).length > 0)) && <LabelFilter label={label} set={l => go(hrefOf(l))} />}
+      {(label || all.some(w => Object.keys(w.labels).length > 0)) && (
+        <LabelFilter label={label} set={l => go(hrefOf(l))} />
+      )}
       {list.error && !list.isFetching ? (
         <ErrorBox error={list.error} again={() => void list.refetch()} />
       ) : list.isPending ? (

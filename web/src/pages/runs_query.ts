@@ -10,7 +10,13 @@ export const noFilter: Filter = {status: '', workflow: '', q: '', trigger: '', f
 
 export const readFilter = (search: string): Filter => {
   const p = new URLSearchParams(search)
-  return {status: p.get('status') ?? '', workflow: p.get('workflow') ?? '', q: p.get('q') ?? '', trigger: p.get('trigger') ?? '', from: p.get('from') ?? ''}
+  return {
+    status: p.get('status') ?? '',
+    workflow: p.get('workflow') ?? '',
+    q: p.get('q') ?? '',
+    trigger: p.get('trigger') ?? '',
+    from: p.get('from') ?? '',
+  }
 }
 
 export const writeFilter = (f: Filter): string => {
@@ -30,13 +36,20 @@ const queryOf = (f: Filter) => ({
   ...(f.workflow ? {workflow: f.workflow} : {}),
   ...(f.trigger ? {trigger: f.trigger} : {}),
   ...(f.q.trim() ? {q: f.q.trim()} : {}),
-  ...(spans[f.from] ? {createdFrom: new Date(Math.floor((Date.now() - spans[f.from]!.ms) / 60_000) * 60_000).toISOString()} : {}),
+  ...(spans[f.from]
+    ? {createdFrom: new Date(Math.floor((Date.now() - spans[f.from]!.ms) / 60_000) * 60_000).toISOString()}
+    : {}),
 })
 
 export function useRuns(f: Filter) {
   return useInfiniteQuery({
     queryKey: ['runs', 'list', f],
-    queryFn: ({pageParam}) => ask(client.GET('/api/v1/runs', {params: {query: {limit: 100, ...queryOf(f), ...(pageParam ? {cursor: pageParam} : {})}}})),
+    queryFn: ({pageParam}) =>
+      ask(
+        client.GET('/api/v1/runs', {
+          params: {query: {limit: 100, ...queryOf(f), ...(pageParam ? {cursor: pageParam} : {})}},
+        }),
+      ),
     initialPageParam: '',
     getNextPageParam: page => page.next || undefined,
     placeholderData: keepPreviousData,

@@ -11,7 +11,8 @@ async function opened() {
   queries.mount()
   const ending: Ending = {now: false}
   const asked: {signal: AbortSignal; answer: () => void}[] = []
-  const read = (signal: AbortSignal) => new Promise<Stored>(answer => asked.push({signal, answer: () => answer(stored)}))
+  const read = (signal: AbortSignal) =>
+    new Promise<Stored>(answer => asked.push({signal, answer: () => answer(stored)}))
   const observer = new QueryObserver<Stored>(queries, storedQuery('a', ending, read))
   const leave = observer.subscribe(() => undefined)
   asked[0]!.answer()
@@ -56,7 +57,9 @@ describe('a stored workflow', () => {
   })
   it('is asked for again where it cannot be deleted', async () => {
     const {queries, ending, asked} = await opened()
-    await expect(deleteStored(queries, 'a', ending, () => Promise.reject(new Error('changed')))).rejects.toThrow('changed')
+    await expect(deleteStored(queries, 'a', ending, () => Promise.reject(new Error('changed')))).rejects.toThrow(
+      'changed',
+    )
     expect(asked.length).toBe(2)
   })
 })

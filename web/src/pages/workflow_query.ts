@@ -14,7 +14,12 @@ export const storedQuery = (id: string, ending: Ending, read: (signal: AbortSign
 })
 
 // deleteStored deletes a workflow with remove, and ends what asks for it before that. Where remove fails the workflow is asked for again.
-export async function deleteStored(queries: QueryClient, id: string, ending: Ending, remove: () => Promise<unknown>): Promise<void> {
+export async function deleteStored(
+  queries: QueryClient,
+  id: string,
+  ending: Ending,
+  remove: () => Promise<unknown>,
+): Promise<void> {
   ending.now = true
   try {
     await queries.cancelQueries({queryKey: keyOf(id)})

@@ -25,7 +25,11 @@ export function Actions({view, children}: {view: RunView; children?: ReactNode})
       ask(
         client.POST('/api/v1/runs', {
           params: {header: {'Idempotency-Key': crypto.randomUUID?.() ?? String(Math.random())}},
-          body: {workflow: view.workflow.id ?? '', input: view.input, ...(view.workflow.branch ? {branch: view.workflow.branch} : {})},
+          body: {
+            workflow: view.workflow.id ?? '',
+            input: view.input,
+            ...(view.workflow.branch ? {branch: view.workflow.branch} : {}),
+          },
         }),
       ),
     onSuccess: run => go(`/runs/${run.id}`),
@@ -38,12 +42,20 @@ export function Actions({view, children}: {view: RunView; children?: ReactNode})
     <>
       {!ended && <Button onClick={() => setOpen('cancel')}>Cancel</Button>}
       {ended && view.workflow.version !== null && (
-        <Button onClick={() => again.mutate()} disabled={again.isPending} title="Start the published workflow anew with the same input">
+        <Button
+          onClick={() => again.mutate()}
+          disabled={again.isPending}
+          title="Start the published workflow anew with the same input"
+        >
           Run again
         </Button>
       )}
       {(view.status === 'failed' || view.status === 'cancelled') && (
-        <Button kind="primary" onClick={() => setOpen('retry')} title="Continue where it failed; what was done is not paid again">
+        <Button
+          kind="primary"
+          onClick={() => setOpen('retry')}
+          title="Continue where it failed; what was done is not paid again"
+        >
           Continue
         </Button>
       )}
@@ -68,7 +80,8 @@ export function Actions({view, children}: {view: RunView; children?: ReactNode})
 function Cancel({id, close}: {id: string; close: () => void}) {
   const [reason, setReason] = useState('')
   const cancel = useMutation({
-    mutationFn: () => ask(client.POST('/api/v1/runs/{id}/cancel', {params: {path: {id}}, body: reason ? {reason} : {}})),
+    mutationFn: () =>
+      ask(client.POST('/api/v1/runs/{id}/cancel', {params: {path: {id}}, body: reason ? {reason} : {}})),
     onSuccess: close,
   })
   return (
@@ -102,7 +115,12 @@ function Retry({view, close}: {view: RunView; close: () => void}) {
   const renew = published !== null && published !== version && (chosen ?? published > (version ?? 0))
   const retry = useMutation({
     mutationFn: () =>
-      ask(client.POST('/api/v1/runs/{id}/retry', {params: {path: {id: view.id}}, body: {...(from ? {from} : {}), ...(renew ? {version: published} : {})}})),
+      ask(
+        client.POST('/api/v1/runs/{id}/retry', {
+          params: {path: {id: view.id}},
+          body: {...(from ? {from} : {}), ...(renew ? {version: published} : {})},
+        }),
+      ),
     onSuccess: run => {
       close()
       go(`/runs/${run.id}`)
@@ -123,7 +141,8 @@ function Retry({view, close}: {view: RunView; close: () => void}) {
       </Field>
       {published !== null && published !== version && (
         <label className={control.check}>
-          <input type="checkbox" checked={renew} onChange={e => setChosen(e.target.checked)} /> With v{published}, which is published now, not with v{version}
+          <input type="checkbox" checked={renew} onChange={e => setChosen(e.target.checked)} /> With v{published}, which
+          is published now, not with v{version}
         </label>
       )}
       {retry.error && <ErrorBox error={retry.error} />}

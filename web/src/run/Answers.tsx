@@ -53,7 +53,11 @@ export function TrailTab({live}: {live: LiveRun}) {
                 <Value of={t.error ?? t.result} run={id} label="the result" />
               </details>
             ))}
-            {e.error ? <Value of={e.error} run={id} label="the error" /> : <Value of={e.output} run={id} label="what it said" />}
+            {e.error ? (
+              <Value of={e.error} run={id} label="the error" />
+            ) : (
+              <Value of={e.output} run={id} label="what it said" />
+            )}
           </li>
         ))}
       </ol>

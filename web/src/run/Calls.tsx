@@ -72,7 +72,9 @@ export function Calls({calls, input, system, run, saying, agents}: Props) {
 function Sent({message, run, as}: {message: Message; run: string; as?: string}) {
   return (
     <>
-      {message.text !== undefined && message.text !== '' && <Said who={as ?? message.role} text={message.text} run={run} />}
+      {message.text !== undefined && message.text !== '' && (
+        <Said who={as ?? message.role} text={message.text} run={run} />
+      )}
       {(message.toolCalls ?? []).map(t => (
         <Said key={t.id} who={`asks for ${t.name}`} text={t.arguments} run={run} />
       ))}

@@ -13,7 +13,15 @@ import type {Definition} from './types.ts'
 const page = 100
 
 // ConversationTab is what agents, tools and people said, in order; replies come in as they are written.
-export function ConversationTab({live, place, definition}: {live: LiveRun; place: Place; definition: Definition | null}) {
+export function ConversationTab({
+  live,
+  place,
+  definition,
+}: {
+  live: LiveRun
+  place: Place
+  definition: Definition | null
+}) {
   const turns = useMemo(() => conversationOf(live.events, live.saying), [live.events, live.saying])
   const names = useMemo(() => new Map((definition?.agents ?? []).map(a => [a.id, a.name || a.id])), [definition])
   const [shown, setShown] = useState(page)
@@ -22,19 +30,33 @@ export function ConversationTab({live, place, definition}: {live: LiveRun; place
   const ended = live.view.endedAt !== null && !live.past
   return (
     <div className={styles.tab}>
-      {part.length < turns.length && <Button onClick={() => setShown(shown + page)}>Show {Math.min(page, turns.length - part.length)} earlier</Button>}
+      {part.length < turns.length && (
+        <Button onClick={() => setShown(shown + page)}>
+          Show {Math.min(page, turns.length - part.length)} earlier
+        </Button>
+      )}
       <ol className={styles.turns} aria-label="Conversation">
         {part.map(t => (
-          <li key={t.id} className={`${styles.turn} ${styles[t.kind]}`} style={{marginLeft: `${Math.min(t.depth, 6) * 20}px`}}>
+          <li
+            key={t.id}
+            className={`${styles.turn} ${styles[t.kind]}`}
+            style={{marginLeft: `${Math.min(t.depth, 6) * 20}px`}}
+          >
             {t.kind === 'tool' ? (
               <Tool turn={t} run={live.view.id} ended={ended} />
             ) : (
               <>
                 <header>
                   <strong>
-                    <Line>{t.kind === 'given' ? `To ${names.get(t.agent) ?? t.agent}` : (names.get(t.agent) ?? t.agent)}</Line>
+                    <Line>
+                      {t.kind === 'given' ? `To ${names.get(t.agent) ?? t.agent}` : (names.get(t.agent) ?? t.agent)}
+                    </Line>
                   </strong>
-                  <button type="button" className={styles.where} onClick={() => place.set({tab: 'steps', step: t.step})}>
+                  <button
+                    type="button"
+                    className={styles.where}
+                    onClick={() => place.set({tab: 'steps', step: t.step})}
+                  >
                     <Line>{`${t.node}${t.iteration > 1 ? ` · iteration ${t.iteration}` : ''}`}</Line>
                   </button>
                   <time className={styles.time}>{clockTime(t.time)}</time>

@@ -24,10 +24,19 @@ export function EventsTab({live}: {live: LiveRun}) {
   useKeys({'/': () => field.current?.focus()})
   const rows = useMemo(() => {
     const word = text.trim().toLowerCase()
-    return live.events.filter(e => (all || !quiet.has(e.type)) && (!word || `${e.type} ${e.node ?? ''} ${stringify(e.data)}`.toLowerCase().includes(word)))
+    return live.events.filter(
+      e =>
+        (all || !quiet.has(e.type)) &&
+        (!word || `${e.type} ${e.node ?? ''} ${stringify(e.data)}`.toLowerCase().includes(word)),
+    )
   }, [live.events, text, all])
   const box = useRef<HTMLDivElement>(null)
-  const virtual = useVirtualizer({count: rows.length, getScrollElement: () => box.current, estimateSize: () => 34, overscan: 20})
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => 34,
+    overscan: 20,
+  })
   const left = live.events.length - live.events.filter(e => !quiet.has(e.type)).length
   return (
     <div className={styles.tab}>
@@ -42,10 +51,13 @@ export function EventsTab({live}: {live: LiveRun}) {
           onChange={e => setText(e.target.value)}
         />
         <label className={styles.check}>
-          <input type="checkbox" checked={all} onChange={e => setAll(e.target.checked)} /> also edges and conditions ({left})
+          <input type="checkbox" checked={all} onChange={e => setAll(e.target.checked)} /> also edges and conditions (
+          {left})
         </label>
       </div>
-      {live.view.unknown.length > 0 && <p>{live.view.unknown.length} events are of types that this page does not know; they are shown as they are.</p>}
+      {live.view.unknown.length > 0 && (
+        <p>{live.view.unknown.length} events are of types that this page does not know; they are shown as they are.</p>
+      )}
       <div ref={box} className={styles.list}>
         <ol className={styles.inner} style={{height: virtual.getTotalSize()}} aria-label="Events">
           {virtual.getVirtualItems().map(v => {

@@ -89,7 +89,9 @@ const Route = memo(({id, data, markerEnd}: EdgeProps<RouteEdge>) => {
       id={id}
       path={path}
       {...(markerEnd ? {markerEnd} : {})}
-      {...(label && known ? {label, labelX: x, labelY: y, labelBgPadding: [4, 2] as [number, number], labelBgBorderRadius: 4} : {})}
+      {...(label && known
+        ? {label, labelX: x, labelY: y, labelBgPadding: [4, 2] as [number, number], labelBgBorderRadius: 4}
+        : {})}
     />
   )
 })

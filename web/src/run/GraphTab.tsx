@@ -62,7 +62,10 @@ export default function GraphTab({live, place, definition}: TabProps) {
   }, [asked.isPending, asked.data, definition])
   const chosen = view.steps.find(s => s.seq === place.step)
   const heat = heats.find(h => h === place.heat)
-  const states = useMemo(() => (drawn ? statesOf(drawn, definition, view, subagentsOf(events)) : new Map()), [drawn, definition, view, events])
+  const states = useMemo(
+    () => (drawn ? statesOf(drawn, definition, view, subagentsOf(events)) : new Map()),
+    [drawn, definition, view, events],
+  )
   const warm = useMemo(() => (heat ? heatOf(view.steps, heat) : null), [heat, view.steps])
   const below = useMemo(() => {
     const nodeOf = new Map(view.steps.map(s => [s.seq, s.node]))
@@ -76,12 +79,21 @@ export default function GraphTab({live, place, definition}: TabProps) {
     const stepOf = (b: DrawnNode) => (b.kind === 'subagent' ? undefined : stateOf(b)?.last)
     const warmth = (b: DrawnNode) => (b.kind === 'subagent' ? undefined : warm?.get(stateOf(b)?.last?.node ?? ''))
     return boxesOf(drawn, states, {
-      facts: b => factsOf(stepOf(b), stateOf(b)?.runs ?? 0, below.get(stateOf(b)?.last?.node ?? '') ?? 0, heat && warmth(b) ? shown[heat](warmth(b)!.sum) : ''),
+      facts: b =>
+        factsOf(
+          stepOf(b),
+          stateOf(b)?.runs ?? 0,
+          below.get(stateOf(b)?.last?.node ?? '') ?? 0,
+          heat && warmth(b) ? shown[heat](warmth(b)!.sum) : '',
+        ),
       heat: b => warmth(b)?.part ?? null,
       chosen: b => chosen !== undefined && stepOf(b)?.node === chosen.node,
     })
   }, [drawn, states, warm, heat, below, chosen])
-  const edges = useMemo(() => (drawn ? routesOf(drawn, states, takenOf(definition, view)) : []), [drawn, states, definition, view])
+  const edges = useMemo(
+    () => (drawn ? routesOf(drawn, states, takenOf(definition, view)) : []),
+    [drawn, states, definition, view],
+  )
   const shownNodes = useKept(nodes, sameBox)
   const shownEdges = useKept(edges, sameRoute)
   const moving = useStable((e: unknown) => {
@@ -92,14 +104,18 @@ export default function GraphTab({live, place, definition}: TabProps) {
     if (step) place.set({step: step.seq})
   })
   if (asked.isPending) return <Loading what="the graph" />
-  if (!drawn || drawn.nodes.length === 0) return <Empty title="The graph of this run is not known">Its steps are under Steps.</Empty>
+  if (!drawn || drawn.nodes.length === 0)
+    return <Empty title="The graph of this run is not known">Its steps are under Steps.</Empty>
   const small = () => (flow.current?.getZoom() ?? 1) < readable && drawn.nodes.length <= 60
   // What is looked at stays in view where all of it would be too small to read.
   const refit = async () => {
     if (moved.current || !flow.current) return
     await flow.current.fitView(fitting)
     const box = chosen && nodes.find(n => n.data.chosen)
-    if (box && small()) void flow.current.setCenter(box.position.x + (box.width ?? 0) / 2, box.position.y + (box.height ?? 0) / 2, {zoom: readable})
+    if (box && small())
+      void flow.current.setCenter(box.position.x + (box.width ?? 0) / 2, box.position.y + (box.height ?? 0) / 2, {
+        zoom: readable,
+      })
   }
   const height = Math.max(300, Math.min(720, drawn.height + 80))
   return (

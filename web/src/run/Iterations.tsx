@@ -35,17 +35,26 @@ export function Iterations({all, step, place}: {all: Step[]; step: Step; place: 
             {from + i + 1}
           </button>
         ))}
-        <IconButton label="Next iteration" disabled={at >= all.length - 1} onClick={() => place.set({step: all[at + 1]!.seq})}>
+        <IconButton
+          label="Next iteration"
+          disabled={at >= all.length - 1}
+          onClick={() => place.set({step: all[at + 1]!.seq})}
+        >
           <ChevronRight size={14} />
         </IconButton>
         <span className={styles.of}>
           {at + 1} of {all.length}
         </span>
-        <Button aria-pressed={other !== undefined} onClick={() => place.set({iter: other ? null : neighbour.iteration})}>
+        <Button
+          aria-pressed={other !== undefined}
+          onClick={() => place.set({iter: other ? null : neighbour.iteration})}
+        >
           {other ? 'End the comparison' : `Compare with ${all.indexOf(neighbour) + 1}`}
         </Button>
       </div>
-      {other && <Pair left={other} right={step} names={[`Iteration ${all.indexOf(other) + 1}`, `Iteration ${at + 1}`]} />}
+      {other && (
+        <Pair left={other} right={step} names={[`Iteration ${all.indexOf(other) + 1}`, `Iteration ${at + 1}`]} />
+      )}
     </section>
   )
 }
@@ -82,7 +91,8 @@ export function Pair({left, right, names}: {left: Step; right: Step; names: [str
   )
 }
 
-const gave = (s: Step): unknown => (s.error ? `${s.error.code}: ${typeof s.error.message === 'string' ? s.error.message : ''}` : s.output)
+const gave = (s: Step): unknown =>
+  s.error ? `${s.error.code}: ${typeof s.error.message === 'string' ? s.error.message : ''}` : s.output
 
 const measures: [string, (s: Step) => string][] = [
   ['State', s => wordOf(s.status)],

@@ -66,7 +66,9 @@ export function LogTab({live}: {live: LiveRun}) {
   if (!log.data) return <Loading what="the log" />
   const word = text.trim().toLowerCase()
   const until = live.past ? (live.events.at(-1)?.time ?? '') : ''
-  const all = log.data.pages.flatMap(p => p.items ?? []).filter(e => !until || Date.parse(e.timestamp) <= Date.parse(until))
+  const all = log.data.pages
+    .flatMap(p => p.items ?? [])
+    .filter(e => !until || Date.parse(e.timestamp) <= Date.parse(until))
   const rows = all.filter(e => !word || `${e.nodeId} ${e.type} ${e.content}`.toLowerCase().includes(word))
   const wrong = failed !== null && <ErrorBox error={failed} again={follows.follow} />
   if (all.length === 0) return wrong || <Empty title="The log is empty" />
@@ -92,7 +94,11 @@ export function LogTab({live}: {live: LiveRun}) {
             </span>
             <span className={`${styles.type} mono ${/error/.test(e.type) ? styles.bad : ''}`}>{e.type}</span>
             <span className={styles.what}>
-              <Text>{typeof e.content === 'string' ? e.content : ((e.content as {$value?: {head?: string}})?.$value?.head ?? '')}</Text>
+              <Text>
+                {typeof e.content === 'string'
+                  ? e.content
+                  : ((e.content as {$value?: {head?: string}})?.$value?.head ?? '')}
+              </Text>
             </span>
           </li>
         ))}

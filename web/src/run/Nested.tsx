@@ -20,7 +20,12 @@ export function ChildRun({child}: {child: Child}) {
   const [open, setOpen] = useState(false)
   const run = useQuery({
     queryKey: ['runs', 'child', child.run, open],
-    queryFn: () => ask(client.GET('/api/v1/runs/{id}', {params: {path: {id: child.run}, query: open ? {limit: 100} : {steps: 'none'}}})),
+    queryFn: () =>
+      ask(
+        client.GET('/api/v1/runs/{id}', {
+          params: {path: {id: child.run}, query: open ? {limit: 100} : {steps: 'none'}},
+        }),
+      ),
     retry: false,
   })
   const {data} = run
@@ -98,16 +103,31 @@ export function Items({map, steps, place}: {map: Step; steps: Step[]; place: Pla
   const [filter, setFilter] = useState<(typeof filters)[number]>('all')
   const items = useMemo(() => itemsOf(steps, map), [steps, map])
   const rows = useMemo(
-    () => items.filter(i => filter === 'all' || (filter === 'running' ? i.status === 'running' || i.status === 'waiting' : i.status === filter)),
+    () =>
+      items.filter(
+        i =>
+          filter === 'all' ||
+          (filter === 'running' ? i.status === 'running' || i.status === 'waiting' : i.status === filter),
+      ),
     [items, filter],
   )
   const box = useRef<HTMLDivElement>(null)
-  const virtual = useVirtualizer({count: rows.length, getScrollElement: () => box.current, estimateSize: () => 44, overscan: 8})
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => 44,
+    overscan: 8,
+  })
   return (
     <section aria-label="Items of the map">
       <div className={styles.bar}>
         <h3>Items</h3>
-        <select className={control.select} aria-label="Which items" value={filter} onChange={e => setFilter(e.target.value as typeof filter)}>
+        <select
+          className={control.select}
+          aria-label="Which items"
+          value={filter}
+          onChange={e => setFilter(e.target.value as typeof filter)}
+        >
           {filters.map(f => (
             <option key={f} value={f}>
               {f}

@@ -30,7 +30,12 @@ function Loaded({run, call, attempt}: Props) {
   const [whole, setWhole] = useState(false)
   const got = useQuery({
     queryKey: ['call', run, call, attempt, whole],
-    queryFn: () => ask(client.GET('/api/v1/runs/{id}/calls/{call}', {params: {path: {id: run, call}, query: {attempt, ...(whole ? {short: 0} : {})}}})),
+    queryFn: () =>
+      ask(
+        client.GET('/api/v1/runs/{id}/calls/{call}', {
+          params: {path: {id: run, call}, query: {attempt, ...(whole ? {short: 0} : {})}},
+        }),
+      ),
     placeholderData: before => before,
   })
   if (got.error) return <ErrorBox error={got.error} again={() => void got.refetch()} />
@@ -48,11 +53,15 @@ function Shown({request: r, all, isWhole}: {request: Schemas['CallRequest']; all
         {r.compaction && ' · asks for a summary'}
         <Copy text={JSON.stringify(r, null, 2)} label="Copy the request as JSON" />
       </p>
-      {!r.ended && <p className={styles.note}>The call is in progress: tools of toolsets are known once the first call of the agent has ended.</p>}
+      {!r.ended && (
+        <p className={styles.note}>
+          The call is in progress: tools of toolsets are known once the first call of the agent has ended.
+        </p>
+      )}
       {cut.length > 0 && !isWhole && (
         <p className={styles.note}>
-          {count(cut.length)} long {cut.length === 1 ? 'text is' : 'texts are'} cut, of {count(cut.reduce((n, m) => n + m.bytes, 0))} bytes.{' '}
-          <Button onClick={all}>Load all</Button>
+          {count(cut.length)} long {cut.length === 1 ? 'text is' : 'texts are'} cut, of{' '}
+          {count(cut.reduce((n, m) => n + m.bytes, 0))} bytes. <Button onClick={all}>Load all</Button>
         </p>
       )}
       <h3>Messages</h3>

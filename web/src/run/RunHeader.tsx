@@ -49,7 +49,9 @@ export function RunHeader({live, now: current}: {live: LiveRun; now: RunView}) {
               {count(usage.inputTokens + usage.outputTokens)} tokens
             </span>
           )}
-          {(usage.costUSD === null || usage.costUSD > 0) && usage.modelCalls > 0 && <span className={styles.fact}>{usd(usage.costUSD)}</span>}
+          {(usage.costUSD === null || usage.costUSD > 0) && usage.modelCalls > 0 && (
+            <span className={styles.fact}>{usd(usage.costUSD)}</span>
+          )}
         </div>
         <div className={styles.actions}>
           <Actions view={current}>
@@ -68,10 +70,13 @@ export function RunHeader({live, now: current}: {live: LiveRun; now: RunView}) {
         )}
         {view.forkedFrom && (
           <span>
-            {view.retry ? 'goes on with' : 'forked from'} <Link href={`/runs/${view.forkedFrom}`}>{view.forkedFrom.slice(-8)}</Link>
+            {view.retry ? 'goes on with' : 'forked from'}{' '}
+            <Link href={`/runs/${view.forkedFrom}`}>{view.forkedFrom.slice(-8)}</Link>
           </span>
         )}
-        {live.state === 'refused' && <span className={styles.lost}>The run is no longer there; this is what was read of it</span>}
+        {live.state === 'refused' && (
+          <span className={styles.lost}>The run is no longer there; this is what was read of it</span>
+        )}
         {live.state === 'lost' && <span className={styles.lost}>The connection is lost; it catches up by itself</span>}
       </p>
       {view.waiting.map(w => (

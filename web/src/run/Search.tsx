@@ -19,7 +19,10 @@ export function Search({live, place}: {live: LiveRun; place: Place}) {
   const [at, setAt] = useState(-1)
   const late = useDeferredValue(text)
   const looked = late.trim() !== ''
-  const values = useMemo(() => (looked ? searchedOf(live.view.steps, live.events) : []), [looked, live.view.steps, live.events])
+  const values = useMemo(
+    () => (looked ? searchedOf(live.view.steps, live.events) : []),
+    [looked, live.view.steps, live.events],
+  )
   const hits = useMemo(() => find(values, late), [values, late])
   const set = place.set
   // biome-ignore lint/correctness/useExhaustiveDependencies: the address follows the text alone
@@ -32,7 +35,11 @@ export function Search({live, place}: {live: LiveRun; place: Place}) {
     const next = (to + hits.length) % hits.length
     setAt(next)
     const hit = hits[next]!
-    place.set({step: hit.step, q: text || null, ...(place.tab === 'graph' || place.tab === 'timeline' || place.tab === 'steps' ? {} : {tab: 'steps'})})
+    place.set({
+      step: hit.step,
+      q: text || null,
+      ...(place.tab === 'graph' || place.tab === 'timeline' || place.tab === 'steps' ? {} : {tab: 'steps'}),
+    })
   }
   useKeys({'/': () => field.current?.focus(), n: () => go(at + 1), N: () => go(at - 1)})
   const from = Math.max(0, Math.min(at - 3, hits.length - listed))
@@ -64,7 +71,9 @@ export function Search({live, place}: {live: LiveRun; place: Place}) {
         {open && (
           <>
             <span className={styles.count} role="status">
-              {hits.length === 0 ? 'nothing found' : `${at < 0 ? '' : `${at + 1} of `}${hits.length}${hits.length >= most ? ' or more' : ''}`}
+              {hits.length === 0
+                ? 'nothing found'
+                : `${at < 0 ? '' : `${at + 1} of `}${hits.length}${hits.length >= most ? ' or more' : ''}`}
             </span>
             <IconButton label="Previous hit" disabled={hits.length === 0} onClick={() => go(at - 1)}>
               <ChevronUp size={14} />

@@ -50,7 +50,9 @@ export function StepPanel({live, step, place, definition}: Props) {
             step.attempt > 1 ? `attempt ${step.attempt}` : '',
             duration(step.durationMs),
             step.model ?? '',
-            usage.inputTokens + usage.outputTokens > 0 ? `${count(usage.inputTokens)} → ${count(usage.outputTokens)} tok` : '',
+            usage.inputTokens + usage.outputTokens > 0
+              ? `${count(usage.inputTokens)} → ${count(usage.outputTokens)} tok`
+              : '',
             calls.some(c => c.kind === 'model') ? usd(usage.costUSD) : '',
           ]
             .filter(Boolean)
@@ -77,7 +79,9 @@ export function StepPanel({live, step, place, definition}: Props) {
             <Text>{typeof step.error.message === 'string' ? step.error.message : ''}</Text>
           </p>
           {live.view.workflow.id && live.view.workflow.version !== null && (
-            <Link href={`/workflows/${encodeURIComponent(live.view.workflow.id)}/edit?pane=text&node=${encodeURIComponent(step.node)}`}>
+            <Link
+              href={`/workflows/${encodeURIComponent(live.view.workflow.id)}/edit?pane=text&node=${encodeURIComponent(step.node)}`}
+            >
               Its line in the document
             </Link>
           )}
@@ -130,7 +134,14 @@ export function StepPanel({live, step, place, definition}: Props) {
       {calls.length > 0 && (
         <>
           <h3>{calls.every(c => c.kind === 'model') ? 'Model calls' : 'Calls'}</h3>
-          <Calls calls={calls} input={step.input} system={system} run={live.view.id} saying={live.saying} agents={agents} />
+          <Calls
+            calls={calls}
+            input={step.input}
+            system={system}
+            run={live.view.id}
+            saying={live.saying}
+            agents={agents}
+          />
         </>
       )}
       {step.output !== null && step.output !== undefined && (

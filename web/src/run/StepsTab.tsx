@@ -50,7 +50,12 @@ export function StepsTab({live, place, definition}: TabProps) {
   useStepKeys(all, place)
   const steps = useMemo(() => shownSteps(all, place.step), [all, place.step])
   const box = useRef<HTMLDivElement>(null)
-  const virtual = useVirtualizer({count: steps.length, getScrollElement: () => box.current, estimateSize: () => 48, overscan: 10})
+  const virtual = useVirtualizer({
+    count: steps.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => 48,
+    overscan: 10,
+  })
   const index = steps.findIndex(s => s.seq === place.step)
   useEffect(() => {
     if (index >= 0) virtual.scrollToIndex(index)
@@ -64,7 +69,12 @@ export function StepsTab({live, place, definition}: TabProps) {
             const s = steps[v.index]!
             return (
               <li key={s.seq} style={{transform: `translateY(${v.start}px)`}} className={styles.item}>
-                <button type="button" className={styles.row} aria-pressed={s.seq === place.step} onClick={() => place.set({step: s.seq})}>
+                <button
+                  type="button"
+                  className={styles.row}
+                  aria-pressed={s.seq === place.step}
+                  onClick={() => place.set({step: s.seq})}
+                >
                   <Status of={s.status} brief />
                   <span className={styles.name}>
                     <Line>{s.name}</Line>
@@ -77,7 +87,9 @@ export function StepsTab({live, place, definition}: TabProps) {
                   </span>
                   <span className={styles.took}>
                     {duration(s.durationMs)}
-                    {s.usage.inputTokens + s.usage.outputTokens > 0 && <small>{count(s.usage.inputTokens + s.usage.outputTokens)} tok</small>}
+                    {s.usage.inputTokens + s.usage.outputTokens > 0 && (
+                      <small>{count(s.usage.inputTokens + s.usage.outputTokens)} tok</small>
+                    )}
                   </span>
                 </button>
               </li>

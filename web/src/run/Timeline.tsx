@@ -25,7 +25,10 @@ export function Timeline({live, place, definition}: TabProps) {
     for (const b of axis.bars) of[b.lane]!.push(b)
     return of
   }, [axis])
-  const retried = useMemo(() => new Set(live.events.filter(e => e.type === 'step.retrying').map(e => e.step)), [live.events])
+  const retried = useMemo(
+    () => new Set(live.events.filter(e => e.type === 'step.retrying').map(e => e.step)),
+    [live.events],
+  )
   const chosen = steps.find(s => s.seq === place.step)
   if (axis.bars.length === 0) return <Empty title="No step has begun yet" />
   const names = new Map(steps.map(s => [s.node, s.name]))
@@ -40,7 +43,12 @@ export function Timeline({live, place, definition}: TabProps) {
             </span>
             <div className={styles.track}>
               {axis.gaps.map(g => (
-                <span key={g.at} className={styles.gap} style={{left: part(g.at)}} title={`${duration(g.ms)} in which nothing was at work`} />
+                <span
+                  key={g.at}
+                  className={styles.gap}
+                  style={{left: part(g.at)}}
+                  title={`${duration(g.ms)} in which nothing was at work`}
+                />
               ))}
               {lanes[lane]!.map(b => (
                 <button
@@ -53,7 +61,9 @@ export function Timeline({live, place, definition}: TabProps) {
                   title={clean(labelOf(b))}
                   onClick={() => place.set({step: b.step.seq})}
                 >
-                  {b.count === 1 && retried.has(b.step.seq) && <Attempts of={attemptsOf(live.events, b.step, timeOf(live))} bar={b} axis={axis} />}
+                  {b.count === 1 && retried.has(b.step.seq) && (
+                    <Attempts of={attemptsOf(live.events, b.step, timeOf(live))} bar={b} axis={axis} />
+                  )}
                   {b.count > 1 ? (
                     <span className={styles.attempt}>×{b.count}</span>
                   ) : b.step.attempt > 1 ? (
@@ -62,11 +72,17 @@ export function Timeline({live, place, definition}: TabProps) {
                 </button>
               ))}
             </div>
-            <span className={styles.sum}>{duration(lanes[lane]!.reduce((n, b) => n + (b.step.durationMs ?? 0), 0))}</span>
+            <span className={styles.sum}>
+              {duration(lanes[lane]!.reduce((n, b) => n + (b.step.durationMs ?? 0), 0))}
+            </span>
           </div>
         ))}
       </div>
-      {axis.gaps.length > 0 && <p className={styles.note}>Folded: {axis.gaps.map(g => duration(g.ms)).join(', ')} in which nothing was at work.</p>}
+      {axis.gaps.length > 0 && (
+        <p className={styles.note}>
+          Folded: {axis.gaps.map(g => duration(g.ms)).join(', ')} in which nothing was at work.
+        </p>
+      )}
       {axis.lanes.length > most && (
         <p className={styles.note}>
           Of {axis.lanes.length} nodes the first {most} are shown.
@@ -93,8 +109,15 @@ function Attempts({of, bar, axis}: {of: Attempt[]; bar: Bar; axis: Axis}) {
           <span
             key={i}
             className={a.waits ? styles.pause : styles.try}
-            style={{left: `${(from / width) * 100}%`, width: `${((axis.place(a.to) - bar.from - from) / width) * 100}%`}}
-            title={a.waits ? `${duration(a.to - a.from)} until the next attempt` : clean(`attempt ${a.attempt} failed: ${a.code}`)}
+            style={{
+              left: `${(from / width) * 100}%`,
+              width: `${((axis.place(a.to) - bar.from - from) / width) * 100}%`,
+            }}
+            title={
+              a.waits
+                ? `${duration(a.to - a.from)} until the next attempt`
+                : clean(`attempt ${a.attempt} failed: ${a.code}`)
+            }
           />
         )
       })}

@@ -19,12 +19,19 @@ const step = (node: string, output: unknown, more: Partial<Step> = {}): Step => 
   durationMs: 10,
   ...more,
 })
-const shown = (a: Step[], b: Step[]) => alignOf(a, b).map(r => `${r.key}${r.left ? ' L' : ''}${r.right ? ' R' : ''} ${r.differs}`)
+const shown = (a: Step[], b: Step[]) =>
+  alignOf(a, b).map(r => `${r.key}${r.left ? ' L' : ''}${r.right ? ' R' : ''} ${r.differs}`)
 
 it('puts the same execution of a node side by side', () => {
   const a = [step('draft', 'x'), step('judge', 'no'), step('draft', 'y', {iteration: 2}), step('end', 'y')]
   const b = [step('draft', 'x'), step('judge', 'yes'), step('send', 's'), step('end', 'y', {input: 'other'})]
-  expect(shown(a, b)).toEqual(['draft 1 L R ', 'judge 1 L R gave', 'send 1 R state', 'draft 2 L state', 'end 1 L R given'])
+  expect(shown(a, b)).toEqual([
+    'draft 1 L R ',
+    'judge 1 L R gave',
+    'send 1 R state',
+    'draft 2 L state',
+    'end 1 L R given',
+  ])
   expect(firstDifference(alignOf(a, b))).toBe(1)
   expect(firstDifference(alignOf(a, a))).toBe(-1)
 })
@@ -38,6 +45,13 @@ it('keeps items of maps apart, and takes runs without steps', () => {
 
 it('sees another error and another state', () => {
   const error = (code: string) => ({code, message: '', node: null})
-  expect(shown([step('a', null, {status: 'failed', error: error('x')})], [step('a', null, {status: 'failed', error: error('y')})])).toEqual(['a 1 L R gave'])
-  expect(shown([step('a', null)], [step('a', null, {status: 'failed', error: error('y')})])).toEqual(['a 1 L R state,gave'])
+  expect(
+    shown(
+      [step('a', null, {status: 'failed', error: error('x')})],
+      [step('a', null, {status: 'failed', error: error('y')})],
+    ),
+  ).toEqual(['a 1 L R gave'])
+  expect(shown([step('a', null)], [step('a', null, {status: 'failed', error: error('y')})])).toEqual([
+    'a 1 L R state,gave',
+  ])
 })

@@ -2,7 +2,14 @@ import {asText} from '../lib/json.ts'
 import type {RunView, Step} from './types.ts'
 
 // Row is a step of one run beside that of the other: the same execution of the same node.
-export type Row = {key: string; node: string; name: string; left: Step | null; right: Step | null; differs: ('state' | 'given' | 'gave')[]}
+export type Row = {
+  key: string
+  node: string
+  name: string
+  left: Step | null
+  right: Step | null
+  differs: ('state' | 'given' | 'gave')[]
+}
 
 const keyOf = (s: Step): string => `${s.node} ${s.iteration}${s.item === undefined ? '' : ` ${s.map} ${s.item}`}`
 
@@ -46,7 +53,8 @@ export const firstDifference = (rows: readonly Row[]): number => rows.findIndex(
 
 export type Sum = {name: string; left: number | null; right: number | null}
 
-const tookOf = (v: RunView): number | null => (v.startedAt && v.endedAt ? Date.parse(v.endedAt) - Date.parse(v.startedAt) : null)
+const tookOf = (v: RunView): number | null =>
+  v.startedAt && v.endedAt ? Date.parse(v.endedAt) - Date.parse(v.startedAt) : null
 
 // sumsOf compares what two runs took.
 export const sumsOf = (a: RunView, b: RunView): Sum[] => [

@@ -25,13 +25,17 @@ const e = (seq: number, type: string, node: string, step: number, data: object =
 // drawer draws a run after each of its events, as the page does, and tells which boxes and edges are drawn anew.
 function drawer(drawn: Drawn) {
   const fold = new Fold('r', def)
-  let [nodes, edges]: [readonly ReturnType<typeof boxesOf>[number][], readonly ReturnType<typeof routesOf>[number][]] = [[], []]
+  let [nodes, edges]: [readonly ReturnType<typeof boxesOf>[number][], readonly ReturnType<typeof routesOf>[number][]] =
+    [[], []]
   return (...events: RunEvent[]) => {
     for (const x of events) fold.add(x)
     const view = fold.view()
     const states = statesOf(drawn, def, view, [])
     const shown = {facts: () => '', heat: () => null, chosen: () => false}
-    const [nowNodes, nowEdges] = [kept(nodes, boxesOf(drawn, states, shown), sameBox), kept(edges, routesOf(drawn, states, takenOf(def, view)), sameRoute)]
+    const [nowNodes, nowEdges] = [
+      kept(nodes, boxesOf(drawn, states, shown), sameBox),
+      kept(edges, routesOf(drawn, states, takenOf(def, view)), sameRoute),
+    ]
     const changed = {
       list: nowNodes !== nodes,
       nodes: nowNodes.filter(x => !nodes.includes(x)).map(x => x.id),
@@ -49,7 +53,9 @@ describe('a graph of 500 nodes that goes on', () => {
     expect(next(e(1, 'run.created', '', 0), e(2, 'run.started', '', 0))).toMatchObject({list: true, edges: n - 1})
     expect(next(e(3, 'step.started', 'n0', 1, {kind: 'agent'}))).toEqual({list: true, nodes: ['n0'], edges: 0})
     expect(next(e(4, 'model.called', 'n0', 1, {call: 'c1'}))).toEqual({list: false, nodes: [], edges: 0})
-    expect(next(e(5, 'step.completed', 'n0', 1, {output: 1}), e(6, 'edge.taken', 'n0', 1, {edge: 0, to: 'n1'}))).toEqual({
+    expect(
+      next(e(5, 'step.completed', 'n0', 1, {output: 1}), e(6, 'edge.taken', 'n0', 1, {edge: 0, to: 'n1'})),
+    ).toEqual({
       list: true,
       nodes: ['n0'],
       edges: 1,

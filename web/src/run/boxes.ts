@@ -17,7 +17,11 @@ export type BoxData = {
 export type BoxNode = Node<BoxData>
 
 // Shown is what a graph shows beside the states: facts of a box in a few words, its part of the heat, and whether it is the one that is open.
-export type Shown = {facts: (b: DrawnNode) => string; heat: (b: DrawnNode) => number | null; chosen: (b: DrawnNode) => boolean}
+export type Shown = {
+  facts: (b: DrawnNode) => string
+  heat: (b: DrawnNode) => number | null
+  chosen: (b: DrawnNode) => boolean
+}
 
 // endsOf gives the places where edges begin and end. They are given, so that edges are drawn with the boxes and not after these were measured.
 export const endsOf = (width: number, height: number): NodeHandle[] => [
@@ -77,7 +81,15 @@ export function routesOf(drawn: Drawn, states: Map<string, BoxState>, taken: Tak
       ...(label ? {label} : {}),
       data: {path: e.path, label, x: e.labelX, y: e.labelY},
       markerEnd: {type: 'arrowclosed', width: 14, height: 14, color: colour} as EdgeMarkerType,
-      className: isSub ? styles.sub : times > 0 ? styles.taken : e.fails ? styles.fails : e.back ? styles.back : styles.edge,
+      className: isSub
+        ? styles.sub
+        : times > 0
+          ? styles.taken
+          : e.fails
+            ? styles.fails
+            : e.back
+              ? styles.back
+              : styles.edge,
       focusable: false,
     } as RouteEdge
   })

@@ -1,6 +1,12 @@
 import type {Failure, RunEvent} from './types.ts'
 
-export type Message = {role: string; text?: unknown; toolCalls?: {id: string; name: string; arguments?: unknown}[]; toolCallId?: string; name?: string}
+export type Message = {
+  role: string
+  text?: unknown
+  toolCalls?: {id: string; name: string; arguments?: unknown}[]
+  toolCallId?: string
+  name?: string
+}
 
 // Call is one call of a step, by attempt.
 export type Call = {

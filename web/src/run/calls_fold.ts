@@ -1,7 +1,14 @@
 import {type Below, type Call, type FoldStep, money, noTally, type Tally, warn} from './state.ts'
 import type {Failure, RunEvent} from './types.ts'
 
-type Used = {inputTokens?: number; outputTokens?: number; costUSD?: number; unknownCosts?: number; modelCalls?: number; toolCalls?: number}
+type Used = {
+  inputTokens?: number
+  outputTokens?: number
+  costUSD?: number
+  unknownCosts?: number
+  modelCalls?: number
+  toolCalls?: number
+}
 
 // Ledger follows the calls of a run and what they used.
 export class Ledger {
@@ -120,7 +127,8 @@ export class Ledger {
         break
       case 'agent.compacted':
         this.calls.delete(call)
-        if (d.error) warn(st, `The conversation was not shortened (${(d.error as Failure).code}): ${(d.error as Failure).message}`)
+        if (d.error)
+          warn(st, `The conversation was not shortened (${(d.error as Failure).code}): ${(d.error as Failure).message}`)
         break
       default:
         return quiet.has(e.type)

@@ -34,7 +34,12 @@ const events = [
 describe('a conversation', () => {
   it('has what was said in order, and what is being said', () => {
     const turns = conversationOf(events, new Map([['1.0.3', 'Dear A']]))
-    expect(turns.map(t => `${t.kind} ${t.agent} ${t.depth} ${t.kind === 'tool' ? `${t.name} ${t.result}` : t.text}${t.open ? ' …' : ''}`)).toEqual([
+    expect(
+      turns.map(
+        t =>
+          `${t.kind} ${t.agent} ${t.depth} ${t.kind === 'tool' ? `${t.name} ${t.result}` : t.text}${t.open ? ' …' : ''}`,
+      ),
+    ).toEqual([
       'given writer 0 Invite Ada',
       'error writer 0 overloaded: later',
       'tool writer 0 think done',
@@ -46,12 +51,19 @@ describe('a conversation', () => {
     expect(new Set(turns.map(t => t.id)).size).toBe(turns.length)
   })
   it('leaves out steps without agents', () => {
-    expect(conversationOf([e(1, 'step.started', {kind: 'tool'}), e(2, 'tool.called', {call: 'c', tool: 't'})], new Map())).toEqual([])
+    expect(
+      conversationOf([e(1, 'step.started', {kind: 'tool'}), e(2, 'tool.called', {call: 'c', tool: 't'})], new Map()),
+    ).toEqual([])
   })
 })
 
 describe('search in a run', () => {
-  const record = JSON.parse(readFileSync(join(import.meta.dirname, '../../../internal/project/testdata/runs/s0-54-the-log-of-sub-agents-2.json'), 'utf8')) as {
+  const record = JSON.parse(
+    readFileSync(
+      join(import.meta.dirname, '../../../internal/project/testdata/runs/s0-54-the-log-of-sub-agents-2.json'),
+      'utf8',
+    ),
+  ) as {
     run: string
     definition: Definition
     events: RunEvent[]
@@ -71,9 +83,12 @@ describe('search in a run', () => {
     expect([hit!.before.length, hit!.found, hit!.after.length, hit!.where]).toEqual([61, 'needle', 61, 'gave'])
   })
   it('marks what was found, whatever becomes of other letters when their case changes, and takes signs as they are', () => {
-    const of = (output: string, text: string) => searchOf([{...steps[0]!, name: 'n', node: 'n', input: null, output}], [], text).map(h => h.found)
+    const of = (output: string, text: string) =>
+      searchOf([{...steps[0]!, name: 'n', node: 'n', input: null, output}], [], text).map(h => h.found)
     expect(of('İİİ Needle', 'needle')).toEqual(['Needle'])
-    expect(of('a.b (c) [d] $e ^f {g} h|i \\\\j k*l? m+n/o-p', '(c) [d] $e ^f {g} h|i \\\\j k*l? m+n/o-p')).toHaveLength(1)
+    expect(of('a.b (c) [d] $e ^f {g} h|i \\\\j k*l? m+n/o-p', '(c) [d] $e ^f {g} h|i \\\\j k*l? m+n/o-p')).toHaveLength(
+      1,
+    )
     expect(of('axb', 'a.b')).toEqual([])
   })
   it('writes each value once, whatever is looked for', () => {

@@ -76,7 +76,9 @@ export function conversationOf(events: readonly RunEvent[], saying: ReadonlyMap<
         const begun = open.get(call)?.e ?? e
         open.delete(call)
         const f = d.error as Failure | undefined
-        turns.push(turnOf({...begun, seq: e.seq, time: e.time}, 'error', {text: `${f?.code ?? ''}: ${f?.message ?? ''}`}))
+        turns.push(
+          turnOf({...begun, seq: e.seq, time: e.time}, 'error', {text: `${f?.code ?? ''}: ${f?.message ?? ''}`}),
+        )
         break
       }
       case 'tool.called': {
@@ -94,7 +96,8 @@ export function conversationOf(events: readonly RunEvent[], saying: ReadonlyMap<
         if (!turn) break
         const f = d.error as Failure | undefined
         turn.open = false
-        turn.result = e.type === 'tool.failed' && f && typeof f === 'object' ? `${f.code}: ${f.message}` : (d.structured ?? d.text)
+        turn.result =
+          e.type === 'tool.failed' && f && typeof f === 'object' ? `${f.code}: ${f.message}` : (d.structured ?? d.text)
         break
       }
       case 'wait.opened':
@@ -103,11 +106,19 @@ export function conversationOf(events: readonly RunEvent[], saying: ReadonlyMap<
       case 'wait.answered': {
         const asked = waits.get(String(d.wait))
         const by = d.by as {name?: string; channel?: string} | undefined
-        const said = [d.decision, typeof d.answer === 'string' ? d.answer : d.answer === undefined ? '' : JSON.stringify(d.answer), d.note]
+        const said = [
+          d.decision,
+          typeof d.answer === 'string' ? d.answer : d.answer === undefined ? '' : JSON.stringify(d.answer),
+          d.note,
+        ]
           .filter(Boolean)
           .join('\n')
         turns.push(
-          turnOf({...e, node: asked?.node ?? e.node}, 'person', {agent: by?.name || by?.channel || '', name: String(asked?.data.prompt ?? ''), text: said}),
+          turnOf({...e, node: asked?.node ?? e.node}, 'person', {
+            agent: by?.name || by?.channel || '',
+            name: String(asked?.data.prompt ?? ''),
+            text: said,
+          }),
         )
       }
     }

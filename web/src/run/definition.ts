@@ -14,4 +14,5 @@ async function definitionOf(id: string): Promise<Definition | null> {
 }
 
 // useDefinition asks for the graph of a run, which never changes.
-export const useDefinition = (id: string) => useQuery({queryKey: ['definition', id], queryFn: () => definitionOf(id), staleTime: Number.POSITIVE_INFINITY})
+export const useDefinition = (id: string) =>
+  useQuery({queryKey: ['definition', id], queryFn: () => definitionOf(id), staleTime: Number.POSITIVE_INFINITY})

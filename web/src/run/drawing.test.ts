@@ -22,15 +22,28 @@ describe('layout', () => {
     ],
   }
   it('joins what hidden nodes part', () => {
-    expect(linksOf(def).map(l => `${l.from}-${l.to} ${l.paths.join(' or ')}`)).toEqual(['a-f 0', 'f-x 1', 'f-y 2', 'x-z 3,5', 'y-z 4,5', 'z-a 6'])
+    expect(linksOf(def).map(l => `${l.from}-${l.to} ${l.paths.join(' or ')}`)).toEqual([
+      'a-f 0',
+      'f-x 1',
+      'f-y 2',
+      'x-z 3,5',
+      'y-z 4,5',
+      'z-a 6',
+    ])
   })
   it('takes a link where all of a path was taken', () => {
     const x = linksOf(def).find(l => l.from === 'x')!
     expect([timesOf(x, {5: 1}), timesOf(x, {3: 1, 5: 1}), timesOf(x, {3: 2, 5: 2})]).toEqual([0, 1, 2])
   })
   it('calls the way out of a condition as the editor does', () => {
-    const by = (port: string) => linksOf({entry: 'a', nodes: [node('a'), node('b')], edges: [{from: 'a', to: 'b', port}]})[0]!.label
-    expect(['condition-0', 'condition-11', 'reject', 'out'].map(by)).toEqual([handleWord('condition-0'), 'condition 12', 'reject', ''])
+    const by = (port: string) =>
+      linksOf({entry: 'a', nodes: [node('a'), node('b')], edges: [{from: 'a', to: 'b', port}]})[0]!.label
+    expect(['condition-0', 'condition-11', 'reject', 'out'].map(by)).toEqual([
+      handleWord('condition-0'),
+      'condition 12',
+      'reject',
+      '',
+    ])
   })
   it('places nodes below those that lead to them, and no two in one place', () => {
     const {boxes, links} = layoutOf(def)
@@ -53,7 +66,11 @@ describe('layout', () => {
   })
   it('takes 5,000 nodes in a line', () => {
     const ids = Array.from({length: 5000}, (_, i) => `n${i}`)
-    const long = layoutOf({entry: 'n0', nodes: ids.map(id => node(id)), edges: ids.slice(1).map((to, i) => ({from: ids[i]!, to}))})
+    const long = layoutOf({
+      entry: 'n0',
+      nodes: ids.map(id => node(id)),
+      edges: ids.slice(1).map((to, i) => ({from: ids[i]!, to})),
+    })
     expect(long.boxes).toHaveLength(5000)
   })
 })
@@ -90,7 +107,13 @@ describe('calls', () => {
         e(1, 'model.called', {call: '1.0.1', attempt: 1, model: 'm', agent: 'a'}),
         e(2, 'model.failed', {call: '1.0.1', attempt: 1, error: {code: 'rate_limit', message: 'later'}}),
         e(3, 'model.called', {call: '1.0.1', attempt: 2, model: 'm', agent: 'a'}),
-        e(4, 'model.replied', {call: '1.0.1', attempt: 2, message: {role: 'assistant', text: 'yes'}, usage: {inputTokens: 1, outputTokens: 2}, costUSD: 0.1}),
+        e(4, 'model.replied', {
+          call: '1.0.1',
+          attempt: 2,
+          message: {role: 'assistant', text: 'yes'},
+          usage: {inputTokens: 1, outputTokens: 2},
+          costUSD: 0.1,
+        }),
         e(5, 'tool.called', {call: '1.1', attempt: 1, tool: 't', arguments: {x: 1}}),
       ],
       1,

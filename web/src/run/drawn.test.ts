@@ -68,14 +68,29 @@ const edge = (id: string, from: string, to: string, more: object = {}) => ({
 const graph = {
   width: 200,
   height: 100,
-  nodes: [node('a'), node('s', {kind: 'subflow'}), node('inner:x', {node: 'x', flow: 'inner'}), node('k', {kind: 'subagent', agent: 'k', node: ''})],
+  nodes: [
+    node('a'),
+    node('s', {kind: 'subflow'}),
+    node('inner:x', {node: 'x', flow: 'inner'}),
+    node('k', {kind: 'subagent', agent: 'k', node: ''}),
+  ],
   edges: [edge('e', 'a', 's', {edge: 0}), edge('f', 's', 'inner:x'), edge('g', 'a', 'k', {kind: 'subagent'})],
 } as unknown as Graph
 
 describe('the drawing of the server', () => {
   const drawn = drawnOf(graph)
   const view = project('r', def, events)
-  const sub = {step: 1, frame: 1, parent: 0, depth: 1, agent: 'k', input: '', output: null, error: null, status: 'completed' as const}
+  const sub = {
+    step: 1,
+    frame: 1,
+    parent: 0,
+    depth: 1,
+    agent: 'k',
+    input: '',
+    output: null,
+    error: null,
+    status: 'completed' as const,
+  }
   const states = statesOf(drawn, def, view, [sub])
   it('has the states of nodes, of those in flows, and of sub-agents', () => {
     expect([...states].map(([id, s]) => `${id} ${s.status} ${s.runs} ${s.last?.seq}`)).toEqual([
@@ -86,9 +101,12 @@ describe('the drawing of the server', () => {
     ])
   })
   it('counts what was taken', () => {
-    const times = (d: Drawn) => d.edges.map(x => timesOf(x, new Map(d.nodes.map(n => [n.id, n])), states, takenOf(def, view)))
+    const times = (d: Drawn) =>
+      d.edges.map(x => timesOf(x, new Map(d.nodes.map(n => [n.id, n])), states, takenOf(def, view)))
     expect(times(drawn)).toEqual([1, 1, 1])
-    expect(timesOf({...drawn.edges[0]!, edges: [[7]]}, new Map(drawn.nodes.map(n => [n.id, n])), states, takenOf(def, view))).toBe(0)
+    expect(
+      timesOf({...drawn.edges[0]!, edges: [[7]]}, new Map(drawn.nodes.map(n => [n.id, n])), states, takenOf(def, view)),
+    ).toBe(0)
   })
   it('counts in flows what was taken there, for all steps that run them', () => {
     const flow: Definition = {
@@ -137,9 +155,13 @@ describe('the drawing of the server', () => {
     ].map(([from, to], i) => edge(`${i}`, `inner:${from}`, `inner:${to}`, {edge: i}))
     const inner = drawnOf({...graph, nodes: ids, edges: lines} as unknown as Graph)
     const at = statesOf(inner, flow, seen, [])
-    expect(inner.edges.map(x => timesOf(x, new Map(inner.nodes.map(n => [n.id, n])), at, takenOf(flow, seen)))).toEqual([1, 1, 1])
+    expect(inner.edges.map(x => timesOf(x, new Map(inner.nodes.map(n => [n.id, n])), at, takenOf(flow, seen)))).toEqual(
+      [1, 1, 1],
+    )
     const half = project('r', flow, [e(1, 'run.created', '', 0), e(2, 'run.started', '', 0), ...past.slice(0, 7)])
-    expect(inner.edges.map(x => timesOf(x, new Map(inner.nodes.map(n => [n.id, n])), at, takenOf(flow, half)))).toEqual([1, 0, 1])
+    expect(inner.edges.map(x => timesOf(x, new Map(inner.nodes.map(n => [n.id, n])), at, takenOf(flow, half)))).toEqual(
+      [1, 0, 1],
+    )
   })
 })
 

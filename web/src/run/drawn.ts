@@ -96,7 +96,17 @@ export function plainOf(def: Definition): Drawn {
     nodes: plain.boxes.map(b => {
       const n = byID.get(b.id)!
       const word = nodeWord(n, def.format ?? '')
-      return {...b, node: n.id, agent: n.agent?.agent ?? '', flow: '', kind: n.kind, title: titleOf(n), word, detail: word, hidden: false}
+      return {
+        ...b,
+        node: n.id,
+        agent: n.agent?.agent ?? '',
+        flow: '',
+        kind: n.kind,
+        title: titleOf(n),
+        word,
+        detail: word,
+        hidden: false,
+      }
     }),
     edges: plain.links.map(l => ({
       id: `${l.from}\n${l.to}`,
@@ -126,7 +136,12 @@ const ofStep: Record<string, NodeStatus> = {
 }
 
 // statesOf gives the state of each box: of nodes of the graph those of the view, of nodes in flows that of the last step there, of sub-agents that of their last call.
-export function statesOf(drawn: Drawn, def: Definition | null, view: RunView, subs: readonly Sub[]): Map<string, BoxState> {
+export function statesOf(
+  drawn: Drawn,
+  def: Definition | null,
+  view: RunView,
+  subs: readonly Sub[],
+): Map<string, BoxState> {
   const nodes = new Map<string, NodeState>(view.nodes.map(n => [n.node, n]))
   const flowAt = new Map<string, string>()
   if (def) prefixes(def, '', '', flowAt, 0)
@@ -145,12 +160,26 @@ export function statesOf(drawn: Drawn, def: Definition | null, view: RunView, su
     drawn.nodes.map(b => {
       if (b.kind === 'subagent') {
         const own = calls.get(b.agent) ?? []
-        return [b.id, {status: ofStep[own.at(-1)?.status ?? ''] ?? 'pending', runs: own.length, last: view.steps.find(s => s.seq === own.at(-1)?.step)}]
+        return [
+          b.id,
+          {
+            status: ofStep[own.at(-1)?.status ?? ''] ?? 'pending',
+            runs: own.length,
+            last: view.steps.find(s => s.seq === own.at(-1)?.step),
+          },
+        ]
       }
       const key = `${b.flow}\n${b.node}`
       const step = last.get(key)
       const state = b.flow === '' ? nodes.get(b.node) : undefined
-      return [b.id, {status: state?.status ?? ofStep[step?.status ?? ''] ?? 'pending', runs: state?.runs ?? runs.get(key) ?? 0, last: step}]
+      return [
+        b.id,
+        {
+          status: state?.status ?? ofStep[step?.status ?? ''] ?? 'pending',
+          runs: state?.runs ?? runs.get(key) ?? 0,
+          last: step,
+        },
+      ]
     }),
   )
 }
@@ -186,7 +215,12 @@ export function takenOf(def: Definition | null, view: Pick<RunView, 'taken' | 't
 }
 
 // timesOf tells how often a line was taken. A line that is no edge, such as that to the body of a map, was taken where both its ends ran.
-export function timesOf(e: DrawnEdge, drawn: Map<string, DrawnNode>, states: Map<string, BoxState>, taken: Taken): number {
+export function timesOf(
+  e: DrawnEdge,
+  drawn: Map<string, DrawnNode>,
+  states: Map<string, BoxState>,
+  taken: Taken,
+): number {
   const here = taken.get(drawn.get(e.from)?.flow ?? '') ?? {}
   if (e.edges.length > 0) return Math.max(0, ...e.edges.map(path => Math.min(...path.map(i => here[i] ?? 0))))
   const ran = (id: string) => (states.get(id)?.runs ?? 0) > 0

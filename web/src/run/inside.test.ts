@@ -9,7 +9,12 @@ import {axisOf} from './timeline_axis.ts'
 import type {Definition, RunEvent, RunView, Step} from './types.ts'
 
 const folder = join(import.meta.dirname, '../../../internal/project/testdata/runs')
-type Record = {run: string; definition: Definition; events: RunEvent[]; shown: {seq: number; run: RunView; nodes: unknown[]}[]}
+type Record = {
+  run: string
+  definition: Definition
+  events: RunEvent[]
+  shown: {seq: number; run: RunView; nodes: unknown[]}[]
+}
 const records = readdirSync(folder)
   .filter(f => f.endsWith('.json'))
   .map(f => [f, JSON.parse(readFileSync(join(folder, f), 'utf8')) as Record] as const)
@@ -42,13 +47,21 @@ describe('P36: a run as it was', () => {
   })
   it('is the live view at the last event, beyond it, and without a position', () => {
     const live = liveOf(records[0]![1])
-    for (const at of [0, live.events.length, live.events.length + 9]) expect(new Past('r', null).of(live, at)).toBe(live)
+    for (const at of [0, live.events.length, live.events.length + 9])
+      expect(new Past('r', null).of(live, at)).toBe(live)
   })
 })
 
 describe('the address', () => {
   it('has tab, step, iteration and position', () => {
-    expect(readPlace('tab=steps&step=4&iter=2&at=17&heat=money&q=a%20b')).toEqual({tab: 'steps', step: 4, iter: 2, at: 17, heat: 'money', q: 'a b'})
+    expect(readPlace('tab=steps&step=4&iter=2&at=17&heat=money&q=a%20b')).toEqual({
+      tab: 'steps',
+      step: 4,
+      iter: 2,
+      at: 17,
+      heat: 'money',
+      q: 'a b',
+    })
     expect(readPlace('step=-1&at=1e9&iter=x')).toEqual({tab: 'graph', step: 0, iter: 0, at: 0, heat: '', q: ''})
   })
   it('moves, and another step ends a comparison', () => {
@@ -79,7 +92,13 @@ describe('what is inside of steps', () => {
     const r = recordOf('s4-21-the-time-between-attempts')
     const step = project(r.run, r.definition, r.events).steps[0]!
     const all = attemptsOf(r.events, step, 0)
-    expect(all.map(a => `${a.attempt}${a.waits ? ' waits' : ''}${a.code && ` ${a.code}`}`)).toEqual(['1 server', '1 waits', '2 server', '2 waits', '3'])
+    expect(all.map(a => `${a.attempt}${a.waits ? ' waits' : ''}${a.code && ` ${a.code}`}`)).toEqual([
+      '1 server',
+      '1 waits',
+      '2 server',
+      '2 waits',
+      '3',
+    ])
     for (const [i, a] of all.entries()) {
       expect(a.to).toBeGreaterThanOrEqual(a.from)
       if (i > 0) expect(a.from).toBe(all[i - 1]!.to)
@@ -104,7 +123,13 @@ describe('what is inside of steps', () => {
     ...more,
   })
   it('has iterations, those of other items apart', () => {
-    const steps = [step(1, 'a'), step(2, 'a'), step(3, 'a', {map: 9, item: 0}), step(4, 'a', {map: 9, item: 1}), step(5, 'a', {map: 9, item: 1})]
+    const steps = [
+      step(1, 'a'),
+      step(2, 'a'),
+      step(3, 'a', {map: 9, item: 0}),
+      step(4, 'a', {map: 9, item: 1}),
+      step(5, 'a', {map: 9, item: 1}),
+    ]
     expect(iterationsOf(steps, steps[1]!).map(s => s.seq)).toEqual([1, 2])
     expect(iterationsOf(steps, steps[3]!).map(s => s.seq)).toEqual([4, 5])
   })
@@ -143,7 +168,11 @@ describe('what is inside of steps', () => {
   })
   it('is put together on lanes where thousands are close', () => {
     const steps = Array.from({length: 10_000}, (_, i) =>
-      step(i + 1, 'a', {startedAt: new Date(1_700_000_000_000 + i).toISOString(), durationMs: 1, status: i === 500 ? 'failed' : 'completed'}),
+      step(i + 1, 'a', {
+        startedAt: new Date(1_700_000_000_000 + i).toISOString(),
+        durationMs: 1,
+        status: i === 500 ? 'failed' : 'completed',
+      }),
     )
     const {bars} = axisOf(steps, 0)
     expect(bars.length).toBeLessThan(500)

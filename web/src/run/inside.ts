@@ -8,7 +8,8 @@ export function childrenOf(events: readonly RunEvent[]): Child[] {
   const all = new Map<string, Child>()
   for (const e of events) {
     const run = String(e.data.run ?? '')
-    if (e.type === 'child.started' && run) all.set(run, {step: e.step ?? 0, call: String(e.data.call ?? ''), run, ended: false})
+    if (e.type === 'child.started' && run)
+      all.set(run, {step: e.step ?? 0, call: String(e.data.call ?? ''), run, ended: false})
     else if (e.type === 'call.used' && e.data.ended === true && all.has(run)) all.get(run)!.ended = true
   }
   return [...all.values()]

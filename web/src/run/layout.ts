@@ -30,18 +30,21 @@ export function linksOf(def: Definition): Link[] {
     const known = links.get(key)
     if (known) {
       known.paths.push(on)
-      if (named && !known.label.split(', ').includes(named)) known.label = known.label ? `${known.label}, ${named}` : named
+      if (named && !known.label.split(', ').includes(named))
+        known.label = known.label ? `${known.label}, ${named}` : named
     } else links.set(key, {from: source, to: e.to, paths: [on], label: named, back: loop || e.loop === true})
   }
   for (const [i, e] of def.edges.entries()) if (!hidden.has(e.from)) walk(e.from, i, [], '', false)
   for (const n of def.nodes) {
-    if (n.map && !hidden.has(n.id)) links.set(`${n.id}\n${n.map.entry}`, {from: n.id, to: n.map.entry, paths: [], label: 'for each', back: false})
+    if (n.map && !hidden.has(n.id))
+      links.set(`${n.id}\n${n.map.entry}`, {from: n.id, to: n.map.entry, paths: [], label: 'for each', back: false})
   }
   return [...links.values()]
 }
 
 // timesOf tells how often a link was taken: each edge of one of its paths was.
-export const timesOf = (l: Link, taken: Record<number, number>): number => Math.max(0, ...l.paths.map(p => Math.min(...p.map(e => taken[e] ?? 0))))
+export const timesOf = (l: Link, taken: Record<number, number>): number =>
+  Math.max(0, ...l.paths.map(p => Math.min(...p.map(e => taken[e] ?? 0))))
 
 // layoutOf places nodes in layers, from top to bottom: a plain layout for graphs whose positions the server does not give. Edges that lead back are found by a walk from the entry.
 export function layoutOf(def: Definition): Layout {

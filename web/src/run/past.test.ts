@@ -19,7 +19,11 @@ const liveOf = (id: string, def: Definition | null, events: RunEvent[]): LiveRun
 describe('P36: a run as it was is what its first events give', () => {
   for (const file of readdirSync(folder).filter(f => f.endsWith('.json'))) {
     it(file, () => {
-      const {run, definition, events} = JSON.parse(readFileSync(join(folder, file), 'utf8')) as {run: string; definition: Definition; events: RunEvent[]}
+      const {run, definition, events} = JSON.parse(readFileSync(join(folder, file), 'utf8')) as {
+        run: string
+        definition: Definition
+        events: RunEvent[]
+      }
       const past = new Past(run, definition)
       const live = liveOf(run, definition, events)
       const last = events.at(-1)!.seq
@@ -50,7 +54,10 @@ function long(n: number): RunEvent[] {
   const all = [e('run.created', 0, {}), e('run.started', 0, {})]
   for (let i = 1; i <= n; i++) {
     all.push(e('step.started', i, {kind: 'agent', iteration: i}), e('model.called', i, {call: `${i}`}))
-    all.push(e('model.replied', i, {call: `${i}`, message: {text: 'x'}, usage: {inputTokens: 1, outputTokens: 1}}), e('step.completed', i, {output: 'x'}))
+    all.push(
+      e('model.replied', i, {call: `${i}`, message: {text: 'x'}, usage: {inputTokens: 1, outputTokens: 1}}),
+      e('step.completed', i, {output: 'x'}),
+    )
   }
   return all
 }

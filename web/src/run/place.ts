@@ -11,7 +11,14 @@ export type Place = {
   at: number
   heat: string
   q: string
-  set: (to: {tab?: string; step?: number | null; iter?: number | null; at?: number | null; heat?: string | null; q?: string | null}) => void
+  set: (to: {
+    tab?: string
+    step?: number | null
+    iter?: number | null
+    at?: number | null
+    heat?: string | null
+    q?: string | null
+  }) => void
 }
 
 const number = (text: string | null): number => (/^\d{1,9}$/.test(text ?? '') ? Number(text) : 0)

@@ -7,7 +7,12 @@ import type {Definition, NodeState, RunEvent, RunView} from './types.ts'
 // The records that the projection of the server is held to (internal/conformance/records_test.go).
 const folder = join(import.meta.dirname, '../../../internal/project/testdata/runs')
 
-type Record = {run: string; definition: Definition; events: RunEvent[]; shown: {seq: number; run: RunView & {[name: string]: unknown}; nodes: NodeState[]}[]}
+type Record = {
+  run: string
+  definition: Definition
+  events: RunEvent[]
+  shown: {seq: number; run: RunView & {[name: string]: unknown}; nodes: NodeState[]}[]
+}
 
 // withoutLongTail takes what only the server knows off the run object.
 const shownBy = (v: RunView) => {
@@ -16,7 +21,15 @@ const shownBy = (v: RunView) => {
 }
 
 const wanted = (r: Record['shown'][number]['run']) => {
-  const {state: _s, waitingForInput: _w, currentNodeId: _c, targetType: _t, targetId: _i, targetBranchId: _b, ...rest} = r
+  const {
+    state: _s,
+    waitingForInput: _w,
+    currentNodeId: _c,
+    targetType: _t,
+    targetId: _i,
+    targetBranchId: _b,
+    ...rest
+  } = r
   return rest
 }
 

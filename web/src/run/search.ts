@@ -26,7 +26,8 @@ function textOf(value: unknown): string {
 export type Searched = {step: number; name: string; where: string; value: unknown}
 
 // searchOf finds a text in names, inputs, outputs, errors and messages of a run, in the order of the steps. Case is ignored.
-export const searchOf = (steps: readonly Step[], events: readonly RunEvent[], text: string): Hit[] => find(searchedOf(steps, events), text)
+export const searchOf = (steps: readonly Step[], events: readonly RunEvent[], text: string): Hit[] =>
+  find(searchedOf(steps, events), text)
 
 // find looks for a text in values.
 export function find(values: readonly Searched[], text: string): Hit[] {
@@ -74,7 +75,13 @@ export function searchedOf(steps: readonly Step[], events: readonly RunEvent[]):
     look(s.seq, s.name, 'given', s.input)
     for (const [where, value] of said.get(s.seq) ?? []) look(s.seq, s.name, where, value)
     look(s.seq, s.name, 'gave', s.output)
-    if (s.error) look(s.seq, s.name, 'error', `${s.error.code}: ${typeof s.error.message === 'string' ? s.error.message : s.error.message.$value.head}`)
+    if (s.error)
+      look(
+        s.seq,
+        s.name,
+        'error',
+        `${s.error.code}: ${typeof s.error.message === 'string' ? s.error.message : s.error.message.$value.head}`,
+      )
     look(s.seq, s.name, 'note', s.note)
   }
   return all
@@ -97,7 +104,9 @@ function messagesOf(e: RunEvent): [string, unknown][] {
     case 'wait.opened':
       return [['question', d.prompt]]
     case 'wait.answered':
-      return [['answer', [d.decision, d.note, d.answer === undefined ? '' : asText(d.answer)].filter(Boolean).join(' ')]]
+      return [
+        ['answer', [d.decision, d.note, d.answer === undefined ? '' : asText(d.answer)].filter(Boolean).join(' ')],
+      ]
     default:
       return []
   }

@@ -13,7 +13,12 @@ it('test runs are known by their label, in lists and from their events', () => {
     step: null,
     data,
   })
-  expect([isTest({team: 'news', ...testLabels}), isTest({team: 'news'}), isTest({test: 'true'}), isTest(undefined)]).toEqual([true, false, false, false])
+  expect([
+    isTest({team: 'news', ...testLabels}),
+    isTest({team: 'news'}),
+    isTest({test: 'true'}),
+    isTest(undefined),
+  ]).toEqual([true, false, false, false])
   expect(project('r', null, [created({labels: {...testLabels}})]).test).toBe(true)
   expect(project('r', null, [created({trigger: 'api'})]).test).toBe(false)
 })

@@ -5,4 +5,5 @@ const label = 'hocket/test-run'
 export const testLabels: Readonly<Record<string, string>> = {[label]: 'true'}
 
 // isTest tells by the labels of a run whether it is a test run.
-export const isTest = (labels: unknown): boolean => (labels as Record<string, unknown> | null | undefined)?.[label] === testLabels[label]
+export const isTest = (labels: unknown): boolean =>
+  (labels as Record<string, unknown> | null | undefined)?.[label] === testLabels[label]

@@ -22,7 +22,14 @@ export function axisOf(steps: Step[], now: number): Axis {
   const begin = Math.min(...spans.map(s => s.from))
   const end = Math.max(...spans.map(s => s.to))
   const busy = spans
-    .filter(s => s.step.kind !== 'approval' && s.step.kind !== 'human' && s.step.kind !== 'ask' && s.step.kind !== 'sleep' && s.step.kind !== 'signal')
+    .filter(
+      s =>
+        s.step.kind !== 'approval' &&
+        s.step.kind !== 'human' &&
+        s.step.kind !== 'ask' &&
+        s.step.kind !== 'sleep' &&
+        s.step.kind !== 'signal',
+    )
     .sort((a, b) => a.from - b.from)
   const gaps: {from: number; to: number}[] = []
   let until = begin
@@ -32,7 +39,9 @@ export function axisOf(steps: Step[], now: number): Axis {
   }
   const place = (t: number): number => {
     let at = t - begin
-    for (const g of gaps) if (t > g.from) at -= Math.max(0, Math.min(t, g.to) - g.from) - Math.min(1, Math.max(0, (t - g.from) / (g.to - g.from))) * fold
+    for (const g of gaps)
+      if (t > g.from)
+        at -= Math.max(0, Math.min(t, g.to) - g.from) - Math.min(1, Math.max(0, (t - g.from) / (g.to - g.from))) * fold
     return at
   }
   const lanes: string[] = []
@@ -43,7 +52,13 @@ export function axisOf(steps: Step[], now: number): Axis {
     return {step: s.step, lane, from: place(s.from), to: place(s.to), count: 1}
   })
   const width = Math.max(1, place(end))
-  return {bars: merged(bars, lanes.length, width), lanes, gaps: gaps.map(g => ({at: place(g.from), ms: g.to - g.from})), width, place}
+  return {
+    bars: merged(bars, lanes.length, width),
+    lanes,
+    gaps: gaps.map(g => ({at: place(g.from), ms: g.to - g.from})),
+    width,
+    place,
+  }
 }
 
 // crowded is from how many bars on a lane has those put together that are closer than a part of the width.

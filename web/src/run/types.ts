@@ -45,7 +45,15 @@ export type DefNode = {
   retry?: {maxRetries?: number}
 }
 
-export type DefEdge = {id?: string; from: string; port?: string; to: string; when?: unknown; loop?: boolean; label?: string}
+export type DefEdge = {
+  id?: string
+  from: string
+  port?: string
+  to: string
+  when?: unknown
+  loop?: boolean
+  label?: string
+}
 
 export type DefAgent = {
   id: string
@@ -71,7 +79,13 @@ export type RunStatus = 'pending' | 'running' | 'paused' | 'completed' | 'failed
 // RunView is what the page shows of a run. Its fields are those of the API's run object, with the states of nodes and edges.
 export type RunView = {
   id: string
-  workflow: {id: string | null; name: string | null; format: string | null; version: number | null; branch: string | null}
+  workflow: {
+    id: string | null
+    name: string | null
+    format: string | null
+    version: number | null
+    branch: string | null
+  }
   status: RunStatus
   input: unknown
   output: unknown

@@ -2,7 +2,20 @@ import type {Ledger} from './calls_fold.ts'
 import {countsOf, type FoldStep, type FoldWait, itemOf, type Tally} from './state.ts'
 import {isTest} from './test_run.ts'
 import {micros, short} from './time.ts'
-import type {Answer, Definition, Failure, NodeState, NodeStatus, RunError, RunEvent, RunStatus, RunView, Step, Usage, Waiting} from './types.ts'
+import type {
+  Answer,
+  Definition,
+  Failure,
+  NodeState,
+  NodeStatus,
+  RunError,
+  RunEvent,
+  RunStatus,
+  RunView,
+  Step,
+  Usage,
+  Waiting,
+} from './types.ts'
 import {kindWord, nodeWord, titleOf} from './words.ts'
 
 export const ended: ReadonlySet<RunStatus> = new Set<RunStatus>(['completed', 'failed', 'cancelled'])
@@ -40,7 +53,11 @@ const statusOf = (f: Folded, st: FoldStep): Step['status'] => {
   return st.waiting > 0 ? 'waiting' : 'running'
 }
 
-const errorOf = (e: Failure, node: string | null): RunError => ({code: e.code, message: e.message, node: e.node || node || null})
+const errorOf = (e: Failure, node: string | null): RunError => ({
+  code: e.code,
+  message: e.message,
+  node: e.node || node || null,
+})
 
 const stepError = (f: Folded, st: FoldStep): RunError | null => {
   const status = statusOf(f, st)
@@ -162,12 +179,20 @@ export function viewOf(f: Folded): RunView {
     status: f.status,
     input: c.input ?? null,
     output: f.status === 'completed' ? (f.said ?? f.outputStep?.output ?? null) : null,
-    outputs: Object.fromEntries([...f.outputs].filter(([, st]) => st.output !== null || st.def.kind !== 'func').map(([node, st]) => [node, st.output])),
+    outputs: Object.fromEntries(
+      [...f.outputs]
+        .filter(([, st]) => st.output !== null || st.def.kind !== 'func')
+        .map(([node, st]) => [node, st.output]),
+    ),
     error: runError(f),
     waiting: goesOn ? f.waits.map(waitView) : [],
     answers: [...f.answers],
     steps: f.order.filter(st => !st.def.hidden).map(st => stepViewOf(f, st, format)),
-    usage: {...usageOf(f.ledger.total, goesOn ? 0 : f.ledger.unanswered(null)), modelCalls: f.ledger.total.models, toolCalls: f.ledger.total.tools},
+    usage: {
+      ...usageOf(f.ledger.total, goesOn ? 0 : f.ledger.unanswered(null)),
+      modelCalls: f.ledger.total.models,
+      toolCalls: f.ledger.total.tools,
+    },
     startedAt: f.startedAt ? short(f.startedAt) : null,
     endedAt: f.endedAt ? short(f.endedAt) : null,
     parentRun: text(c.parentRun),

@@ -24,6 +24,7 @@ export function waitOf(e: RunEvent, st: FoldStep | null): FoldWait {
   }
   if (d.deadline) w.deadline = short(String(d.deadline))
   if (judged !== undefined) w.input = judged
-  for (const k of ['tool', 'arguments', 'changed', 'schema', 'signal', 'filter', 'roles'] as const) if (d[k]) Object.assign(w, {[k]: d[k]})
+  for (const k of ['tool', 'arguments', 'changed', 'schema', 'signal', 'filter', 'roles'] as const)
+    if (d[k]) Object.assign(w, {[k]: d[k]})
   return w
 }

@@ -17,7 +17,13 @@ export function Palette({close, help}: {close: () => void; help: () => void}) {
   const runs = useQuery({
     queryKey: ['runs', 'palette', text],
     queryFn: () =>
-      ask(client.GET('/api/v1/runs', {params: {query: {limit: 8, ...(/^[0-9A-Z]{4,26}$/.test(text) ? {prefix: text} : text.trim() ? {q: text} : {})}}})),
+      ask(
+        client.GET('/api/v1/runs', {
+          params: {
+            query: {limit: 8, ...(/^[0-9A-Z]{4,26}$/.test(text) ? {prefix: text} : text.trim() ? {q: text} : {})},
+          },
+        }),
+      ),
     retry: false,
   })
   const workflows = useQuery({
@@ -35,7 +41,13 @@ export function Palette({close, help}: {close: () => void; help: () => void}) {
   return (
     <Dialog title="Search or go to" close={close} bare>
       <Command label="Search or go to" className={styles.palette} loop>
-        <Command.Input autoFocus value={text} onValueChange={setText} placeholder="Search or go to…" className={styles.input} />
+        <Command.Input
+          autoFocus
+          value={text}
+          onValueChange={setText}
+          placeholder="Search or go to…"
+          className={styles.input}
+        />
         <Command.List className={styles.list} label="Results">
           <Command.Empty className={styles.none}>Nothing is called so.</Command.Empty>
           <Command.Group heading="Go to" className={styles.group}>
@@ -58,7 +70,9 @@ export function Palette({close, help}: {close: () => void; help: () => void}) {
                   className={styles.item}
                 >
                   <Status of={r.status} brief />
-                  <span className={styles.what}>{[r.workflowName || r.workflow, r.inputPreview].filter(Boolean).map(clean).join(' · ')}</span>
+                  <span className={styles.what}>
+                    {[r.workflowName || r.workflow, r.inputPreview].filter(Boolean).map(clean).join(' · ')}
+                  </span>
                   <code>{r.id.slice(-6)}</code>
                 </Command.Item>
               ))}

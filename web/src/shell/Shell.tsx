@@ -51,7 +51,9 @@ export function Shell({feed, leave, children}: {feed: FeedState; leave: () => vo
               <Link href={p.path} className={styles.place} aria-current={isAt(p.path, path) ? 'page' : undefined}>
                 <p.icon size={16} aria-hidden />
                 <span>{p.name}</span>
-                {p.path === '/inbox' && waiting > 0 && <span className={styles.badge}>{waiting > 99 ? '99+' : waiting}</span>}
+                {p.path === '/inbox' && waiting > 0 && (
+                  <span className={styles.badge}>{waiting > 99 ? '99+' : waiting}</span>
+                )}
               </Link>
             </li>
           ))}

@@ -11,4 +11,5 @@ export const places: Place[] = [
   {path: '/schedules', name: 'Schedules', keys: 'g s', icon: CalendarClock},
 ]
 
-export const isAt = (place: string, path: string): boolean => (place === '/' ? path === '/' : path === place || path.startsWith(`${place}/`))
+export const isAt = (place: string, path: string): boolean =>
+  place === '/' ? path === '/' : path === place || path.startsWith(`${place}/`)

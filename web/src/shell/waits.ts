@@ -11,8 +11,12 @@ export function useOpenWaits(urgent = true) {
     queryKey: ['waits'],
     enabled: urgent || quiet,
     queryFn: async (): Promise<OpenWait[]> => {
-      const page = await askExact<{items?: OpenWait[]}>(client.GET('/api/v1/waits', {parseAs: 'text', params: {query: {limit: 200}}}))
-      return [...(page.items ?? [])].sort((a, b) => (a.deadline ?? '9').localeCompare(b.deadline ?? '9') || a.since.localeCompare(b.since))
+      const page = await askExact<{items?: OpenWait[]}>(
+        client.GET('/api/v1/waits', {parseAs: 'text', params: {query: {limit: 200}}}),
+      )
+      return [...(page.items ?? [])].sort(
+        (a, b) => (a.deadline ?? '9').localeCompare(b.deadline ?? '9') || a.since.localeCompare(b.since),
+      )
     },
   })
 }

@@ -42,9 +42,14 @@ describe.each(['light', 'dark'])('the %s theme', name => {
     if (!c) throw new Error(`no token ${token}`)
     return c
   }
-  it.each(texts)('%s can be read on %s', (text, ground) => expect(contrast(of(text), of(ground))).toBeGreaterThanOrEqual(4.5))
-  it.each(grounds)('controls are seen on %s', ground => expect(contrast(of('edge'), of(ground))).toBeGreaterThanOrEqual(3))
-  it('has the tokens of the other one', () => expect([...colours.keys()].sort()).toEqual([...theme(name === 'light' ? 'dark' : 'light').keys()].sort()))
+  it.each(texts)('%s can be read on %s', (text, ground) =>
+    expect(contrast(of(text), of(ground))).toBeGreaterThanOrEqual(4.5),
+  )
+  it.each(grounds)('controls are seen on %s', ground =>
+    expect(contrast(of('edge'), of(ground))).toBeGreaterThanOrEqual(3),
+  )
+  it('has the tokens of the other one', () =>
+    expect([...colours.keys()].sort()).toEqual([...theme(name === 'light' ? 'dark' : 'light').keys()].sort()))
 })
 
 const files = (folder: string): string[] =>
@@ -56,12 +61,18 @@ describe('sources', () => {
   it('have colours in the tokens alone', () => {
     const found = files(join(dir, '..'))
       .filter(f => !f.endsWith('tokens.css'))
-      .flatMap(f => [...readFileSync(f, 'utf8').matchAll(/#[0-9a-fA-F]{3,8}\b(?!')|\brgba?\(|\bhsla?\(/g)].map(m => `${f}: ${m[0]}`))
+      .flatMap(f =>
+        [...readFileSync(f, 'utf8').matchAll(/#[0-9a-fA-F]{3,8}\b(?!')|\brgba?\(|\bhsla?\(/g)].map(
+          m => `${f}: ${m[0]}`,
+        ),
+      )
     expect(found).toEqual([])
   })
   it('make no markup of texts', () => {
     const found = files(join(dir, '..')).filter(f =>
-      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|setHTMLUnsafe|createContextualFragment/i.test(readFileSync(f, 'utf8')),
+      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|setHTMLUnsafe|createContextualFragment/i.test(
+        readFileSync(f, 'utf8'),
+      ),
     )
     expect(found).toEqual([])
   })

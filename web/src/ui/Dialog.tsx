@@ -4,7 +4,17 @@ import styles from './Dialog.module.css'
 import {IconButton} from './parts.tsx'
 
 // Dialog is the browser's own: it holds the focus, closes on Escape and gives the focus back.
-export function Dialog({title, close, children, bare = false}: {title: string; close: () => void; children: ReactNode; bare?: boolean}) {
+export function Dialog({
+  title,
+  close,
+  children,
+  bare = false,
+}: {
+  title: string
+  close: () => void
+  children: ReactNode
+  bare?: boolean
+}) {
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
   useEffect(() => {

@@ -8,13 +8,22 @@ import {fieldsOf, initialOf, type SchemaField, type Typed, typedOf, valueOf} fro
 import {Text} from './Text.tsx'
 
 // given is a value that the form begins with, where it can show it; children are shown below the fields.
-type Props = {schema: unknown; given?: unknown; busy: boolean; submit: string; send: (v: Record<string, unknown>) => void; children?: ReactNode}
+type Props = {
+  schema: unknown
+  given?: unknown
+  busy: boolean
+  submit: string
+  send: (v: Record<string, unknown>) => void
+  children?: ReactNode
+}
 
 // SchemaForm is a form for an object that must fit a schema. What the server would refuse is said at its field.
 export function SchemaForm({schema, given, busy, submit, send, children}: Props) {
   const fields = useMemo(() => fieldsOf(schema), [schema])
   const [typed, setTyped] = useState(
-    () => (given !== null && typeof given === 'object' ? typedOf(fields, given as Record<string, unknown>) : null) ?? initialOf(fields),
+    () =>
+      (given !== null && typeof given === 'object' ? typedOf(fields, given as Record<string, unknown>) : null) ??
+      initialOf(fields),
   )
   const [error, setError] = useState<unknown>(null)
   const [problems, setProblems] = useState<Problem[]>([])
@@ -48,12 +57,19 @@ type FieldsProps = {fields: SchemaField[]; typed: Typed; set: (t: Typed) => void
 
 // SchemaFields are the fields alone. Problems that belong to no field are shown below them.
 export function SchemaFields({fields, typed, set, problems}: FieldsProps) {
-  const of = (f: SchemaField) => problems.filter(p => p.pointer === `/${escape(f.name)}` || p.pointer.startsWith(`/${escape(f.name)}/`))
+  const of = (f: SchemaField) =>
+    problems.filter(p => p.pointer === `/${escape(f.name)}` || p.pointer.startsWith(`/${escape(f.name)}/`))
   const known = new Set(fields.flatMap(of))
   return (
     <>
       {fields.map(f => (
-        <Input key={f.name} field={f} value={typed[f.name] ?? ''} set={v => set({...typed, [f.name]: v})} problems={of(f)} />
+        <Input
+          key={f.name}
+          field={f}
+          value={typed[f.name] ?? ''}
+          set={v => set({...typed, [f.name]: v})}
+          problems={of(f)}
+        />
       ))}
       <Problems of={problems.filter(p => !known.has(p))} />
     </>
@@ -130,7 +146,15 @@ function Input({field: f, value, set, problems}: InputProps) {
   return (
     <div className={styles.field}>
       <label htmlFor={id} className={f.kind === 'boolean' ? styles.check : undefined}>
-        {f.kind === 'boolean' && <input id={id} type="checkbox" checked={value === true} aria-describedby={hint} onChange={e => set(e.target.checked)} />}
+        {f.kind === 'boolean' && (
+          <input
+            id={id}
+            type="checkbox"
+            checked={value === true}
+            aria-describedby={hint}
+            onChange={e => set(e.target.checked)}
+          />
+        )}
         <span>
           <Text>{f.title}</Text>
           {!f.required && <small> optional</small>}

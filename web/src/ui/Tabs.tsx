@@ -4,7 +4,19 @@ import styles from './Tabs.module.css'
 export type Tab = {id: string; label: string; count?: number}
 
 // Tabs are a list of which one is shown; arrows move among them.
-export function Tabs({tabs, at, go, label, children}: {tabs: Tab[]; at: string; go: (id: string) => void; label: string; children: ReactNode}) {
+export function Tabs({
+  tabs,
+  at,
+  go,
+  label,
+  children,
+}: {
+  tabs: Tab[]
+  at: string
+  go: (id: string) => void
+  label: string
+  children: ReactNode
+}) {
   const list = useRef<HTMLDivElement>(null)
   const move = (e: KeyboardEvent) => {
     const by = {ArrowRight: 1, ArrowLeft: -1}[e.key]

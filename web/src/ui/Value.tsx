@@ -23,7 +23,10 @@ export function Value({of, run, label}: {of: unknown; run?: string; label: strin
     setCame(0)
     try {
       const data = await ask(
-        client.GET('/api/v1/runs/{id}/values/{digest}', {params: {path: {id: run, digest: ref.sha256}, query: {type: kindOf(ref)}}, parseAs: 'stream'}),
+        client.GET('/api/v1/runs/{id}/values/{digest}', {
+          params: {path: {id: run, digest: ref.sha256}, query: {type: kindOf(ref)}},
+          parseAs: 'stream',
+        }),
       )
       setWhole(data ? await readText(data, setCame) : '')
     } catch (err) {
@@ -41,7 +44,9 @@ export function Value({of, run, label}: {of: unknown; run?: string; label: strin
         {ref && whole === null && (
           <p className={styles.more}>
             <Button onClick={load} disabled={!run || came !== null}>
-              {came === null ? `Load all ${count(ref.bytes)} bytes` : `Loading: ${count(came)} of ${count(ref.bytes)} bytes`}
+              {came === null
+                ? `Load all ${count(ref.bytes)} bytes`
+                : `Loading: ${count(came)} of ${count(ref.bytes)} bytes`}
             </Button>
             {error && <Text>{error}</Text>}
           </p>

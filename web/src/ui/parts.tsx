@@ -9,7 +9,11 @@ export function Button({kind = 'plain', className, ...rest}: ButtonHTMLAttribute
   return <button type="button" {...rest} className={`${styles.button} ${styles[kind]} ${className ?? ''}`} />
 }
 
-export function IconButton({label, children, ...rest}: ButtonHTMLAttributes<HTMLButtonElement> & {label: string; children: ReactNode}) {
+export function IconButton({
+  label,
+  children,
+  ...rest
+}: ButtonHTMLAttributes<HTMLButtonElement> & {label: string; children: ReactNode}) {
   return (
     <button type="button" aria-label={label} title={label} {...rest} className={styles.icon}>
       {children}
@@ -73,7 +77,17 @@ export function Field({label, hint, children}: {label: string; hint?: string; ch
   )
 }
 
-export function Page({title, actions, children, wide = false}: {title: ReactNode; actions?: ReactNode; children: ReactNode; wide?: boolean}) {
+export function Page({
+  title,
+  actions,
+  children,
+  wide = false,
+}: {
+  title: ReactNode
+  actions?: ReactNode
+  children: ReactNode
+  wide?: boolean
+}) {
   return (
     <div className={wide ? styles.widePage : styles.page}>
       <header className={styles.head}>

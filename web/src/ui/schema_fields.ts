@@ -32,7 +32,9 @@ export function fieldsOf(given: unknown): SchemaField[] {
   const schema = (given ?? {}) as Schema
   return Object.entries(schema.properties ?? {}).map(([name, s]) => {
     const type = Array.isArray(s.type) ? s.type.find(t => t !== 'null') : s.type
-    const known = {string: 'text', number: 'number', integer: 'integer', boolean: 'boolean'}[type ?? ''] as SchemaField['kind'] | undefined
+    const known = {string: 'text', number: 'number', integer: 'integer', boolean: 'boolean'}[type ?? ''] as
+      | SchemaField['kind']
+      | undefined
     return {
       name,
       title: s.title || name,
@@ -53,7 +55,13 @@ export const initialOf = (fields: SchemaField[]): Typed =>
   Object.fromEntries(
     fields.map(f => [
       f.name,
-      f.kind === 'boolean' ? f.initial === true : f.initial === undefined ? '' : typeof f.initial === 'string' ? f.initial : stringify(f.initial),
+      f.kind === 'boolean'
+        ? f.initial === true
+        : f.initial === undefined
+          ? ''
+          : typeof f.initial === 'string'
+            ? f.initial
+            : stringify(f.initial),
     ]),
   )
 

@@ -23,7 +23,12 @@ export default function TextDiff({a, b, aName, bName}: {a: string; b: string; aN
   useEffect(() => {
     const wide = window.matchMedia('(min-width: 900px)').matches
     const view = wide
-      ? new MergeView({parent: parent.current!, a: {doc: a, extensions: side(a, aName)}, b: {doc: b, extensions: side(b, bName)}, collapseUnchanged: collapse})
+      ? new MergeView({
+          parent: parent.current!,
+          a: {doc: a, extensions: side(a, aName)},
+          b: {doc: b, extensions: side(b, bName)},
+          collapseUnchanged: collapse,
+        })
       : new EditorView({
           parent: parent.current!,
           doc: b,

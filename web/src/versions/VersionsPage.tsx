@@ -48,7 +48,11 @@ function Inside({id, all}: {id: string; all: Version[]}) {
   const [, go] = useLocation()
   const session = useSession()
   const [a, b] = pairOf(all, Number(search.get('a')), Number(search.get('b')))
-  const authors = useQuery({queryKey: ['authors', id, all.length], queryFn: () => authorsOf(id, all), enabled: may(session, 'admin')})
+  const authors = useQuery({
+    queryKey: ['authors', id, all.length],
+    queryFn: () => authorsOf(id, all),
+    enabled: may(session, 'admin'),
+  })
   const choose = (side: 'a' | 'b', n: number) => {
     const next = {a, b, [side]: n}
     go(`/workflows/${encodeURIComponent(id)}/versions?a=${next.a}&b=${next.b}`, {replace: true})
@@ -82,7 +86,9 @@ function Inside({id, all}: {id: string; all: Version[]}) {
                   <strong>v{v.number}</strong> {v.published && <span className={styles.published}>published</span>}
                   {v.draft && <span className={styles.draft}>draft</span>}
                   <small title={exact(v.createdAt)}>
-                    <Line>{[ago(v.createdAt), authors.data?.get(v.number)?.name, v.file].filter(Boolean).join(' · ')}</Line>
+                    <Line>
+                      {[ago(v.createdAt), authors.data?.get(v.number)?.name, v.file].filter(Boolean).join(' · ')}
+                    </Line>
                   </small>
                 </td>
               </tr>
@@ -97,9 +103,15 @@ function Inside({id, all}: {id: string; all: Version[]}) {
 
 function Compared({id, a, b}: {id: string; a: Version; b: Version}) {
   const queries = useQueryClient()
-  const read = (v: Version) => ({queryKey: ['workflows', 'version', id, v.number], queryFn: () => sideOf(queries, id, v)})
+  const read = (v: Version) => ({
+    queryKey: ['workflows', 'version', id, v.number],
+    queryFn: () => sideOf(queries, id, v),
+  })
   const [first, second] = [useQuery(read(a)), useQuery(read(b))]
-  const diff = useMemo(() => (first.data && second.data ? graphDiff(first.data.check, second.data.check) : null), [first.data, second.data])
+  const diff = useMemo(
+    () => (first.data && second.data ? graphDiff(first.data.check, second.data.check) : null),
+    [first.data, second.data],
+  )
   const error = first.error ?? second.error
   if (error) return <ErrorBox error={error} />
   if (!first.data || !second.data || !diff) return <Loading what="the documents" />
@@ -113,7 +125,12 @@ function Compared({id, a, b}: {id: string; a: Version; b: Version}) {
       <h3>Text</h3>
       {a.number !== b.number && first.data.check.text === second.data.check.text && <p>The texts are the same.</p>}
       <Suspense fallback={<Loading what="the texts" />}>
-        <TextDiff a={first.data.check.text} b={second.data.check.text} aName={`Text of v${a.number}`} bName={`Text of v${b.number}`} />
+        <TextDiff
+          a={first.data.check.text}
+          b={second.data.check.text}
+          aName={`Text of v${a.number}`}
+          bName={`Text of v${b.number}`}
+        />
       </Suspense>
     </section>
   )
@@ -126,9 +143,13 @@ function Choices({id, version: v, side}: {id: string; version: Version; side: Si
   const [, go] = useLocation()
   const params = {path: {id}, header: {'If-Match': side.etag}}
   const done = () => queries.invalidateQueries({queryKey: ['workflows']})
-  const publish = useMutation({mutationFn: () => ask(client.POST('/api/v1/workflows/{id}/publish', {params, body: {version: v.number}})), onSettled: done})
+  const publish = useMutation({
+    mutationFn: () => ask(client.POST('/api/v1/workflows/{id}/publish', {params, body: {version: v.number}})),
+    onSettled: done,
+  })
   const restore = useMutation({
-    mutationFn: () => ask(client.PUT('/api/v1/workflows/{id}', {params, body: {document: side.check.text, draft: true}})),
+    mutationFn: () =>
+      ask(client.PUT('/api/v1/workflows/{id}', {params, body: {document: side.check.text, draft: true}})),
     onSettled: done,
     onSuccess: () => go(`/workflows/${encodeURIComponent(id)}/edit`),
   })
@@ -138,7 +159,11 @@ function Choices({id, version: v, side}: {id: string; version: Version; side: Si
   return (
     <div className={styles.choices}>
       {!v.draft && (
-        <Button disabled={busy} onClick={() => restore.mutate()} title="Store its text as the draft. What is published stays">
+        <Button
+          disabled={busy}
+          onClick={() => restore.mutate()}
+          title="Store its text as the draft. What is published stays"
+        >
           Restore v{v.number} as draft
         </Button>
       )}

@@ -2,13 +2,26 @@ import {describe, expect, it} from 'vitest'
 import type {Check, Drawing} from '../edit/check.ts'
 import {graphDiff} from './graph_diff.ts'
 
-const side = (nodes: Record<string, string>, edges: [string, string, string?][], more: Partial<NonNullable<Drawing['nodes']>[number]> = {}): Check => {
+const side = (
+  nodes: Record<string, string>,
+  edges: [string, string, string?][],
+  more: Partial<NonNullable<Drawing['nodes']>[number]> = {},
+): Check => {
   let text = ''
   const drawn = Object.entries(nodes).map(([id, own]) => {
     const offset = text.length
     text += `${own}\n`
     const place = (o: number) => ({line: 1, column: 1, offset: o})
-    return {id, kind: 'agent', word: 'agent', title: id, detail: '', hidden: false, span: {start: place(offset), end: place(offset + own.length)}, ...more}
+    return {
+      id,
+      kind: 'agent',
+      word: 'agent',
+      title: id,
+      detail: '',
+      hidden: false,
+      span: {start: place(offset), end: place(offset + own.length)},
+      ...more,
+    }
   })
   const lines = edges.map(([from, to, label = '']) => ({id: from + to, from, to, kind: 'run', port: 'out', label}))
   return {text, drawing: {nodes: drawn, edges: lines, width: 1, height: 1} as unknown as Drawing} as Check
@@ -42,7 +55,10 @@ describe('the difference of two graphs', () => {
     expect(graphDiff(a, b)).toEqual({nodes: [], edges: []})
   })
   it('leaves out points and frames, and what cannot be drawn', () => {
-    expect(graphDiff(side({one: 'a'}, [], {hidden: true}), side({two: 'a'}, [], {kind: 'frame'}))).toEqual({nodes: [], edges: []})
+    expect(graphDiff(side({one: 'a'}, [], {hidden: true}), side({two: 'a'}, [], {kind: 'frame'}))).toEqual({
+      nodes: [],
+      edges: [],
+    })
     const none = {text: '', drawing: null}
     expect(graphDiff(none, side({one: 'a'}, [])).nodes).toHaveLength(1)
   })

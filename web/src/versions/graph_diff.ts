@@ -36,9 +36,17 @@ export function graphDiff(a: Side, b: Side): GraphDiff {
     else if (!same(a, n, b, now)) nodes.push(change(now, 'changed'))
   }
   for (const [id, n] of after) if (!before.has(id)) nodes.push(change(n, 'added'))
-  const [was, is] = [a, b].map(s => new Map((s.drawing?.edges ?? []).map(e => [keyOf(e), e]))) as [Map<string, DrawnEdge>, Map<string, DrawnEdge>]
+  const [was, is] = [a, b].map(s => new Map((s.drawing?.edges ?? []).map(e => [keyOf(e), e]))) as [
+    Map<string, DrawnEdge>,
+    Map<string, DrawnEdge>,
+  ]
   const titles = new Map([...shown(a), ...shown(b)].map(n => [n.id, n.title]))
-  const edge = (e: DrawnEdge, how: EdgeChange['how']): EdgeChange => ({from: titles.get(e.from) ?? '', to: titles.get(e.to) ?? '', label: e.label, how})
+  const edge = (e: DrawnEdge, how: EdgeChange['how']): EdgeChange => ({
+    from: titles.get(e.from) ?? '',
+    to: titles.get(e.to) ?? '',
+    label: e.label,
+    how,
+  })
   const edges = [
     ...[...was].filter(([k]) => !is.has(k)).map(([, e]) => edge(e, 'removed')),
     ...[...is].filter(([k]) => !was.has(k)).map(([, e]) => edge(e, 'added')),

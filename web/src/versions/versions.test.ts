@@ -19,7 +19,9 @@ describe('versions', () => {
     [[version(2, {published: true}), version(1)], 0, 0, [1, 2]],
     [[version(1)], 0, 0, [1, 1]],
     [[], 0, 0, [0, 0]],
-  ])('compare what differs', (list, a, b, want) => expect(pairOf(list as Version[], a as number, b as number)).toEqual(want))
+  ])('compare what differs', (list, a, b, want) =>
+    expect(pairOf(list as Version[], a as number, b as number)).toEqual(want),
+  )
   it('have who stored them', () => {
     const record = (at: number, actor: string, more = {}) => ({
       at: new Date(at).toISOString(),

@@ -9,7 +9,11 @@ export const nameOf = (v: Version): string => `v${v.number}${v.published ? ', pu
 export type Side = {number: number; etag: string; check: Check}
 
 // sideOf gives the text of a version, and what the server makes of it. The text stays as it is, so that it is compiled once; the tag changes with the workflow.
-export async function sideOf(queries: QueryClient, id: string, v: Pick<Version, 'number' | 'createdAt'>): Promise<Side> {
+export async function sideOf(
+  queries: QueryClient,
+  id: string,
+  v: Pick<Version, 'number' | 'createdAt'>,
+): Promise<Side> {
   const {number} = v
   const answer = client.GET('/api/v1/workflows/{id}', {params: {path: {id}, query: {version: number}}})
   const {document} = await ask(answer)
@@ -57,7 +61,11 @@ type Record = Pick<Schemas['AuditRecord'], 'at' | 'actor' | 'channel' | 'action'
 // match finds the record of each version: the one about the workflow that is nearest in time.
 export function match(id: string, all: Version[], records: Record[]): Map<number, Author> {
   const own = records.filter(
-    r => r.outcome === 'ok' && (r.target === id || r.target === '') && /workflows(\.|$| |\/)/.test(r.action) && !/publish|DELETE/.test(r.action),
+    r =>
+      r.outcome === 'ok' &&
+      (r.target === id || r.target === '') &&
+      /workflows(\.|$| |\/)/.test(r.action) &&
+      !/publish|DELETE/.test(r.action),
   )
   const out = new Map<number, Author>()
   for (const v of all) {

@@ -12,7 +12,14 @@ import {Held} from './Held.tsx'
 // Answer is the body of a request that answers a wait.
 export type AnswerBody = {decision?: string; input?: unknown; note?: string; arguments?: unknown}
 
-export type FormProps = {wait: Waiting; facts: WaitFacts; usage: RunView['usage']; off: boolean; send: (a: AnswerBody) => void; children: ReactNode}
+export type FormProps = {
+  wait: Waiting
+  facts: WaitFacts
+  usage: RunView['usage']
+  off: boolean
+  send: (a: AnswerBody) => void
+  children: ReactNode
+}
 
 const outcomes: Record<string, {label: string; means: string}> = {
   retry: {label: 'Retry', means: 'make the call again, with the same idempotency key'},
@@ -54,7 +61,12 @@ function Options({wait, off, send, children}: FormProps) {
         {[...wait.options]
           .sort((a, b) => order(a) - order(b))
           .map(o => (
-            <Button key={o} kind={o === 'approve' ? 'primary' : o === 'reject' ? 'danger' : 'plain'} disabled={off} onClick={() => send({decision: o})}>
+            <Button
+              key={o}
+              kind={o === 'approve' ? 'primary' : o === 'reject' ? 'danger' : 'plain'}
+              disabled={off}
+              onClick={() => send({decision: o})}
+            >
               {o === 'approve' ? 'Approve' : o === 'reject' ? 'Reject' : <Line>{o}</Line>}
             </Button>
           ))}
@@ -88,7 +100,11 @@ function Outcome({wait, off, send, children}: FormProps) {
 
 function FreeText({wait, off, send, children}: FormProps) {
   const [text, setText] = useState('')
-  const json = wait.schema !== undefined && wait.schema !== null && wait.schema !== true && (wait.schema as {type?: string}).type !== 'string'
+  const json =
+    wait.schema !== undefined &&
+    wait.schema !== null &&
+    wait.schema !== true &&
+    (wait.schema as {type?: string}).type !== 'string'
   return (
     <>
       <Field label="Answer" {...(json ? {hint: 'A text, a number or any other JSON that fits'} : {})}>

@@ -12,7 +12,13 @@ import {Decide} from './Decide.tsx'
 import {closedOf} from './facts.ts'
 import {waitTitle} from './words.ts'
 
-type Props = {live: LiveRun; isDrawn: boolean; asked: {wait: string}; go: (wait: string) => void; close: (answered: boolean) => void}
+type Props = {
+  live: LiveRun
+  isDrawn: boolean
+  asked: {wait: string}
+  go: (wait: string) => void
+  close: (answered: boolean) => void
+}
 
 // AnswerPane is where a person answers what a run waits for beside the drawing of it. The form is that of the inbox, and stays where another answer is first.
 export default function AnswerPane({live, isDrawn, asked, go, close}: Props) {

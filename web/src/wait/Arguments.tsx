@@ -19,7 +19,12 @@ export function Arguments({schema, held, draft, set, read, shown}: Props) {
   return (
     <div className={styles.edit}>
       {draft.as === 'form' ? (
-        <SchemaFields fields={fields} typed={draft.typed} set={typed => set({as: 'form', typed})} problems={shown ? read.problems : []} />
+        <SchemaFields
+          fields={fields}
+          typed={draft.typed}
+          set={typed => set({as: 'form', typed})}
+          problems={shown ? read.problems : []}
+        />
       ) : (
         <>
           <textarea
@@ -34,7 +39,9 @@ export function Arguments({schema, held, draft, set, read, shown}: Props) {
       )}
       <div className={styles.small}>
         {(other === 'json' || canForm) && (
-          <Button onClick={() => set(draftOf(schema, current, other))}>{other === 'json' ? 'Edit as JSON' : 'Edit as a form'}</Button>
+          <Button onClick={() => set(draftOf(schema, current, other))}>
+            {other === 'json' ? 'Edit as JSON' : 'Edit as a form'}
+          </Button>
         )}
         <Button onClick={() => set(null)}>Keep them as they are</Button>
       </div>

@@ -6,14 +6,21 @@ import {Button, Field} from '../ui/parts.tsx'
 import styles from './Decide.module.css'
 import {type Limit, unitOf} from './facts.ts'
 
-type Props = {limit: Limit; usage: RunView['usage']; off: boolean; send: (input: string) => void; children: React.ReactNode}
+type Props = {
+  limit: Limit
+  usage: RunView['usage']
+  off: boolean
+  send: (input: string) => void
+  children: React.ReactNode
+}
 
 // Budget asks for a larger limit: which one was reached, what was used, and the new total.
 export function Budget({limit, usage, off, send, children}: Props) {
   const unit = unitOf(limit, usage)
   const money = unit.suffix === 'USD'
   const [text, setText] = useState(String(unit.max * 2))
-  const show = (n: number) => (money ? usd(Number.isNaN(n) ? null : n) : `${count(n)} ${n === 1 ? unit.word.slice(0, -1) : unit.word}`)
+  const show = (n: number) =>
+    money ? usd(Number.isNaN(n) ? null : n) : `${count(n)} ${n === 1 ? unit.word.slice(0, -1) : unit.word}`
   const n = Number(text)
   const larger = text.trim() !== '' && n > unit.max
   const submit = (e: FormEvent) => {
@@ -34,9 +41,20 @@ export function Budget({limit, usage, off, send, children}: Props) {
       </dl>
       <Field
         label={unit.label}
-        hint={larger || text.trim() === '' ? 'The run continues where it stopped' : `It must be more than ${money ? unit.max : count(unit.max)}`}
+        hint={
+          larger || text.trim() === ''
+            ? 'The run continues where it stopped'
+            : `It must be more than ${money ? unit.max : count(unit.max)}`
+        }
       >
-        <input className={control.input} type="number" inputMode="decimal" step={unit.step} value={text} onChange={e => setText(e.target.value)} />
+        <input
+          className={control.input}
+          type="number"
+          inputMode="decimal"
+          step={unit.step}
+          value={text}
+          onChange={e => setText(e.target.value)}
+        />
       </Field>
       {children}
       <div className={styles.buttons}>

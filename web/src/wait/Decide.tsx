@@ -31,9 +31,18 @@ export function Decide({wait, live, done, go}: Props) {
   const closed = closedOf(view, events, wait.id)
   const answer = useMutation({
     mutationFn: (a: AnswerBody) =>
-      ask(client.POST('/api/v1/runs/{id}/resume', {params: {path: {id: view.id}}, body: {wait: wait.id, ...(note ? {note} : {}), ...a}})),
+      ask(
+        client.POST('/api/v1/runs/{id}/resume', {
+          params: {path: {id: view.id}},
+          body: {wait: wait.id, ...(note ? {note} : {}), ...a},
+        }),
+      ),
     onSuccess: (_, a) => {
-      done(a.decision === 'approve' && a.arguments !== undefined ? 'approve, with changed arguments' : (a.decision ?? 'sent'))
+      done(
+        a.decision === 'approve' && a.arguments !== undefined
+          ? 'approve, with changed arguments'
+          : (a.decision ?? 'sent'),
+      )
       void queries.invalidateQueries({queryKey: ['waits']})
     },
   })
@@ -74,7 +83,13 @@ export function Decide({wait, live, done, go}: Props) {
         </section>
       )}
       {answer.error && <ErrorBox error={answer.error} />}
-      <AnswerForm wait={wait} facts={facts} usage={view.usage} off={answer.isPending || refusal !== '' || closed !== null} send={a => answer.mutate(a)}>
+      <AnswerForm
+        wait={wait}
+        facts={facts}
+        usage={view.usage}
+        off={answer.isPending || refusal !== '' || closed !== null}
+        send={a => answer.mutate(a)}
+      >
         {wait.kind !== 'signal' && (
           <Field label="Note, recorded with the answer">
             <textarea className={control.area} value={note} onChange={e => setNote(e.target.value)} />
@@ -147,7 +162,8 @@ function Head({wait, live, facts}: {wait: Waiting; live: LiveRun; facts: WaitFac
       </h1>
       {facts.below && (
         <p>
-          It waits in a run below: <Link href={`/runs/${facts.below.run}`}>{facts.below.run.slice(-8)}</Link>. One answer continues both.
+          It waits in a run below: <Link href={`/runs/${facts.below.run}`}>{facts.below.run.slice(-8)}</Link>. One
+          answer continues both.
         </p>
       )}
     </header>

@@ -10,7 +10,10 @@ import {type Draft, draftOf, readDraft} from './draft.ts'
 export function Held({wait, off, send, children}: FormProps) {
   const [draft, setDraft] = useState<Draft | null>(null)
   const [shown, setShown] = useState(false)
-  const read = useMemo(() => (draft ? readDraft(wait.schema, wait.arguments, draft) : null), [draft, wait.schema, wait.arguments])
+  const read = useMemo(
+    () => (draft ? readDraft(wait.schema, wait.arguments, draft) : null),
+    [draft, wait.schema, wait.arguments],
+  )
   const changed = (read?.changes.length ?? 0) > 0
   const approve = () => {
     setShown(true)
@@ -24,12 +27,23 @@ export function Held({wait, off, send, children}: FormProps) {
           It would call <code className={styles.tool}>{wait.tool}</code> with
         </h2>
         <Value of={wait.arguments} label="the arguments" />
-        {wait.changed && <p className={styles.changed}>The definition of this tool changed since the run began; approving accepts the new one.</p>}
+        {wait.changed && (
+          <p className={styles.changed}>
+            The definition of this tool changed since the run began; approving accepts the new one.
+          </p>
+        )}
       </section>
       {draft && read ? (
         <section aria-label="Changed arguments">
           <h2>Instead, with</h2>
-          <Arguments schema={wait.schema} held={wait.arguments} draft={draft} set={setDraft} read={read} shown={shown} />
+          <Arguments
+            schema={wait.schema}
+            held={wait.arguments}
+            draft={draft}
+            set={setDraft}
+            read={read}
+            shown={shown}
+          />
         </section>
       ) : (
         wait.schema !== undefined &&

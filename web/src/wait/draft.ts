@@ -12,9 +12,14 @@ export type Read = {value: unknown; problems: Problem[]; changes: string[]}
 export function readDraft(schema: unknown, held: unknown, draft: Draft): Read {
   let value: unknown
   try {
-    value = draft.as === 'json' ? parse(draft.text) : {...others(schema, held), ...valueOf(fieldsOf(schema), draft.typed)}
+    value =
+      draft.as === 'json' ? parse(draft.text) : {...others(schema, held), ...valueOf(fieldsOf(schema), draft.typed)}
   } catch (err) {
-    return {value: undefined, problems: [{pointer: '', message: draft.as === 'json' ? 'this is not JSON' : String((err as Error).message)}], changes: []}
+    return {
+      value: undefined,
+      problems: [{pointer: '', message: draft.as === 'json' ? 'this is not JSON' : String((err as Error).message)}],
+      changes: [],
+    }
   }
   return {value, problems: problemsOf(schema, value), changes: changesOf(held, value)}
 }

@@ -39,7 +39,8 @@ const ranks = ['run', 'edit', 'admin']
 export function refusalOf(s: Session, w: {kind: string; roles?: string[] | null}, f: WaitFacts): string {
   const roles = w.roles ?? []
   const fits = (r: string) => (ranks.includes(r) ? ranks.indexOf(s.role) >= ranks.indexOf(r) : s.name === r)
-  if (roles.length > 0 && !f.below && !roles.some(fits)) return `This is for ${roles.join(', ')}; your token is none of them.`
+  if (roles.length > 0 && !f.below && !roles.some(fits))
+    return `This is for ${roles.join(', ')}; your token is none of them.`
   const person = w.kind === 'approval' || f.limit !== null || f.lost !== null || f.below?.person === true
   return person && !s.approve ? 'Your token lacks the right to approve, which this answer needs.' : ''
 }
@@ -65,16 +66,38 @@ export function saidOf(a: Answer): string {
 }
 
 // whoOf names who answered.
-export const whoOf = (a: Answer): string => a.by.name || {clock: 'An answer', 'approve-all': 'Approval of everything'}[a.by.channel] || a.by.channel
+export const whoOf = (a: Answer): string =>
+  a.by.name || {clock: 'An answer', 'approve-all': 'Approval of everything'}[a.by.channel] || a.by.channel
 
 export type Unit = {word: string; label: string; suffix: string; max: number; used: number; step: number}
 
 // unitOf gives a limit in what people count: money comes in millionths of a dollar.
 export function unitOf(l: Limit, usage: RunView['usage']): Unit {
   if (l.detail === 'micro-USD')
-    return {word: 'dollars', label: 'New total in dollars', suffix: 'USD', max: l.max / 1e6, used: usage.costUSD ?? Number.NaN, step: 0.000001}
+    return {
+      word: 'dollars',
+      label: 'New total in dollars',
+      suffix: 'USD',
+      max: l.max / 1e6,
+      used: usage.costUSD ?? Number.NaN,
+      step: 0.000001,
+    }
   if (l.detail === 'calls') {
-    return {word: 'calls', label: 'New total of calls', suffix: 'calls', max: l.max, used: usage.modelCalls + usage.toolCalls, step: 1}
+    return {
+      word: 'calls',
+      label: 'New total of calls',
+      suffix: 'calls',
+      max: l.max,
+      used: usage.modelCalls + usage.toolCalls,
+      step: 1,
+    }
   }
-  return {word: 'tokens', label: 'New total of tokens', suffix: '', max: l.max, used: usage.inputTokens + usage.outputTokens, step: 1}
+  return {
+    word: 'tokens',
+    label: 'New total of tokens',
+    suffix: '',
+    max: l.max,
+    used: usage.inputTokens + usage.outputTokens,
+    step: 1,
+  }
 }

@@ -15,13 +15,22 @@ const e = (seq: number, type: string, data: object = {}, step: number | null = 1
   step,
   data: data as Record<string, unknown>,
 })
-const begin = [e(1, 'run.created', {name: 'x'}, null), e(2, 'run.started', {}, null), e(3, 'step.started', {kind: 'agent'})]
+const begin = [
+  e(1, 'run.created', {name: 'x'}, null),
+  e(2, 'run.started', {}, null),
+  e(3, 'step.started', {kind: 'agent'}),
+]
 
 describe('what events say of a wait', () => {
   it('has the limit that was reached', () => {
     const events = [
       ...begin,
-      e(4, 'wait.opened', {wait: 'b1', kind: 'question', limit: {limit: 'budget', max: 1, detail: 'calls'}, remind: '2026-01-02T00:00:00Z'}),
+      e(4, 'wait.opened', {
+        wait: 'b1',
+        kind: 'question',
+        limit: {limit: 'budget', max: 1, detail: 'calls'},
+        remind: '2026-01-02T00:00:00Z',
+      }),
     ]
     const f = factsOf(events, 'b1')
     expect(f.limit).toEqual({limit: 'budget', max: 1, detail: 'calls'})
@@ -31,8 +40,13 @@ describe('what events say of a wait', () => {
   })
   it('has the call whose outcome is not known, and not that of a held one', () => {
     const called = e(4, 'tool.called', {call: '1.0.1', tool: 'pay', arguments: {sum: 5}})
-    expect(factsOf([...begin, called, e(5, 'wait.opened', {wait: 'w', kind: 'question', call: '1.0.1'})], 'w').lost).toEqual({tool: 'pay', arguments: {sum: 5}})
-    expect(factsOf([...begin, called, e(5, 'wait.opened', {wait: 'w', kind: 'approval', call: '1.0.1', binding: 'b'})], 'w').lost).toBe(null)
+    expect(
+      factsOf([...begin, called, e(5, 'wait.opened', {wait: 'w', kind: 'question', call: '1.0.1'})], 'w').lost,
+    ).toEqual({tool: 'pay', arguments: {sum: 5}})
+    expect(
+      factsOf([...begin, called, e(5, 'wait.opened', {wait: 'w', kind: 'approval', call: '1.0.1', binding: 'b'})], 'w')
+        .lost,
+    ).toBe(null)
   })
   it('counts money in dollars', () => {
     const usage = {inputTokens: 3, outputTokens: 4, costUSD: 0.002, modelCalls: 1, toolCalls: 2}
@@ -54,13 +68,25 @@ describe('what is asked, in a line', () => {
 })
 
 describe('who may answer', () => {
-  const s = (more: Partial<Session>): Session => ({name: 'ann', namespace: 'default', role: 'edit', approve: true, version: '1', byCookie: true, ...more})
+  const s = (more: Partial<Session>): Session => ({
+    name: 'ann',
+    namespace: 'default',
+    role: 'edit',
+    approve: true,
+    version: '1',
+    byCookie: true,
+    ...more,
+  })
   const plain = factsOf([], 'w')
   it('needs the right approve for what only people decide', () => {
     expect(refusalOf(s({approve: false}), {kind: 'approval'}, plain)).toContain('right to approve')
     expect(refusalOf(s({approve: false}), {kind: 'question'}, plain)).toBe('')
-    expect(refusalOf(s({approve: false}), {kind: 'question'}, {...plain, limit: {limit: 'budget', max: 1, detail: 'calls'}})).toContain('right to approve')
-    expect(refusalOf(s({approve: false}), {kind: 'question'}, {...plain, lost: {tool: 't', arguments: {}}})).toContain('right to approve')
+    expect(
+      refusalOf(s({approve: false}), {kind: 'question'}, {...plain, limit: {limit: 'budget', max: 1, detail: 'calls'}}),
+    ).toContain('right to approve')
+    expect(refusalOf(s({approve: false}), {kind: 'question'}, {...plain, lost: {tool: 't', arguments: {}}})).toContain(
+      'right to approve',
+    )
   })
   it('is said by roles, by rank or by name', () => {
     const w = {kind: 'approval', roles: ['finance', 'admin']}
@@ -72,14 +98,25 @@ describe('who may answer', () => {
 })
 
 describe('P24: the page says who was first', () => {
-  const opened = [...begin, e(4, 'wait.opened', {wait: 'w', kind: 'approval', call: 'c', binding: 'b', tool: 'pay', arguments: {sum: 5}})]
+  const opened = [
+    ...begin,
+    e(4, 'wait.opened', {wait: 'w', kind: 'approval', call: 'c', binding: 'b', tool: 'pay', arguments: {sum: 5}}),
+  ]
   const closed = (last: RunEvent) => {
     const events = [...opened, last]
     return closedOf(project('r', null, events), events, 'w')
   }
   it('of an answer, with the arguments that took the place of the held ones', () => {
     expect(closedOf(project('r', null, opened), opened, 'w')).toBe(null)
-    const c = closed(e(5, 'wait.answered', {wait: 'w', decision: 'approve', note: 'ok', arguments: {sum: 4}, by: {name: 'ann', channel: 'http'}}))
+    const c = closed(
+      e(5, 'wait.answered', {
+        wait: 'w',
+        decision: 'approve',
+        note: 'ok',
+        arguments: {sum: 4},
+        by: {name: 'ann', channel: 'http'},
+      }),
+    )
     expect([whoOf(c!.answer!), saidOf(c!.answer!), c!.answer!.note, c!.answer!.arguments, c!.answer!.held]).toEqual([
       'ann',
       'approved with changed arguments',
@@ -97,7 +134,11 @@ describe('P24: the page says who was first', () => {
 })
 
 describe('changed arguments', () => {
-  const schema = {type: 'object', required: ['sum'], properties: {sum: {type: 'integer', maximum: 9}, to: {type: 'string'}}}
+  const schema = {
+    type: 'object',
+    required: ['sum'],
+    properties: {sum: {type: 'integer', maximum: 9}, to: {type: 'string'}},
+  }
   it('begin as a form, and keep what has no field', () => {
     const held = {sum: 5, to: 'Bob', extra: [1]}
     const d = draftOf(schema, held)
@@ -111,7 +152,13 @@ describe('changed arguments', () => {
   it('are JSON where no form shows them', () => {
     expect(draftOf(schema, {sum: 'five'}).as).toBe('json')
     expect(draftOf(true, {a: 1}).as).toBe('json')
-    expect(readDraft(schema, {sum: 5}, {as: 'json', text: '{"sum":'}).problems).toEqual([{pointer: '', message: 'this is not JSON'}])
-    expect(readDraft(schema, {sum: 5}, {as: 'json', text: '{"sum": 4}'})).toEqual({value: {sum: 4}, problems: [], changes: ['/sum']})
+    expect(readDraft(schema, {sum: 5}, {as: 'json', text: '{"sum":'}).problems).toEqual([
+      {pointer: '', message: 'this is not JSON'},
+    ])
+    expect(readDraft(schema, {sum: 5}, {as: 'json', text: '{"sum": 4}'})).toEqual({
+      value: {sum: 4},
+      problems: [],
+      changes: ['/sum'],
+    })
   })
 })

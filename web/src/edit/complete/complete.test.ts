@@ -9,7 +9,10 @@ const formats = ['canvas', 'rounds', 'routes', 'steps'] as const
 type Format = (typeof formats)[number]
 
 const schemas = Object.fromEntries(
-  formats.map(f => [f, JSON.parse(readFileSync(new URL(`../../../../docs/schema/${f}.json`, import.meta.url), 'utf8')) as SchemaObject]),
+  formats.map(f => [
+    f,
+    JSON.parse(readFileSync(new URL(`../../../../docs/schema/${f}.json`, import.meta.url), 'utf8')) as SchemaObject,
+  ]),
 ) as Record<Format, SchemaObject>
 
 const known = (format: Format): Vocabulary => ({format, schema: schemas[format], agents: ['stored']})
@@ -55,8 +58,16 @@ const table: [format: Format, text: string, labels: string[]][] = [
   ['steps', '{"workflow": [{"type": "sleep", "id": "a"¦}]}', ['for', 'if', 'until']],
   ['steps', 'workflow:\n  - type: agent\n    name: x\n    ¦', ['!name', '!condition', 'prompt', '…']],
   ['steps', 'workflow:\n  - type: end\n    s¦\n    id: a\n', ['status']],
-  ['steps', 'workflow:\n  - type: condition\n    condition: "true"\n    true:\n      - type: end\n        me¦', ['message']],
-  ['canvas', '{"nodes": [{"id": "a", "type": "if", "data": {"¦"}}]}', ['condition', 'conditions', '!systemPrompt', '…']],
+  [
+    'steps',
+    'workflow:\n  - type: condition\n    condition: "true"\n    true:\n      - type: end\n        me¦',
+    ['message'],
+  ],
+  [
+    'canvas',
+    '{"nodes": [{"id": "a", "type": "if", "data": {"¦"}}]}',
+    ['condition', 'conditions', '!systemPrompt', '…'],
+  ],
   ['canvas', '{"nodes": [{"id": "a", "type": "agent", "data": {"user¦"}}]}', ['userPrompt']],
   ['canvas', 'nodes:\n  - id: a\n    type: agent\n    data:\n      sys¦', ['systemPrompt']],
   ['rounds', 'nodes:\n  - id: a\n    type: tool\n    config:\n      t¦', ['tool', 'timeout']],
@@ -100,7 +111,11 @@ const table: [format: Format, text: string, labels: string[]][] = [
   ['steps', 'workflow:\n  - {id: a, type: set}\n  - type: end\n    output: "{{ $steps.a.¦ }}"', ['output', '…']],
   ['steps', 'workflow:\n  - type: end\n    output: "{{ $¦', ['$steps', '$input', '…']],
   ['steps', 'inputs: {city: string}\nworkflow:\n  - type: agent\n    prompt: |\n      To {{ $input.¦', ['city']],
-  ['canvas', '{"nodes": [{"id": "a", "type": "agent", "data": {"userPrompt": "See {{¦"}}]}', ['{{PREVIOUS_OUTPUT}}', '{{APPROVAL_NOTE}}', '…']],
+  [
+    'canvas',
+    '{"nodes": [{"id": "a", "type": "agent", "data": {"userPrompt": "See {{¦"}}]}',
+    ['{{PREVIOUS_OUTPUT}}', '{{APPROVAL_NOTE}}', '…'],
+  ],
   // Documents that are broken elsewhere.
   ['steps', 'workflow:\n  - id: "a\n    type: end\n    st¦', ['status']],
   ['steps', 'workflow:\n  - {id: a, type: end, st¦\n  - {id: b}', ['status']],
@@ -129,14 +144,34 @@ describe('completion', () => {
     ['steps', '{"wo¦"}', 'workflow', '{"workflow": [¦]}'],
     ['steps', '{"workflow": [{"ty¦', 'type', '{"workflow": [{"type": "¦"'],
     ['steps', '{"workflow": [{"ty¦pe": "end"}]}', 'type', '{"workflow": [{"type"¦: "end"}]}'],
-    ['steps', '{"workflow": [{"type": "agent"¦ "id": "a"}]}', 'name', '{"workflow": [{"type": "agent", "name": "¦",  "id": "a"}]}'],
+    [
+      'steps',
+      '{"workflow": [{"type": "agent"¦ "id": "a"}]}',
+      'name',
+      '{"workflow": [{"type": "agent", "name": "¦",  "id": "a"}]}',
+    ],
     ['steps', '{"workflow": [{"type": "e¦nd", "id": "a"}]}', 'end', '{"workflow": [{"type": "end"¦, "id": "a"}]}'],
     ['steps', 'wo¦', 'workflow', 'workflow:\n  - ¦'],
     ['steps', 'workflow:\n    - ty¦', 'type', 'workflow:\n    - type: ¦'],
-    ['steps', 'workflow:\n    - type: parallel\n      st¦', 'steps', 'workflow:\n    - type: parallel\n      steps:\n          - ¦'],
+    [
+      'steps',
+      'workflow:\n    - type: parallel\n      st¦',
+      'steps',
+      'workflow:\n    - type: parallel\n      steps:\n          - ¦',
+    ],
     ['steps', 'workflow:\n  - {type: parallel, st¦}', 'steps', 'workflow:\n  - {type: parallel, steps: [¦]}'],
-    ['steps', 'workflow:\r\n  - type: tool\r\n    ar¦\r\n', 'args', 'workflow:\r\n  - type: tool\r\n    args:\r\n      ¦\r\n'],
-    ['steps', 'workflow:\n  - type: condition\n    tr¦', 'true', 'workflow:\n  - type: condition\n    "true":\n      - ¦'],
+    [
+      'steps',
+      'workflow:\r\n  - type: tool\r\n    ar¦\r\n',
+      'args',
+      'workflow:\r\n  - type: tool\r\n    args:\r\n      ¦\r\n',
+    ],
+    [
+      'steps',
+      'workflow:\n  - type: condition\n    tr¦',
+      'true',
+      'workflow:\n  - type: condition\n    "true":\n      - ¦',
+    ],
     [
       'steps',
       'workflow:\n  - type: end\n    output: "{{ $steps.¦ }}"\n  - {id: a, type: set}',
@@ -149,7 +184,12 @@ describe('completion', () => {
       '{{PREVIOUS_OUTPUT}}',
       '{"nodes": [{"data": {"userPrompt": "{{PREVIOUS_OUTPUT}}¦"}, "type": "agent"}]}',
     ],
-    ['canvas', 'nodes: [{id: "a: b"}]\nconnections:\n  - source: ¦', 'a: b', 'nodes: [{id: "a: b"}]\nconnections:\n  - source: "a: b"¦'],
+    [
+      'canvas',
+      'nodes: [{id: "a: b"}]\nconnections:\n  - source: ¦',
+      'a: b',
+      'nodes: [{id: "a: b"}]\nconnections:\n  - source: "a: b"¦',
+    ],
     [
       'canvas',
       '{"nodes": [{"id": "a\\"\\u202e"}], "connections": [{"source": ¦}]}',
@@ -181,10 +221,22 @@ describe('hover', () => {
     return got && {...got.facts, shown: text.slice(got.from, got.to)}
   }
   it.each<[Format, string, object]>([
-    ['steps', 'workflow:\n  - ty¦pe: end', {name: 'type', shown: 'type', about: ['what the step does'], required: true}],
+    [
+      'steps',
+      'workflow:\n  - ty¦pe: end',
+      {name: 'type', shown: 'type', about: ['what the step does'], required: true},
+    ],
     ['steps', 'workflow:\n  - type: e¦nd', {name: 'type', shown: 'end', about: ['what the step does']}],
-    ['steps', '{"workflow": [{"type": "end", "st¦atus": "failed"}]}', {shown: '"status"', values: ['completed', 'failed'], about: ['how the run ends']}],
-    ['canvas', '{"nodes": [{"type": "agent", "data": {"¦model": "a/b"}}]}', {name: 'model', type: 'text', about: ['provider/model']}],
+    [
+      'steps',
+      '{"workflow": [{"type": "end", "st¦atus": "failed"}]}',
+      {shown: '"status"', values: ['completed', 'failed'], about: ['how the run ends']},
+    ],
+    [
+      'canvas',
+      '{"nodes": [{"type": "agent", "data": {"¦model": "a/b"}}]}',
+      {name: 'model', type: 'text', about: ['provider/model']},
+    ],
     ['routes', 'max¦Steps: 4', {type: 'whole number', about: ['the most steps; 15 by default']}],
     ['rounds', 'nodes:\n  - {id: a, type: age¦nt}', {shown: 'agent', name: 'type'}],
   ])('of %s: %j', (format, text, want) => expect(facts(format, text)).toMatchObject(want))

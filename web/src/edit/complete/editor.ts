@@ -1,4 +1,11 @@
-import {autocompletion, type Completion, type CompletionContext, type CompletionResult, pickedCompletion, startCompletion} from '@codemirror/autocomplete'
+import {
+  autocompletion,
+  type Completion,
+  type CompletionContext,
+  type CompletionResult,
+  pickedCompletion,
+  startCompletion,
+} from '@codemirror/autocomplete'
 import type {Extension} from '@codemirror/state'
 import {type EditorView, hoverTooltip} from '@codemirror/view'
 import {clean} from '../../lib/hostile.ts'

@@ -3,9 +3,25 @@ import type {Shape} from './schema.ts'
 import type {Node} from './tree.ts'
 
 // Facts is what a schema says of a value, in words.
-export type Facts = {name: string; title: string; about: string[]; type: string; preset: string; values: string[]; required: boolean; deprecated: boolean}
+export type Facts = {
+  name: string
+  title: string
+  about: string[]
+  type: string
+  preset: string
+  values: string[]
+  required: boolean
+  deprecated: boolean
+}
 
-const words: Record<string, string> = {object: 'map', array: 'list', string: 'text', integer: 'whole number', number: 'number', boolean: 'true or false'}
+const words: Record<string, string> = {
+  object: 'map',
+  array: 'list',
+  string: 'text',
+  integer: 'whole number',
+  number: 'number',
+  boolean: 'true or false',
+}
 
 const shortest = (v: unknown): string => (typeof v === 'string' ? v || '""' : JSON.stringify(v))
 
@@ -63,7 +79,17 @@ export function kindsOf(shapes: readonly Shape[]): Kind[] {
     const types = shape.map(typesOf).filter(t => t.length > 0)
     const both = types.length === 0 ? [] : types[0]!.filter(t => types.every(l => l.includes(t)))
     const kinds = both.flatMap((t): Kind[] =>
-      t === 'object' ? ['map'] : t === 'array' ? ['list'] : t === 'string' ? ['text'] : t === 'boolean' ? ['boolean'] : t === 'null' ? [] : ['number'],
+      t === 'object'
+        ? ['map']
+        : t === 'array'
+          ? ['list']
+          : t === 'string'
+            ? ['text']
+            : t === 'boolean'
+              ? ['boolean']
+              : t === 'null'
+                ? []
+                : ['number'],
     )
     if (kinds.includes('text')) return ['text']
     return kinds.length > 0 ? kinds : shape.some(s => s.properties) ? ['map'] : ['text']
@@ -93,10 +119,16 @@ export function keysOf(shapes: readonly Shape[], map: Node): KeyFact[] {
       const known = said.some(s => s.description || s.$ref || s.enum || s.properties)
       const rank = other ? -1 : required.has(key) ? 3 : key.startsWith('$') ? -2 : known ? 1 : 0
       const was = found.get(key)
-      found.set(key, {key, required: (was?.required ?? true) && required.has(key), rank: Math.max(rank, was?.rank ?? -2)})
+      found.set(key, {
+        key,
+        required: (was?.required ?? true) && required.has(key),
+        rank: Math.max(rank, was?.rank ?? -2),
+      })
     }
   }
-  return [...found.values()].sort((a, b) => b.rank - a.rank || Number(b.key === 'type') - Number(a.key === 'type') || (a.key < b.key ? -1 : 1))
+  return [...found.values()].sort(
+    (a, b) => b.rank - a.rank || Number(b.key === 'type') - Number(a.key === 'type') || (a.key < b.key ? -1 : 1),
+  )
 }
 
 // allows tells whether a schema lets a map have a key.

@@ -41,7 +41,8 @@ function hoverOf(shown: Node, steps: Step[], value: Node, known: Vocabulary): Ho
   if (shapes.length === 0) return null
   const parent = steps.at(-1)!
   const required =
-    typeof parent.to === 'string' && schemas.shapes(steps.slice(0, -1), parent.node).every(s => s.some(x => x.required?.includes(String(parent.to))))
+    typeof parent.to === 'string' &&
+    schemas.shapes(steps.slice(0, -1), parent.node).every(s => s.some(x => x.required?.includes(String(parent.to))))
   const facts = factsOf(name ? String(name.to) : '', shapes, required)
   const says = facts.title || facts.about.length > 0 || facts.type || facts.values.length > 0 || facts.preset
   return says ? {from: shown.from, to: shown.to, facts} : null

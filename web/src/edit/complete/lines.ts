@@ -86,7 +86,11 @@ class Lines {
       const column = s.column()
       const dash = s.at() === '-' && (s.at(1) === undefined || /\s/.test(s.at(1)!))
       let keep = this.#open.length
-      while (keep > 1 && (this.#open[keep - 1]!.column > column || (!dash && this.#open[keep - 1]!.kind === 'list' && this.#open[keep - 1]!.column === column)))
+      while (
+        keep > 1 &&
+        (this.#open[keep - 1]!.column > column ||
+          (!dash && this.#open[keep - 1]!.kind === 'list' && this.#open[keep - 1]!.column === column))
+      )
         keep--
       this.#close(keep)
       if (!dash) return this.#content(column)

@@ -17,7 +17,9 @@ export function namesOf(root: Node, format: string, around: readonly {node: Node
   return {
     nodes: clean(nodes),
     steps: clean(format === 'steps' ? stepsOf(root) : nodes),
-    agents: clean(agents?.kind === 'map' ? keysOf(agents) : itemsOf(agents).map(a => textOf(a, 'id') || textOf(a, 'name'))),
+    agents: clean(
+      agents?.kind === 'map' ? keysOf(agents) : itemsOf(agents).map(a => textOf(a, 'id') || textOf(a, 'name')),
+    ),
     models: clean(models?.kind === 'map' ? keysOf(models) : []),
     inputs: clean(inputs?.kind === 'map' ? keysOf(inputs) : []),
   }
@@ -52,7 +54,8 @@ export function namedAt(p: Place, format: string, names: Names, catalog: readonl
   const key = typeof to === 'string' ? to : p.steps.at(-2)?.to
   if (typeof key !== 'string') return []
   const all = [...new Set([...names.agents, ...catalog])]
-  if (typeof to === 'number') return ['handoffs', 'sub_agents', 'subAgents'].includes(key) ? (format === 'canvas' ? names.nodes : all) : []
+  if (typeof to === 'number')
+    return ['handoffs', 'sub_agents', 'subAgents'].includes(key) ? (format === 'canvas' ? names.nodes : all) : []
   if (format === 'steps') {
     if (jumpKeys.includes(key)) return names.steps
     if (key === 'name') return siblingOf(p, 'type') === 'agent' ? all : []
@@ -71,16 +74,25 @@ export function expressionAt(before: string, offset: number, names: Names, words
   const field = /\$steps\.[\w-]+\.(\w*)$/.exec(before)
   if (field) return {from: offset - field[1]!.length, labels: words.fields.map(f => f.name), about: 'what a step gave'}
   const step = /\$steps\.([\w-]*)$/.exec(before)
-  if (step) return {from: offset - step[1]!.length, labels: names.steps.filter(s => /^[\w-]+$/.test(s)), about: 'a step of this document'}
+  if (step)
+    return {
+      from: offset - step[1]!.length,
+      labels: names.steps.filter(s => /^[\w-]+$/.test(s)),
+      about: 'a step of this document',
+    }
   const input = /\$input\.(\w*)$/.exec(before)
   if (input) return {from: offset - input[1]!.length, labels: names.inputs, about: 'an input of this document'}
   const root = /\$(\w*)$/.exec(before)
-  if (root) return {from: offset - root[0].length, labels: words.variables.map(v => `$${v.name}`), about: 'a value of the run'}
+  if (root)
+    return {from: offset - root[0].length, labels: words.variables.map(v => `$${v.name}`), about: 'a value of the run'}
   const token = /\{\{\w*$/.exec(before)
   if (token)
     return {
       from: offset - token[0].length,
-      labels: [...words.tokens.map(t => t.name), ...names.steps.filter(s => /^[\w-]+$/.test(s)).map(s => `{{ $steps.${s}.output }}`)],
+      labels: [
+        ...words.tokens.map(t => t.name),
+        ...names.steps.filter(s => /^[\w-]+$/.test(s)).map(s => `{{ $steps.${s}.output }}`),
+      ],
       about: 'is replaced by a value of the run',
     }
   return null

@@ -37,7 +37,9 @@ export function offersAt(text: string, offset: number, language: Language, known
   if (p.kind === 'value') {
     const expression = expressionAt(p.typed, offset, names, wordsOf(known.schema))
     if (expression) {
-      const list = expression.labels.map((label, i) => offerOf({label, detail: expression.about, rank: -i, insert: label}))
+      const list = expression.labels.map((label, i) =>
+        offerOf({label, detail: expression.about, rank: -i, insert: label}),
+      )
       const tail = /^\w*(\s*\}\})?/.exec(text.slice(offset, offset + 100))!
       const closes = list.some(o => o.label.startsWith('{{')) && tail[1] !== undefined
       return list.length === 0 ? null : {from: expression.from, lead: 0, tail: closes ? tail[0].length : 0, list}
@@ -47,7 +49,10 @@ export function offersAt(text: string, offset: number, language: Language, known
   if (!known.schema) return null
   const schemas = new Schemas(known.schema)
   const write = new Writer(text, offset, language, p)
-  const list = p.kind === 'key' ? keyOffers(schemas, p, write) : valueOffers(schemas, p, write, namedAt(p, known.format, names, known.agents))
+  const list =
+    p.kind === 'key'
+      ? keyOffers(schemas, p, write)
+      : valueOffers(schemas, p, write, namedAt(p, known.format, names, known.agents))
   return list.length === 0 ? null : {from: p.from, lead: p.lead, tail: p.tail, list}
 }
 
@@ -69,7 +74,13 @@ function keysFor(schemas: Schemas, shapes: readonly Shape[], p: Place, write: Wr
   return keysOf(shapes, p.node).map(k => {
     const below = schemas.child(shapes, k.key, null)
     const facts = factsOf(k.key, below, k.required)
-    return offerOf({label: k.key, detail: k.required ? 'required' : facts.type, rank: k.rank, facts, ...write.key(k.key, kindsOf(below)[0] ?? 'text')})
+    return offerOf({
+      label: k.key,
+      detail: k.required ? 'required' : facts.type,
+      rank: k.rank,
+      facts,
+      ...write.key(k.key, kindsOf(below)[0] ?? 'text'),
+    })
   })
 }
 
@@ -78,17 +89,27 @@ function valueOffers(schemas: Schemas, p: Place, write: Writer, names: readonly 
   const values = valuesOf(shapes)
   const kinds = kindsOf(shapes)
   const facts = factsOf(String(p.steps.at(-1)?.to ?? ''), shapes)
-  const all = [...names.map(label => ({label, detail: 'in this document'})), ...values.map(label => ({label, detail: ''}))]
+  const all = [
+    ...names.map(label => ({label, detail: 'in this document'})),
+    ...values.map(label => ({label, detail: ''})),
+  ]
   const more = values.length === 0 ? hintsOf(shapes).map(label => ({label, detail: 'for example'})) : []
   const bare = kinds.some(k => k === 'number' || k === 'boolean') || values.every(v => v === 'true' || v === 'false')
   const out = [...all, ...more].map(({label, detail}, i) => {
     const named = i < names.length
-    return offerOf({label, detail, rank: 2 - i / 1000, facts, insert: write.value(label, !named && (bare || typeof exactOf(shapes, label) !== 'string'))})
+    return offerOf({
+      label,
+      detail,
+      rank: 2 - i / 1000,
+      facts,
+      insert: write.value(label, !named && (bare || typeof exactOf(shapes, label) !== 'string')),
+    })
   })
   if (p.quote !== '') return out
   for (const kind of ['map', 'list'] as const) if (kinds.includes(kind)) out.push(...write.empty(kind, facts))
   // A text that is alone may as well become the first key of a map.
-  if (p.own && kinds.includes('map') && !p.flow) out.push(...keysFor(schemas, shapes, {...p, node: {...p.node, entries: []}}, write))
+  if (p.own && kinds.includes('map') && !p.flow)
+    out.push(...keysFor(schemas, shapes, {...p, node: {...p.node, entries: []}}, write))
   return out
 }
 
@@ -132,7 +153,18 @@ class Writer {
     const key = `${this.#before}${this.#json || p.quote !== '' ? JSON.stringify(name) : plain(name)}`
     if (p.colon) return {insert: key, cursor: key.length, again: false}
     if (this.#json || p.flow) {
-      const quoted = kind === 'map' ? '{}' : kind === 'list' ? '[]' : !this.#json ? '' : kind === 'number' ? '0' : kind === 'boolean' ? 'true' : '""'
+      const quoted =
+        kind === 'map'
+          ? '{}'
+          : kind === 'list'
+            ? '[]'
+            : !this.#json
+              ? ''
+              : kind === 'number'
+                ? '0'
+                : kind === 'boolean'
+                  ? 'true'
+                  : '""'
       const head = `${key}: ${quoted}`
       const inner = quoted.length === 2 ? 1 : quoted === '' ? 0 : quoted.length
       return {insert: head + this.#after, cursor: head.length - inner, again: kind !== 'number'}
@@ -156,7 +188,16 @@ class Writer {
     const {p} = this
     if (this.#json || p.flow) {
       const label = kind === 'map' ? '{}' : '[]'
-      return [offerOf({label, detail: kind, facts, insert: this.#before + label + this.#after, cursor: this.#before.length + 1, again: true})]
+      return [
+        offerOf({
+          label,
+          detail: kind,
+          facts,
+          insert: this.#before + label + this.#after,
+          cursor: this.#before.length + 1,
+          again: true,
+        }),
+      ]
     }
     if (p.own) return kind === 'list' ? [offerOf({label: '- ', detail: 'list', facts, insert: '- ', again: true})] : []
     const parent = p.steps.at(-1)?.node.column ?? 0
@@ -167,6 +208,7 @@ class Writer {
 
 // plain gives a text of YAML without quotes, where it means the same then.
 function plain(text: string): string {
-  const safe = /^[A-Za-z_$@./][\w $@./{}+-]*$/.test(text) && !/[{}]/.test(text) && !/\s$/.test(text) && !text.startsWith('@')
+  const safe =
+    /^[A-Za-z_$@./][\w $@./{}+-]*$/.test(text) && !/[{}]/.test(text) && !/\s$/.test(text) && !text.startsWith('@')
   return safe && !/^(true|false|null|yes|no|on|off|y|n)$/i.test(text) ? text : JSON.stringify(text)
 }

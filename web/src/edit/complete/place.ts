@@ -66,12 +66,28 @@ function shared(text: string, offset: number, node: Node) {
   const rest = text.slice(offset, end)
   const closed = lead > 0 && end > offset && text[end - 1] === node.quote
   const word = /^[^\s,:{}[\]"'#]*/.exec(rest)![0].length
-  return {from, typed: text.slice(from, offset), lead: offset > node.from ? lead : 0, tail: closed ? rest.length : word, quote: node.quote}
+  return {
+    from,
+    typed: text.slice(from, offset),
+    lead: offset > node.from ? lead : 0,
+    tail: closed ? rest.length : word,
+    quote: node.quote,
+  }
 }
 
 function keyPlace(text: string, offset: number, root: Node, steps: Step[], map: Node, entry: Entry): Place {
   const flow = map.column < 0
-  return {kind: 'key', root, steps, node: map, own: false, colon: entry.colon, flow, column: map.column, ...shared(text, offset, entry.key)}
+  return {
+    kind: 'key',
+    root,
+    steps,
+    node: map,
+    own: false,
+    colon: entry.colon,
+    flow,
+    column: map.column,
+    ...shared(text, offset, entry.key),
+  }
 }
 
 function valuePlace(text: string, offset: number, root: Node, steps: Step[], node: Node): Place {

@@ -11,20 +11,34 @@ import {placeAt} from './place.ts'
 import type {Node} from './tree.ts'
 
 const root = new URL('../../../../', import.meta.url)
-const schemaOf = (format: string) => JSON.parse(readFileSync(new URL(`docs/schema/${format}.json`, root), 'utf8')) as SchemaObject
+const schemaOf = (format: string) =>
+  JSON.parse(readFileSync(new URL(`docs/schema/${format}.json`, root), 'utf8')) as SchemaObject
 
 // documents gives the documents of a folder, with their formats as the schemas know them.
 const documents = (folder: string) =>
   readdirSync(new URL(folder, root), {recursive: true, withFileTypes: true})
-    .filter(f => f.isFile() && /\.(yaml|json)$/.test(f.name) && !/replies|hocket|tools|compose|agents|prices/.test(f.name))
-    .map(f => ({name: `${f.parentPath.split('/').at(-1)}/${f.name}`, text: readFileSync(`${f.parentPath}/${f.name}`, 'utf8')}))
+    .filter(
+      f => f.isFile() && /\.(yaml|json)$/.test(f.name) && !/replies|hocket|tools|compose|agents|prices/.test(f.name),
+    )
+    .map(f => ({
+      name: `${f.parentPath.split('/').at(-1)}/${f.name}`,
+      text: readFileSync(`${f.parentPath}/${f.name}`, 'utf8'),
+    }))
     .filter(d => d.text.length < 100_000)
 
 const formatOf = (text: string): string =>
-  /"?connections"?:/.test(text) ? 'canvas' : /"?node_?[tT]ype"?:/.test(text) ? 'routes' : /^"?workflow"?:|^\s*"workflow"/m.test(text) ? 'steps' : 'rounds'
+  /"?connections"?:/.test(text)
+    ? 'canvas'
+    : /"?node_?[tT]ype"?:/.test(text)
+      ? 'routes'
+      : /^"?workflow"?:|^\s*"workflow"/m.test(text)
+        ? 'steps'
+        : 'rounds'
 
 const all = documents('examples/')
-const known = new Map(['canvas', 'rounds', 'routes', 'steps'].map(f => [f, {format: f, schema: schemaOf(f), agents: []} as Vocabulary]))
+const known = new Map(
+  ['canvas', 'rounds', 'routes', 'steps'].map(f => [f, {format: f, schema: schemaOf(f), agents: []} as Vocabulary]),
+)
 
 const applied = (text: string, offset: number, got: Offers, insert: string): string =>
   text.slice(0, got.from - got.lead) + insert + text.slice(offset + got.tail)
@@ -51,7 +65,11 @@ const plainOf = (n: Node): unknown =>
 
 // shapeOf gives a parsed value with the keys and lengths that it has, and no texts.
 const shapeOf = (v: unknown): unknown =>
-  Array.isArray(v) ? v.map(shapeOf) : v !== null && typeof v === 'object' ? Object.fromEntries(Object.entries(v).map(([k, x]) => [k, shapeOf(x)])) : 0
+  Array.isArray(v)
+    ? v.map(shapeOf)
+    : v !== null && typeof v === 'object'
+      ? Object.fromEntries(Object.entries(v).map(([k, x]) => [k, shapeOf(x)]))
+      : 0
 
 describe('the documents of the examples', () => {
   it('are many', () => expect(all.length).toBeGreaterThan(20))
@@ -68,7 +86,8 @@ describe('the documents of the examples', () => {
     const places: number[] = []
     for (let offset = 0; offset <= text.length; offset++) {
       hoverAt(text, offset, languageOf(text), k)
-      if (offersAt(text, offset, languageOf(text), k) && placeAt(text, offset, languageOf(text))?.kind === 'key') places.push(offset)
+      if (offersAt(text, offset, languageOf(text), k) && placeAt(text, offset, languageOf(text))?.kind === 'key')
+        places.push(offset)
     }
     expect(places.length).toBeGreaterThan(0)
     let keys = 0

@@ -16,12 +16,15 @@ function counted<T>(text: string, f: (s: Scanner) => T): {got: T; looks: number}
 }
 
 describe('a text in quotes', () => {
-  it.each(['\n', ' \n', '\r\n', 'x\n  '])('with many lines of %j is read in steps that grow with its length alone', line => {
-    const text = `"a${line.repeat(2000)}  b"`
-    const {got, looks} = counted(text, s => s.scalar(2))
-    expect(got.to).toBe(text.length)
-    expect(looks).toBeLessThan(12 * text.length)
-  })
+  it.each(['\n', ' \n', '\r\n', 'x\n  '])(
+    'with many lines of %j is read in steps that grow with its length alone',
+    line => {
+      const text = `"a${line.repeat(2000)}  b"`
+      const {got, looks} = counted(text, s => s.scalar(2))
+      expect(got.to).toBe(text.length)
+      expect(looks).toBeLessThan(12 * text.length)
+    },
+  )
   it('with empty lines ends where a line is indented by less', () => {
     const text = 'a: "x\n\n \n  y\n\n\nb: 1\n'
     const root = read(text, 'yaml', 0)

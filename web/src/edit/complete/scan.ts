@@ -24,7 +24,9 @@ export class Scanner {
 
   // atEnd tells whether nothing follows on the line but a comment.
   atEnd(): boolean {
-    return isEnd(this.at()) || (!this.json && this.at() === '#' && (this.pos === 0 || /\s/.test(this.text[this.pos - 1]!)))
+    return (
+      isEnd(this.at()) || (!this.json && this.at() === '#' && (this.pos === 0 || /\s/.test(this.text[this.pos - 1]!)))
+    )
   }
 
   nextLine(): void {

@@ -56,7 +56,8 @@ export class Schemas {
       const next = holds === true ? s.then : holds === false ? s.else : undefined
       if (next !== undefined) ways = join(ways, this.#ways(next, value, depth + 1))
     }
-    for (const [key, next] of Object.entries(s.dependentSchemas ?? {})) if (value && valueOf(value, key)) ways = join(ways, this.#ways(next, value, depth + 1))
+    for (const [key, next] of Object.entries(s.dependentSchemas ?? {}))
+      if (value && valueOf(value, key)) ways = join(ways, this.#ways(next, value, depth + 1))
     return ways
   }
 
@@ -70,30 +71,35 @@ export class Schemas {
     if (s.enum) results.push(s.enum.some(v => equals(value, v)))
     if (s.type !== undefined) results.push(typesOf(s).some(t => isType(value, t)))
     if (value.kind === 'map') {
-      if (whole) for (const key of s.required ?? []) results.push(value.entries.some(e => e.colon && e.key.text === key))
+      if (whole)
+        for (const key of s.required ?? []) results.push(value.entries.some(e => e.colon && e.key.text === key))
       for (const e of value.entries) {
         if (!e.colon || e.key.marked) continue
         const found = memberOf(s, e.key.text)
         if (found.includes(false)) results.push(false)
-        for (const next of found) if (typeof next === 'object') results.push(this.#fits(next, e.value, whole, depth + 1) !== false)
+        for (const next of found)
+          if (typeof next === 'object') results.push(this.#fits(next, e.value, whole, depth + 1) !== false)
       }
       if (s.maxProperties !== undefined && value.entries.length > s.maxProperties) results.push(false)
     }
     for (const part of s.allOf ?? []) results.push(this.#fits(part, value, whole, depth + 1))
-    for (const some of [s.anyOf, s.oneOf]) if (some) results.push(either(some.map(a => this.#fits(a, value, whole, depth + 1))))
+    for (const some of [s.anyOf, s.oneOf])
+      if (some) results.push(either(some.map(a => this.#fits(a, value, whole, depth + 1))))
     if (s.not !== undefined && this.#fits(s.not, value, true, depth + 1) === true) results.push(false)
     return results.includes(false) ? false : results.includes(undefined) ? undefined : true
   }
 }
 
-const either = (all: (boolean | undefined)[]): boolean | undefined => (all.includes(true) ? true : all.includes(undefined) ? undefined : false)
+const either = (all: (boolean | undefined)[]): boolean | undefined =>
+  all.includes(true) ? true : all.includes(undefined) ? undefined : false
 
 // memberOf gives the schemas of a member of a map.
 function memberOf(s: SchemaObject, key: string): Schema[] {
   const out: Schema[] = []
   const named = own(s.properties ?? {}, key)
   if (named !== undefined) out.push(named)
-  for (const [pattern, next] of Object.entries(s.patternProperties ?? {})) if (new RegExp(pattern, 'u').test(key)) out.push(next)
+  for (const [pattern, next] of Object.entries(s.patternProperties ?? {}))
+    if (new RegExp(pattern, 'u').test(key)) out.push(next)
   if (out.length === 0 && s.additionalProperties !== undefined) out.push(s.additionalProperties)
   return out
 }
@@ -103,7 +109,8 @@ const itemOf = (s: SchemaObject, index: number): Schema[] => {
   return next === undefined ? [] : [next]
 }
 
-const join = (a: readonly Shape[], b: readonly Shape[]): Shape[] => a.flatMap(x => b.map(y => [...x, ...y])).slice(0, most)
+const join = (a: readonly Shape[], b: readonly Shape[]): Shape[] =>
+  a.flatMap(x => b.map(y => [...x, ...y])).slice(0, most)
 
 const ids = new WeakMap<object, number>()
 let lastID = 0
@@ -136,4 +143,7 @@ function isType(value: Node, type: string): boolean {
 }
 
 const equals = (value: Node, v: unknown): boolean =>
-  value.kind === 'text' && (v === null ? value.quote === '' && /^(null|~|)$/i.test(value.text) : typeof v !== 'object' && value.text === String(v))
+  value.kind === 'text' &&
+  (v === null
+    ? value.quote === '' && /^(null|~|)$/i.test(value.text)
+    : typeof v !== 'object' && value.text === String(v))

@@ -7,10 +7,22 @@ export type Kinds = readonly string[] | null
 export type Known = {text: string; kinds: Kinds; about: string}
 
 // Scope says what a text may hold. value: expressions between braces; condition: it is one; template: references between braces; token: tokens alone, exactly as they are spelled.
-export type Scope = {read: 'value' | 'condition' | 'template' | 'token'; known: readonly Known[]; tokens: boolean; words: Words}
+export type Scope = {
+  read: 'value' | 'condition' | 'template' | 'token'
+  known: readonly Known[]
+  tokens: boolean
+  words: Words
+}
 
 // Suggestion is what can be written at the cursor: insert replaces from to to, and what is selected then is selection, counted from the beginning of the text.
-export type Suggestion = {label: string; about: string; from: number; to: number; insert: string; selection: readonly [number, number]}
+export type Suggestion = {
+  label: string
+  about: string
+  from: number
+  to: number
+  insert: string
+  selection: readonly [number, number]
+}
 
 const most = 60
 
@@ -53,7 +65,10 @@ const meet = (a: Kinds, b: Kinds): boolean => both(a, b)?.length !== 0
 function behindOf(name: string, kinds: Kinds): Kinds {
   if (/[=!]=/.test(name)) return kinds
   if (name === 'in') return ['array', 'object']
-  return both(kinds, name === '+' ? ['number', 'string', 'array'] : /[<>]/.test(name) ? ['number', 'string', 'boolean'] : ['number'])
+  return both(
+    kinds,
+    name === '+' ? ['number', 'string', 'array'] : /[<>]/.test(name) ? ['number', 'string', 'boolean'] : ['number'],
+  )
 }
 
 // Demand is what must stand at a place: a value of some kinds, and a condition as a whole (alone), as a part of one (part), or behind a ! (denied).
@@ -141,18 +156,26 @@ export function suggestionsInJSON(json: string, cursor: number, scope: Scope, as
   const [from, to] = stringAt(json, cursor) ?? []
   if (from === undefined) return []
   const all = suggestionsAt(json.slice(from, to), cursor - from, scope, asked)
-  return all.map(s => ({...s, from: from + s.from, to: from + s.to, selection: [from + s.selection[0], from + s.selection[1]]}))
+  return all.map(s => ({
+    ...s,
+    from: from + s.from,
+    to: from + s.to,
+    selection: [from + s.selection[0], from + s.selection[1]],
+  }))
 }
 
 // isWhole tells whether a reference that has a value ends at the cursor: there is nothing to complete.
-export const isWhole = (text: string, cursor: number, scope: Scope): boolean => scope.known.some(k => text.slice(0, cursor).endsWith(k.text))
+export const isWhole = (text: string, cursor: number, scope: Scope): boolean =>
+  scope.known.some(k => text.slice(0, cursor).endsWith(k.text))
 
 // suggestionsAt gives what can be written at a cursor. asked: the person asks for it, also where no expression was begun.
 export function suggestionsAt(text: string, cursor: number, scope: Scope, asked = false): Suggestion[] {
   const at = placeIn(text, cursor, scope.read)
   if (!at) {
     // What is asked for where no expression is gets braces of its own.
-    const inner = asked ? suggestionsAt(`${text.slice(0, cursor)}{{  }}${text.slice(cursor)}`, cursor + 3, scope, true) : []
+    const inner = asked
+      ? suggestionsAt(`${text.slice(0, cursor)}{{  }}${text.slice(cursor)}`, cursor + 3, scope, true)
+      : []
     return inner.map(s => ({...s, from: cursor, to: cursor}))
   }
   const {before, after} = at
@@ -186,7 +209,13 @@ export function suggestionsAt(text: string, cursor: number, scope: Scope, asked 
 }
 
 // writtenAt makes a suggestion of an offer: what is not closed is closed, and what stands alone between its braces gets blanks around it.
-function writtenAt({open, before, after, closed}: Place, cursor: number, o: Offer, begun: number, tail: number): Suggestion {
+function writtenAt(
+  {open, before, after, closed}: Place,
+  cursor: number,
+  o: Offer,
+  begun: number,
+  tail: number,
+): Suggestion {
   const alone = open >= 0 && before.slice(0, before.length - begun).trim() === '' && after.slice(tail).trim() === ''
   const lead = alone && !o.text.startsWith('{{') ? '{{ ' : ''
   // The calls around a cursor behind which nothing stands are closed, too.
@@ -196,5 +225,12 @@ function writtenAt({open, before, after, closed}: Place, cursor: number, o: Offe
   const from = alone ? open : cursor - begun
   const to = cursor + (alone && closed ? after.length + 2 : tail)
   const [first, last] = o.select ?? [insert.length - lead.length, insert.length - lead.length]
-  return {label: o.label, about: o.about, from, to, insert, selection: [from + lead.length + first, from + lead.length + last]}
+  return {
+    label: o.label,
+    about: o.about,
+    from,
+    to,
+    insert,
+    selection: [from + lead.length + first, from + lead.length + last],
+  }
 }

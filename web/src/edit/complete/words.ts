@@ -6,7 +6,12 @@ type Word = {name: string; doc: string}
 export type Call = Word & {form: string; of?: readonly string[]; gives?: readonly string[]}
 
 // Words are the words of expressions. Fields stand behind the id of a step, variables behind a dollar sign, and tokens have their braces.
-export type Words = {fields: readonly Word[]; variables: readonly Word[]; tokens: readonly Word[]; functions: readonly Call[]}
+export type Words = {
+  fields: readonly Word[]
+  variables: readonly Word[]
+  tokens: readonly Word[]
+  functions: readonly Call[]
+}
 
 const none: Words = {fields: [], variables: [], tokens: [], functions: []}
 
