@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// P18: who follows a run that another engine drives learns that no process drives it any longer, and can resume it.
+// TestAbandoned checks that a caller following a run driven by another engine learns when no
+// process drives the run any longer, and can resume it (P18).
 func TestAbandoned(t *testing.T) {
 	t.Parallel()
 	for name, follow := range map[string]func(e *hocket.Engine, g *graph.Compiled[state], a hocket.Answer) error{
@@ -49,7 +50,7 @@ func TestAbandoned(t *testing.T) {
 			}()
 			following := open(t, hocket.Config{DB: db})
 			waiting := func(n int) {
-				tick := time.NewTicker(5 * time.Millisecond) // what another engine does is seen only by looking
+				tick := time.NewTicker(5 * time.Millisecond) // changes made by another engine are only seen by polling
 				defer tick.Stop()
 				for {
 					r, err := following.Get(t.Context(), "r")

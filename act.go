@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// goOn answers a run, lets one go on that met its budget where there is a larger one, or takes it up.
+// goOn answers a run, continues one that exceeded its budget if larger is set, or resumes it.
 func (e *Engine) goOn(ctx context.Context, run string, answer *Answer, larger graph.Limits) error {
 	if answer != nil && !reflect.ValueOf(*answer).IsZero() {
 		return e.Answer(ctx, run, *answer)
@@ -30,11 +30,14 @@ func (e *Engine) goOn(ctx context.Context, run string, answer *Answer, larger gr
 	return e.Resume(ctx, run)
 }
 
-// Reopen lets a run go on that ended by a limit, such as its budget, under larger ones, and returns when it goes on; [Engine.Wait] follows it. Only limits that are set count. What was done
-// is kept: nodes that ended do not run again, and no model call that was answered is made again. For a graph with progress or telemetry, take [Run] with RunOptions.ResumeFrom and
+// Reopen continues a run that ended because of a limit, such as its budget, under larger limits. It
+// returns as soon as the run has resumed; follow it with [Engine.Wait]. Only limits that are set
+// apply. Completed work is kept: finished nodes do not run again, and no answered model call is
+// repeated. For a graph with progress or telemetry, use [Run] with RunOptions.ResumeFrom and
 // RunOptions.Limits.
 //
-// Errors: [ErrNotFound]; [ErrNotReopenable]; the limits are not those that ended the run, or no larger; [ErrNotRegistered]; [ErrClosed]. The run is then unchanged.
+// Errors: [ErrNotFound]; [ErrNotReopenable], if the limits are not those that ended the run or are
+// no larger; [ErrNotRegistered]; [ErrClosed]. On error the run is unchanged.
 func (e *Engine) Reopen(ctx context.Context, run string, larger Limits) error {
 	limits := larger.lowered()
 	if err := workflow.CheckLimits(limits); err != nil {
@@ -55,8 +58,9 @@ func (e *Engine) Reopen(ctx context.Context, run string, larger Limits) error {
 	return known(e.service.Reopen(ctx, run, limits, by))
 }
 
-// Answer answers a question of a run, driven by any process, and returns when the answer is stored; the run goes on, and [Engine.Wait] follows it. The same answer to an answered question
-// is no error.
+// Answer answers a question of a run, driven by any process, and returns once the answer is stored.
+// The run then continues; follow it with [Engine.Wait]. Sending the same answer to an answered
+// question is not an error.
 //
 // Errors: [ErrNotFound], [ErrAnswer], [ErrEnded], [ErrNotRegistered], [ErrClosed].
 func (e *Engine) Answer(ctx context.Context, run string, a Answer) error {
@@ -80,10 +84,13 @@ func (e *Engine) Answer(ctx context.Context, run string, a Answer) error {
 	return err
 }
 
-// Signal sends a signal to a run, driven by any process, and returns when it is stored: the step that has waited longest and accepts the value takes it, else the run keeps it for a later
-// step. A run that waits for it below gets it. key identifies the signal, so that it can be sent again: the same one changes nothing. "": each call is a signal of its own.
+// Signal sends a signal to a run, driven by any process, and returns once the signal is stored. The
+// longest-waiting step that accepts the value receives it; if there is none, the run keeps it for a
+// later step. A child run that waits for the signal receives it, too. key identifies the signal so
+// that it can be resent: a repeated key has no effect. If key is "", each call sends a new signal.
 //
-// Errors: [ErrNotFound], [ErrEnded], [ErrNotRegistered], [ErrClosed]; [ErrAnswer]: no step of the run has the name, the value does not fit, or the key was used for another signal.
+// Errors: [ErrNotFound], [ErrEnded], [ErrNotRegistered], [ErrClosed]; [ErrAnswer] if no step of the
+// run has the name, the value does not fit, or the key was used for another signal.
 func (e *Engine) Signal(ctx context.Context, run, name string, value any, key string) error {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -93,7 +100,8 @@ func (e *Engine) Signal(ctx context.Context, run, name string, value any, key st
 	return known(err)
 }
 
-// Resume takes up an interrupted run and returns when it goes on; [Engine.Wait] follows it. The function [Resume] does both, for a graph.
+// Resume resumes an interrupted run and returns as soon as the run has resumed; follow it with
+// [Engine.Wait]. The function [Resume] does both, for a graph.
 //
 // Errors: [ErrNotFound], [ErrPaused], [ErrEnded], [ErrBusy], [ErrNotRegistered], [ErrClosed].
 func (e *Engine) Resume(ctx context.Context, run string) error {
@@ -105,7 +113,7 @@ func (e *Engine) Resume(ctx context.Context, run string) error {
 		return known(err)
 	}
 	if before.Status != engine.StatusPaused {
-		return nil // it goes on, and may wait by now
+		return nil // it continues, and may already wait
 	}
 	after, err := e.service.Head(ctx, run)
 	if err != nil {
@@ -117,11 +125,12 @@ func (e *Engine) Resume(ctx context.Context, run string) error {
 	return nil
 }
 
-// Cancel cancels a run, driven by any process, with the runs that it started, and returns when that is stored; the contexts of functions that run are cancelled. reason may be
-// "". Errors: [ErrNotFound], [ErrEnded], [ErrClosed].
+// Cancel cancels a run, driven by any process, together with its child runs, and returns once the
+// cancellation is stored. The contexts of running functions are cancelled. reason may be "".
+// Errors: [ErrNotFound], [ErrEnded], [ErrClosed].
 func (e *Engine) Cancel(ctx context.Context, run, reason string) error {
 	return known(e.service.Cancel(ctx, run, reason))
 }
 
-// errAbandoned is why a run is left that another process drove.
+// errAbandoned is the reason for no longer following a run that another process drove.
 var errAbandoned = errors.New("no process drives it any longer")

@@ -14,112 +14,136 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Agent is an agent that documents may name, and that subagent nodes of graphs and [SubagentAs] ask. Its fields are the keys of agents in documents (docs/agents.md), with the
-// same names and meanings; Name is their id. A number that is 0 means the default, [graph.Zero] none at all.
+// Agent is an agent that documents may reference, and that subagent nodes of graphs and
+// [SubagentAs] call. Its fields are the keys of agents in documents (docs/agents.md), with the same
+// names and meanings; Name is their id. A number of 0 means the default; use [graph.Zero] for an
+// actual zero.
 type Agent struct {
-	// Name is its id: letters, digits, `_`, `-` and spaces. Title is what people see; "" is Name.
+	// Name is the agent's id: letters, digits, `_`, `-` and spaces. Title is the display name; ""
+	// means Name.
 	Name, Title string
-	// Description says what the agent is for, to models that choose among agents.
+	// Description tells models that choose among agents what the agent is for.
 	Description  string
 	SystemPrompt string
-	// Model is a reference such as openai/gpt-6.1-terra; "" is that of the run, else HOCKET_MODEL.
+	// Model is a model reference such as openai/gpt-6.1-terra; "" means the model of the run, or
+	// else HOCKET_MODEL.
 	Model string
-	// Params go to the provider with each call.
+	// Params are sent to the provider with each call.
 	Params ModelParams
-	// Tools are the names of the tools that it may use; nil: none (SEC13).
+	// Tools lists the names of the tools that the agent may use; nil means none.
 	Tools []string
-	// Toolsets belong to the agent: servers of MCP, files, a shell and so on. The program that names them allows what they start and reach, in runs that its graphs and functions start;
-	// where a document names the agent, [StartOptions].Trust does (SEC5).
+	// Toolsets are the agent's own toolsets: MCP servers, files, a shell and so on. A program that
+	// declares them thereby allows what they start and reach, in runs that its graphs and functions
+	// start; if a document names the agent, [StartOptions].Trust decides.
 	Toolsets []Toolset
-	// Permissions say which calls of its tools are made, which a person is asked about, and which are never made.
+	// Permissions specifies which tool calls are made, which require a person's approval, and which
+	// are never made.
 	Permissions Permissions
-	// SubAgents are agents that it may ask, each by a tool `transfer_task_NAME`; Handoffs are those that it may hand the conversation over to. Both are names of agents of
-	// the program, else of the catalog.
+	// SubAgents lists agents that this agent may call, each through a tool `transfer_task_NAME`;
+	// Handoffs lists agents that it may hand the conversation over to. The names refer to agents of
+	// the program, or else of the catalog.
 	SubAgents, Handoffs []string
-	// StructuredOutput asks for a JSON value in place of text; nil: text. [SubagentAs] asks for its own.
+	// StructuredOutput requests a JSON value instead of text; nil means text. [SubagentAs] sets its
+	// own.
 	StructuredOutput *StructuredOutput
-	// MaxIterations bounds model calls of one execution; 0: 50. MaxConsecutiveToolCalls is how many identical calls one after another end it as no_progress; 0: 5. Tokens and money are
-	// bounded by [graph.NodeOptions].Budget, [SubagentOptions].Limits and the limits of runs.
+	// MaxIterations limits the model calls of one execution; 0 means 50. MaxConsecutiveToolCalls is
+	// the number of identical consecutive tool calls that ends the execution as no_progress; 0
+	// means 5. Tokens and money are limited by [graph.NodeOptions].Budget, [SubagentOptions].Limits
+	// and the limits of runs.
 	MaxIterations, MaxConsecutiveToolCalls int
-	// Fallback says what follows where its model fails.
+	// Fallback specifies what happens if the agent's model fails.
 	Fallback Fallback
-	// Compaction puts a summary into the place of the older part of a long conversation; nil: it stays whole. The zero Compaction has all defaults.
+	// Compaction replaces the older part of a long conversation with a summary. If nil, the
+	// conversation is kept whole. The zero Compaction uses all defaults.
 	Compaction *Compaction
-	// AddDate puts the day behind the system prompt, AddEnvironmentInfo the working directory and the system, AddPromptFiles the texts of files, looked up in the working directory and in the
-	// folders above it. They are taken once, when the run begins.
+	// AddDate appends the date to the system prompt, AddEnvironmentInfo the working directory and
+	// the operating system, and AddPromptFiles the contents of files, which are looked up in the
+	// working directory and its parents. They are read once, when the run starts.
 	AddDate, AddEnvironmentInfo bool
 	AddPromptFiles              []string
-	// Commands are prompts by name: where a document begins with the agent, the input `/name arguments` runs one.
+	// Commands holds prompts by name: if a document starts with this agent, the input `/name
+	// arguments` runs one.
 	Commands map[string]AgentCommand
-	// WelcomeMessage is shown on a terminal before a run of a document that begins with the agent.
+	// WelcomeMessage is printed on a terminal before a run of a document that starts with this
+	// agent.
 	WelcomeMessage string
 }
 
-// ModelParams go to a model's provider. What is 0, "" or nil leaves its default; graph.Zero is a 0.
+// ModelParams are sent to the model's provider. A value of 0, "" or nil means the default; use
+// graph.Zero for an actual 0.
 type ModelParams struct {
 	Temperature, TopP, FrequencyPenalty, PresencePenalty float64
-	// MaxTokens bounds the tokens of one answer.
+	// MaxTokens limits the tokens of one reply.
 	MaxTokens int64
-	// ReasoningEffort is a word of the provider, such as low or high. ThinkingBudget is a number of tokens; graph.Zero switches thinking off, -1 lets the model decide.
+	// ReasoningEffort is a provider-specific word such as low or high. ThinkingBudget is a number
+	// of tokens; graph.Zero turns thinking off, -1 lets the model decide.
 	ReasoningEffort string
 	ThinkingBudget  int64
 	Stop            []string
-	// Provider are options as the provider names them; values are what JSON can hold.
+	// Provider holds provider-specific options under the provider's names; values must be
+	// representable in JSON.
 	Provider map[string]any
 }
 
-// Toolset is a set of tools in the form of documents (docs/tools.md), with its type:
+// Toolset is a set of tools in document form (docs/tools.md), including its type:
 //
 //	hocket.Toolset{"type": "mcp", "command": "weather-mcp", "args": []string{"--metric"}}
 //	hocket.Toolset{"type": "mcp", "remote": map[string]any{"url": "https://example.com/mcp"}}
 type Toolset map[string]any
 
-// Permissions are patterns of tool calls: `tool`, `toolset/*`, `tool:argument=glob` (docs/permissions.md). Deny wins over Ask, Ask over Allow.
+// Permissions holds patterns of tool calls: `tool`, `toolset/*`, `tool:argument=glob`
+// (docs/permissions.md). Deny takes precedence over Ask, and Ask over Allow.
 type Permissions struct {
 	Allow, Ask, Deny []string
-	// Edit names the calls whose arguments a person who is asked about them may change ([Answer.Arguments]).
+	// Edit lists the calls whose arguments may be changed by the person who approves them
+	// ([Answer.Arguments]).
 	Edit []string
-	// Default is for calls that nothing names: allow, ask or deny; "": allow.
+	// Default applies to calls that match no pattern: allow, ask or deny; "" means allow.
 	Default string
 }
 
-// StructuredOutput asks for a JSON value of a schema.
+// StructuredOutput requests a JSON value that conforms to a schema.
 type StructuredOutput struct {
 	Name, Description string
-	// Schema is required: graph.SchemaOf of a type, or graph.SchemaJSON.
+	// Schema is required; use graph.SchemaOf for a type, or graph.SchemaJSON.
 	Schema *graph.Schema
-	// Strict asks the provider to hold to the schema.
+	// Strict asks the provider to enforce the schema.
 	Strict bool
-	// Repairs bounds how often the model is asked to mend a reply that does not fit; 0: 2.
+	// Repairs is how often the model may be asked to repair a reply that does not conform; 0 means
+	// 2.
 	Repairs int
 }
 
-// Fallback says what follows where a model fails (docs/agents.md#fallbacks).
+// Fallback specifies what happens if a model fails (docs/agents.md#fallbacks).
 type Fallback struct {
 	// Models are tried in order.
 	Models []string
-	// Retries is how often each model is asked again; 0: 2 where there are Models.
+	// Retries is how often each model is retried; 0 means 2 if Models is set.
 	Retries int
-	// Cooldown is how long the agent stays with a model that answered in place of its own; 0: a minute.
+	// Cooldown is how long the agent keeps using a fallback model that answered; 0 means one
+	// minute.
 	Cooldown time.Duration
 }
 
-// Compaction says when a conversation is shortened (docs/agents.md#long-conversations).
+// Compaction specifies when a conversation is shortened (docs/agents.md#long-conversations).
 type Compaction struct {
-	// At is from when on: a part of the model's context window, above 0 and at most 1, or a number of tokens, 100 or more; 0: 0.8.
+	// At is the threshold: a fraction of the model's context window, greater than 0 and at most 1,
+	// or a number of tokens, at least 100; 0 means 0.8.
 	At float64
-	// Keep is how many of the last groups stay; 0: 6.
+	// Keep is how many of the most recent groups are kept; 0 means 6.
 	Keep int
-	// Pin are tools whose calls and results stay.
+	// Pin lists tools whose calls and results are kept.
 	Pin []string
-	// Model writes the summary; "": the one that the agent asks.
+	// Model writes the summary; "" means the model that the agent uses.
 	Model string
 }
 
-// AgentCommand is a prompt that people call by its name.
+// AgentCommand is a prompt that users invoke by name.
 type AgentCommand struct{ Description, Instruction string }
 
-// WithAgent adds an agent. Names must be unique. Errors, of [Open]: a value that cannot be, a toolset, a pattern or a schema that cannot be read. Agents that it names are looked up when it is asked.
+// WithAgent adds an agent. Names must be unique. [Open] returns an error for an invalid value and
+// for a toolset, pattern or schema that cannot be parsed. Agents that the agent references are
+// looked up when it is called.
 func WithAgent(a Agent) Option {
 	return option(func(s *settings) {
 		if a.Name == "" {
@@ -141,7 +165,8 @@ func WithAgent(a Agent) Option {
 	})
 }
 
-// lacking tells what the toolsets of the program's agents need and no option gave.
+// lacking returns an error that names what the toolsets of the program's agents need and no option
+// provides.
 func (s *settings) lacking() error {
 	for i := range s.agents {
 		for _, raw := range s.agents[i].Toolsets {
@@ -156,7 +181,7 @@ func (s *settings) lacking() error {
 	return nil
 }
 
-// definition is the agent as workflows have it. It shares nothing with a.
+// definition returns the agent as workflows represent it. The result shares nothing with a.
 func (a *Agent) definition() (workflow.Agent, error) {
 	d := workflow.Agent{
 		ID: a.Name, Name: a.Name, Description: a.Description, Model: a.Model, System: a.SystemPrompt, Tools: slices.Clone(a.Tools),
@@ -200,7 +225,8 @@ func (a *Agent) definition() (workflow.Agent, error) {
 	return d, err
 }
 
-// said gives what a number says: nil where it is 0, the default, and 0 for graph.Zero.
+// said returns nil for 0, which means the default, a pointer to 0 for graph.Zero, and a pointer to
+// n otherwise.
 func said[T int | int64 | float64](n T) *T {
 	switch n {
 	case 0:
@@ -266,7 +292,7 @@ func (o *StructuredOutput) definition() (*workflow.Output, error) {
 	return &workflow.Output{Name: o.Name, Schema: schema, Strict: o.Strict, Repairs: said(o.Repairs)}, nil
 }
 
-// schemaText gives a schema as JSON. The error says why there is none.
+// schemaText returns a schema as JSON, or an error that says why it cannot.
 func schemaText(s *graph.Schema) (json.RawMessage, error) {
 	if s == nil {
 		return nil, errors.New("it has no Schema; make it with graph.SchemaOf or graph.SchemaJSON")

@@ -2,5 +2,5 @@ package hocket
 
 import "github.com/hocket-run/hocket/workflow"
 
-// AgentDefinition is the agent as workflows have it.
+// AgentDefinition returns the agent as workflows represent it.
 func AgentDefinition(a Agent) (workflow.Agent, error) { return a.definition() }

@@ -20,10 +20,11 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// X-150: each key of agents in documents that works is a field of hocket.Agent of the same name, and no field is anything else.
+// TestAgentHasTheKeysOfDocuments checks that each supported key of agents in documents is a field
+// of hocket.Agent with the same name, and that there are no other fields (X-150).
 func TestAgentHasTheKeysOfDocuments(t *testing.T) {
 	t.Parallel()
-	other := map[string]string{"id": "Name", "name": "Title"} // a program's agent is named by its id
+	other := map[string]string{"id": "Name", "name": "Title"} // a program identifies agents by id
 	var want, got []string
 	for _, key := range agents.Names(true, true) {
 		name := strings.ToUpper(key[:1]) + key[1:]
@@ -42,7 +43,7 @@ func TestAgentHasTheKeysOfDocuments(t *testing.T) {
 	}
 }
 
-// wholeAgent has every field, and sayings are the same agent as a list of agents has it.
+// wholeAgent sets every field, and sayings is the same agent in the form of an agent list.
 var wholeAgent = hocket.Agent{
 	Name: "clerk", Title: "The clerk", Description: "does it", SystemPrompt: "Do.", Model: "own/m",
 	Params: hocket.ModelParams{
@@ -69,7 +70,8 @@ const sayings = `[{"id": "clerk", "name": "The clerk", "description": "does it",
 	"compaction": {"at": 0.5, "keep": 3, "pin": ["lookup"], "model": "own/c"}, "addDate": true, "addEnvironmentInfo": true, "addPromptFiles": ["A.md"],
 	"commands": {"fix": {"description": "fixes", "instruction": "Fix it."}}, "welcomeMessage": "Hello."}]`
 
-// X-150: an agent in Go is the agent that a document with the same keys defines, in every field.
+// TestAgentIsThatOfDocuments checks that an agent in Go equals the agent that a document with the
+// same keys defines, in every field (X-150).
 func TestAgentIsThatOfDocuments(t *testing.T) {
 	t.Parallel()
 	v := reflect.ValueOf(wholeAgent)
@@ -95,7 +97,8 @@ func TestAgentIsThatOfDocuments(t *testing.T) {
 	}
 }
 
-// X-150: what cannot be is an error of Open that names the agent.
+// TestAgentsThatCannotBe checks that Open returns an error naming the agent for invalid values
+// (X-150).
 func TestAgentsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -134,7 +137,9 @@ func TestAgentsThatCannotBe(t *testing.T) {
 	}
 }
 
-// X-150: what an agent says of itself holds in the runs that graphs start: parameters, a toolset of its own, a sub-agent and an agent that takes over, and the schema of what it gives.
+// TestAgentWithAllItHas checks that an agent's settings take effect in runs that graphs start:
+// parameters, a toolset of its own, a sub-agent, a handoff agent, and the schema of its output
+// (X-150).
 func TestAgentWithAllItHas(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -193,7 +198,8 @@ func TestAgentWithAllItHas(t *testing.T) {
 	}
 }
 
-// X-151, SEC5: a program allows what its own agents start; an agent of the catalog among those that it names does not come with it.
+// TestAgentsOfTheCatalogAreNotAllowed checks that a program allows what its own agents start, and
+// that this does not extend to catalog agents that they reference (X-151, SEC5).
 func TestAgentsOfTheCatalogAreNotAllowed(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "app.db")
@@ -218,7 +224,7 @@ func TestAgentsOfTheCatalogAreNotAllowed(t *testing.T) {
 	}
 }
 
-// storeAgents puts agents into the catalog of a store.
+// storeAgents adds agents to the catalog of a store.
 func storeAgents(t *testing.T, db, list string) {
 	t.Helper()
 	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Env: func(string) string { return "" }})

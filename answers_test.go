@@ -19,7 +19,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// asking is a graph that asks, with a deadline where it is not 0.
+// asking returns a graph that asks a question, with a deadline unless it is 0.
 func asking(t *testing.T, deadline time.Duration) *graph.Compiled[tide] {
 	t.Helper()
 	g, err := graph.New[tide]("tides").Start(graph.WaitConfig[tide]{ID: "ask", Prompt: "High or low?", Deadline: deadline}).Compile()
@@ -29,7 +29,7 @@ func asking(t *testing.T, deadline time.Duration) *graph.Compiled[tide] {
 	return g
 }
 
-// asksIn starts a run that asks.
+// asksIn starts a run that asks a question.
 func asksIn(t *testing.T, e *hocket.Engine, g *graph.Compiled[tide], id string) {
 	t.Helper()
 	if r, err := hocket.Run(t.Context(), e, g, tide{}, hocket.RunOptions{ID: id}); err != nil || r.Status != hocket.StatusPaused {
@@ -37,7 +37,7 @@ func asksIn(t *testing.T, e *hocket.Engine, g *graph.Compiled[tide], id string) 
 	}
 }
 
-// outside is another process with the store, which has no graphs.
+// outside opens the store as another process would, without any graphs.
 func outside(t *testing.T, db string) *service.Service {
 	t.Helper()
 	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db})
@@ -57,8 +57,9 @@ func answerOutside(t *testing.T, s *service.Service, run, text string) error {
 	return s.Proceed(t.Context(), rec, service.Proceed{By: by, Answer: &service.AnswerRequest{Value: expr.Quote(text), By: by}})
 }
 
-// TestStoredAnswerMeetsDeadline: an answer that was stored before the deadline of its wait counts when the program comes back after it (D21, D29),
-// whatever a server on the store does meanwhile.
+// TestStoredAnswerMeetsDeadline checks that an answer stored before the deadline of its wait counts
+// when the program comes back after the deadline (D21, D29), whatever a server on the store does
+// meanwhile.
 func TestStoredAnswerMeetsDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -101,7 +102,8 @@ func TestStoredAnswerMeetsDeadline(t *testing.T) {
 	})
 }
 
-// TestWorkFiresDeadlines: who works fires the deadlines of runs that other processes of the program left paused, before it came and since (D21).
+// TestWorkFiresDeadlines checks that a working engine fires the deadlines of runs that other
+// processes of the program left paused, before it started and since (D21).
 func TestWorkFiresDeadlines(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -129,7 +131,8 @@ func TestWorkFiresDeadlines(t *testing.T) {
 	})
 }
 
-// TestStoredAnswersInConflict: of different answers that come at once for a program that is away, one is stored and the others are refused (P24, D29).
+// TestStoredAnswersInConflict checks that of several different answers sent simultaneously to a
+// program that is down, one is stored and the others are rejected (P24, D29).
 func TestStoredAnswersInConflict(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hocket.db")

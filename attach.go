@@ -10,10 +10,11 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// lookAgain is how long a call waits for another one that is about to store the run.
+// lookAgain is how long a call waits before checking again whether another call has stored the run.
 const lookAgain = 5 * time.Millisecond
 
-// attaching has begin begin a run or attach to it, and again while another call that has the id has not stored the run yet.
+// attaching calls begin to start a run or attach to it, and retries while another call with the
+// same id has not stored the run yet.
 func attaching[T any](ctx context.Context, attach bool, begin func() (T, error)) (T, error) {
 	for {
 		v, err := begin()
@@ -23,13 +24,13 @@ func attaching[T any](ctx context.Context, attach bool, begin func() (T, error))
 		t := time.NewTimer(lookAgain)
 		select {
 		case <-t.C:
-		case <-ctx.Done(): // begin says so
+		case <-ctx.Done(): // begin returns the error
 		}
 		t.Stop()
 	}
 }
 
-// attach follows a run that exists, where o says so. It gives nil where there is none of that id.
+// attach follows an existing run if o requests it. It returns nil if there is no run with that id.
 func attach[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], b *bound, o RunOptions) (*following, error) {
 	last, err := e.check(ctx, b, o.ID)
 	switch {
@@ -49,7 +50,8 @@ func attach[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], b *boun
 	return f, nil
 }
 
-// attachDocument takes up the run of a document that exists; there is false where there is none of that id.
+// attachDocument resumes the existing run of a document; there is false if there is no run with
+// that id.
 func (e *Engine) attachDocument(ctx context.Context, w *Workflow, o StartOptions) (there bool, err error) {
 	h, err := e.service.Head(ctx, o.ID)
 	if err = known(err); errors.Is(err, ErrNotFound) {
@@ -72,9 +74,9 @@ func (e *Engine) attachDocument(ctx context.Context, w *Workflow, o StartOptions
 	return true, e.takeUp(ctx, o.ID)
 }
 
-// takeUp has a run go on that was interrupted. What ended, is paused or is under way is left alone.
+// takeUp resumes an interrupted run. It leaves ended, paused and active runs alone.
 func (e *Engine) takeUp(ctx context.Context, run string) error {
-	// Under ctx it would not be known whether the run goes on.
+	// With ctx itself, a cancellation would leave it unknown whether the run was resumed.
 	err := e.Resume(context.WithoutCancel(ctx), run)
 	if errors.Is(err, ErrEnded) || errors.Is(err, ErrPaused) || errors.Is(err, ErrBusy) {
 		return nil
@@ -82,7 +84,7 @@ func (e *Engine) takeUp(ctx context.Context, run string) error {
 	return err
 }
 
-// atMostOne gives the one value that a call was given, the zero value where it got none.
+// atMostOne returns the single value passed to a call, or the zero value if there was none.
 func atMostOne[T any](list []T, what string) (one T, err error) {
 	switch len(list) {
 	case 0:

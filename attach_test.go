@@ -16,13 +16,14 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// asked is a graph that asks between two notes.
+// asked returns a graph that asks a question between two notes.
 func asked(t *testing.T) *graph.Compiled[state] {
 	t.Helper()
 	return compiled(t, graph.New[state]("asked").Start(note("a")).Then(graph.WaitConfig[state]{ID: "w", Prompt: "Who?"}).Then(note("z")))
 }
 
-// Issue 17, item 6: Wait waits over pauses for the end, and returns at a pause where the options say so. A paused run stays as it is when ctx is done.
+// TestWaitForTheEnd checks that Wait waits across pauses for the end, and returns at a pause if the
+// options say so. A paused run is unchanged when ctx is done (issue 17, item 6).
 func TestWaitForTheEnd(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
@@ -58,7 +59,8 @@ func TestWaitForTheEnd(t *testing.T) {
 	})
 }
 
-// A call that waits for an answer ends when the engine is closed.
+// TestWaitOfAClosedEngine checks that a call that waits for an answer returns when the engine is
+// closed.
 func TestWaitOfAClosedEngine(t *testing.T) {
 	t.Parallel()
 	for _, db := range []string{"", filepath.Join(t.TempDir(), "app.db")} {
@@ -83,7 +85,7 @@ func TestWaitOfAClosedEngine(t *testing.T) {
 	}
 }
 
-// typesOf gives the types of events, and the number of the last.
+// typesOf returns the types of events, and the number of the last one.
 func typesOf(t *testing.T, events func(yield func(hocket.Event, error) bool)) (types []string, last uint64) {
 	t.Helper()
 	for ev, err := range events {
@@ -95,7 +97,8 @@ func typesOf(t *testing.T, events func(yield func(hocket.Event, error) bool)) (t
 	return types, last
 }
 
-// Issue 17, item 6: Watch returns when the run is paused, and continues after an answer; Events gives what there is.
+// TestWatchOfAPausedRun checks that Watch returns when the run is paused and continues after an
+// answer, and that Events returns the events so far (issue 17, item 6).
 func TestWatchOfAPausedRun(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
@@ -144,7 +147,8 @@ func TestWatchOfAPausedRun(t *testing.T) {
 	})
 }
 
-// Issue 17, item 6: calls with one id begin one run, and all of them get its result.
+// TestAttachTogether checks that calls with the same id start one run, and that all of them get its
+// result (issue 17, item 6).
 func TestAttachTogether(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
@@ -183,7 +187,8 @@ func TestAttachTogether(t *testing.T) {
 	})
 }
 
-// Attach gives a run that waits or has ended as it is, has one go on that was interrupted, and refuses another graph.
+// TestAttach checks that Attach returns a waiting or ended run as it is, resumes an interrupted
+// one, and rejects another graph.
 func TestAttach(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
@@ -224,7 +229,7 @@ func TestAttach(t *testing.T) {
 	})
 }
 
-// A run that was interrupted goes on when a call attaches to it.
+// TestAttachToAnInterruptedRun checks that an interrupted run continues when a call attaches to it.
 func TestAttachToAnInterruptedRun(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{DB: filepath.Join(t.TempDir(), "app.db")})
@@ -244,7 +249,7 @@ func TestAttachToAnInterruptedRun(t *testing.T) {
 	}
 }
 
-// Documents are begun once for an id, too.
+// TestAttachToDocuments checks that documents are also started only once for an id.
 func TestAttachToDocuments(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {

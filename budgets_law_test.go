@@ -18,7 +18,7 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// drawSpender makes a node that makes model calls, and tells how many.
+// drawSpender returns a random node that makes model calls, and the number of calls.
 func drawSpender(t *rapid.T, id string, depth int) (graph.Node[state], int) {
 	kinds := 3
 	if depth > 0 {
@@ -44,7 +44,8 @@ func drawSpender(t *rapid.T, id string, depth int) (graph.Node[state], int) {
 		}
 		return graph.SubgraphConfig[state, state]{ID: id, Graph: g}, n
 	default:
-		return graph.NewNode(id, graph.TypeTool, func(ctx context.Context, c *graph.Context[state]) (graph.Result[state], error) { // a session of the function's own
+		// the function's own session
+		return graph.NewNode(id, graph.TypeTool, func(ctx context.Context, c *graph.Context[state]) (graph.Result[state], error) {
 			s, err := c.Runtime.ClientProvider(hocket.AgentLLM).CreateSession(ctx, graph.SessionConfig{Name: "own", Model: "own/m"})
 			if err != nil {
 				return graph.Result[state]{}, err
@@ -81,7 +82,9 @@ func drawSpenders(t *rapid.T, name string, depth int) (*graph.Builder[state], in
 	return b, calls
 }
 
-// Item 4, P20, D20: no run of a Go graph makes more model calls than its budget has, wherever in it they are made, and with a larger budget it goes on where it was: no call is paid twice.
+// TestRandomGraphsWithinBudget checks that no run of a Go graph makes more model calls than its
+// budget allows, wherever in it they are made, and that with a larger budget it continues where it
+// stopped: no call is paid twice (item 4, P20, D20).
 func TestRandomGraphsWithinBudget(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
@@ -114,7 +117,8 @@ func TestRandomGraphsWithinBudget(t *testing.T) {
 	})
 }
 
-// Item 4: a run that is interrupted while a session's call is out goes on under a budget that the reservation of that call had used up.
+// TestGraphBudgetInterrupted checks that a run that is interrupted while a session's call is in
+// flight continues under a budget that the reservation of that call had used up (item 4).
 func TestGraphBudgetInterrupted(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
@@ -147,7 +151,8 @@ func TestGraphBudgetInterrupted(t *testing.T) {
 	}
 }
 
-// Item 5: a budget that is used up is not tried again with backoff, whatever the policy of the node and its error handler say.
+// TestGraphBudgetNotRetried checks that an exhausted budget is not retried with backoff, whatever
+// the node's policy and its error handler specify (item 5).
 func TestGraphBudgetNotRetried(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]graph.NodeOptions{
@@ -164,7 +169,8 @@ func TestGraphBudgetNotRetried(t *testing.T) {
 			inner := compiled(t, graph.New[state]("inner").Start(graph.SubagentConfig[state]{ID: "ask", Agent: "a", Task: "go"}).Then(graph.SubagentConfig[state]{ID: "again", Agent: "a", Task: "go"}))
 			g := compiled(t, graph.New[state]("t").Start(graph.Do("n", func(ctx context.Context, _ *state) error {
 				tries.Add(1)
-				r, err := hocket.Run(ctx, e, inner, state{}, hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 1}}}) // its own budget
+				// its own budget
+				r, err := hocket.Run(ctx, e, inner, state{}, hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 1}}})
 				if err != nil {
 					return err
 				}
@@ -182,7 +188,8 @@ func TestGraphBudgetNotRetried(t *testing.T) {
 	}
 }
 
-// Item 5: a call of a document that the budget of its workflow withheld is no call: not in the usage of the run, nor in that of the step.
+// TestWithheldIsNoCall checks that a call of a document withheld by the budget of its workflow
+// counts neither in the usage of the run nor in that of the step (item 5).
 func TestWithheldIsNoCall(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32

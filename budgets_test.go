@@ -14,7 +14,8 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// spender is a model that counts its calls, each of which uses 60 tokens, or fewer where it is told to stop before.
+// spender returns a model that counts its calls, each of which uses 60 tokens, or fewer if its
+// token limit is lower.
 func spender(calls *atomic.Int32) hocket.Model {
 	return hocket.ModelFunc(func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
 		output := int64(40)
@@ -25,7 +26,8 @@ func spender(calls *atomic.Int32) hocket.Model {
 	})
 }
 
-// four are four nodes one after another, or together, each of which makes one model call.
+// four returns a graph of four nodes, in sequence or in parallel, each of which makes one model
+// call.
 func four(t *testing.T, kind string, limits graph.Limits) *graph.Compiled[state] {
 	t.Helper()
 	node := func(i int) graph.Node[state] {
@@ -67,7 +69,7 @@ func four(t *testing.T, kind string, limits graph.Limits) *graph.Compiled[state]
 	return g
 }
 
-// engineKey is the key of the engine that nested runs run on.
+// engineKey is the context key of the engine on which nested runs execute.
 type engineKey struct{}
 
 var kindsOfCalls = []string{"sub-agent", "session", "together", "subgraph"}
@@ -82,8 +84,10 @@ func spending(t *testing.T, calls *atomic.Int32, options ...hocket.Option) *hock
 	return e
 }
 
-// Item 4, P20, D20: the budget of a run of a Go graph withholds the model calls of sub-agents and sessions before they are made, wherever it is set; the error names the limit, nothing is
-// tried again, and with a larger budget the run goes on where it was.
+// TestGraphBudget checks that the budget of a run of a Go graph withholds the model calls of
+// sub-agents and sessions before they are made, wherever it is set; that the error names the limit
+// and nothing is retried; and that with a larger budget the run continues where it stopped (item 4,
+// P20, D20).
 func TestGraphBudget(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kindsOfCalls {
@@ -135,7 +139,8 @@ func TestGraphBudget(t *testing.T) {
 	}
 }
 
-// Item 4: tokens and money withhold calls too, and RunOptions.ResumeFrom goes on with larger limits.
+// TestGraphBudgetOfTokens checks that token and money limits withhold calls, too, and that
+// RunOptions.ResumeFrom continues with larger limits (item 4).
 func TestGraphBudgetOfTokens(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kindsOfCalls {
@@ -164,7 +169,7 @@ func TestGraphBudgetOfTokens(t *testing.T) {
 			var calls atomic.Int32
 			e := spending(t, &calls)
 			r, err := hocket.Run(t.Context(), e, four(t, kind, graph.Limits{}), state{}, hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxCostUSD: 1}}})
-			if kind == "together" && err == nil { // each agent says it in its result
+			if kind == "together" && err == nil { // each agent reports it in its result
 				r.Err = errors.New("price")
 			}
 			if err != nil || r.Err == nil || !strings.Contains(r.Err.Error(), "price") || calls.Load() != 0 {
@@ -174,7 +179,8 @@ func TestGraphBudgetOfTokens(t *testing.T) {
 	})
 }
 
-// Item 4: a node has a budget of its own, which holds for all that it starts, and an inner graph's Limits hold inside another graph.
+// TestGraphNodeBudget checks that a node has its own budget, which applies to everything it starts,
+// and that an inner graph's Limits apply inside another graph (item 4).
 func TestGraphNodeBudget(t *testing.T) {
 	t.Parallel()
 	limits := graph.Limits{Budget: graph.Budget{MaxCalls: 1}}
@@ -207,7 +213,8 @@ func TestGraphNodeBudget(t *testing.T) {
 	}
 }
 
-// Item 4: a run that a node function starts is bound by the budget of the run of that function.
+// TestGraphBudgetOfNestedRuns checks that a run started by a node function is subject to the budget
+// of that function's run (item 4).
 func TestGraphBudgetOfNestedRuns(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
@@ -258,7 +265,9 @@ func TestGraphBudgetOfNestedRuns(t *testing.T) {
 	}
 }
 
-// Item 4, P20: the budget of a workflow withholds the calls of sessions and sub-agents of its Go graph, over runs; a run that met it goes on when there is room.
+// TestGraphWorkflowBudget checks that the budget of a workflow withholds the calls of sessions and
+// sub-agents of its Go graph, across runs, and that a run that exceeded it continues once there is
+// room (item 4, P20).
 func TestGraphWorkflowBudget(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kindsOfCalls {
@@ -284,7 +293,7 @@ func TestGraphWorkflowBudget(t *testing.T) {
 			if err != nil || !errors.As(r.Err, &short) || short.Code != "workflow_budget" || calls.Load() != 6 {
 				t.Fatalf("%+v, %v, %d calls", r, err, calls.Load())
 			}
-			// Item 5: what was withheld is no call.
+			// Item 5: a withheld call does not count.
 			if o, err := e.Get(t.Context(), "r"); err != nil || o.Usage.ModelCalls != 2 {
 				t.Errorf("usage %+v, %v", o.Usage, err)
 			}

@@ -2,19 +2,24 @@ package hocket
 
 import "github.com/hocket-run/hocket/workflow"
 
-// Concurrency bounds how many runs of a graph run at once, over all processes of the program: those of one Key that have not ended, also while they wait for a person or are interrupted. The zero Concurrency
-// bounds nothing. docs/runs.md tells what counts.
+// Concurrency limits how many runs of a graph execute concurrently, across all processes of the
+// program. It counts the runs with the same Key that have not ended, including those that wait for
+// a person or are interrupted. The zero Concurrency sets no limit. See docs/runs.md for what
+// counts.
 type Concurrency struct {
-	// Key is what runs have in common that count together, such as a customer, at most 1,024 bytes; those with the Key "" count together too.
+	// Key groups the runs that count together, such as those of a customer; at most 1,024 bytes.
+	// Runs with Key "" form a group, too.
 	Key string
-	// Max is how many run at once, at most 1,000; 0 is 1 where another field is set.
+	// Max is the maximum number of concurrent runs, at most 1,000; 0 means 1 if another field is
+	// set.
 	Max int
-	// IfBusy says what becomes of a run for which there is no room: "queue" and "" have it wait for its turn, first come, first served; "skip" does not start it, with [ErrConcurrency]; "cancel" cancels the
-	// oldest one that goes on and starts it then.
+	// IfBusy specifies what happens to a run for which there is no room: "queue" or "" queues it,
+	// first come, first served; "skip" does not start it and returns [ErrConcurrency]; "cancel"
+	// cancels the oldest active run and then starts it.
 	IfBusy string
 }
 
-// bound gives it in the terms of workflows, nil where it bounds nothing.
+// bound returns c in the form that workflows use, or nil if c sets no limit.
 func (c Concurrency) bound() *workflow.Concurrency {
 	if c == (Concurrency{}) {
 		return nil
@@ -22,7 +27,7 @@ func (c Concurrency) bound() *workflow.Concurrency {
 	return &workflow.Concurrency{Key: c.Key, Max: c.Max, IfBusy: c.IfBusy}
 }
 
-// check tells what is wrong with it.
+// check returns an error if c is invalid.
 func (c Concurrency) check() error {
 	if b := c.bound(); b != nil {
 		return b.Check()

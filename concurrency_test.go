@@ -18,7 +18,8 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// of runs of one key as many run at once as may, in the order in which they came; those of other keys do not count.
+// TestConcurrency checks that runs with the same key execute up to the limit, in the order of their
+// arrival, and that runs with other keys do not count.
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"memory", "sqlite"} {
@@ -62,7 +63,9 @@ func TestConcurrency(t *testing.T) {
 	}
 }
 
-// a run that waits for its turn can be left; skip is an error that names the run in the way; cancel cancels it; a schedule's time is skipped.
+// TestConcurrencyIfBusy checks that a caller can abandon a queued run, that skip returns an error
+// naming the blocking run, that cancel cancels that run, and that a schedule's time is skipped
+//
 func TestConcurrencyIfBusy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -96,7 +99,7 @@ func TestConcurrencyIfBusy(t *testing.T) {
 		if r, err := hocket.Run(ctx, e, g, report{"Ulm"}, of("third", "queue")); err != nil || r.Status != hocket.StatusCancelled {
 			t.Errorf("a run that was left while it waited: %+v, %v", r, err)
 		}
-		time.Sleep(2 * time.Hour) // two planned times
+		time.Sleep(2 * time.Hour) // two scheduled times
 		if r, err := hocket.Run(t.Context(), e, g, report{"Ulm"}, of("fourth", "cancel")); err != nil || r.Status != hocket.StatusCompleted {
 			t.Errorf("cancel: %+v, %v", r, err)
 		}
@@ -122,7 +125,8 @@ func TestConcurrencyIfBusy(t *testing.T) {
 	})
 }
 
-// a run that was left while it waited for its turn is resumed, in this process or another one, and begins in its turn.
+// TestConcurrencyResume checks that a run interrupted in the queue is resumed, in this process or
+// another one, and starts in its turn.
 func TestConcurrencyResume(t *testing.T) {
 	t.Parallel()
 	e, err := hocket.Open(t.Context(), hocket.Config{DB: filepath.Join(t.TempDir(), "hocket.db")})
@@ -162,7 +166,8 @@ func TestConcurrencyResume(t *testing.T) {
 	}
 }
 
-// a call that is left while the run of a document waits for its turn says that the run was interrupted.
+// TestConcurrencyOfDocumentLeft checks that a call abandoned while the run of a document is queued
+// reports that the run was interrupted.
 func TestConcurrencyOfDocumentLeft(t *testing.T) {
 	t.Parallel()
 	e, err := hocket.Open(t.Context(), hocket.Config{DB: filepath.Join(t.TempDir(), "hocket.db")}, documents.All())
@@ -184,7 +189,9 @@ func TestConcurrencyOfDocumentLeft(t *testing.T) {
 	}
 }
 
-// a function that starts a run with the key of its own run gets an error where there is no room beside it, and its run is not replaced; where there is room the other run begins.
+// TestConcurrencyOfOwnKey checks that a function that starts a run with the key of its own run gets
+// an error if there is no room for both, and its run is not replaced; if there is room, the other
+// run starts.
 func TestConcurrencyOfOwnKey(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []string{"queue", "skip", "cancel"} {

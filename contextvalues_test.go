@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// contextValues are the files that put values into contexts, or make contexts of their own, each with the reason why the value is no parameter. What bounds or records what a call does is a
+// contextValues lists the files that put values into contexts, or define contexts of their own,
+// each with the reason why the value is not a parameter. What limits or records a call's work is a
 // parameter (ADR 71).
 var contextValues = map[string]string{
 	"internal/program/caller.go":            "functions of users have a context alone, and package graph and package hocket find their call by it; the one carrier of a call",
@@ -26,7 +27,8 @@ var contextValues = map[string]string{
 	"internal/tracecontext/tracecontext.go": "the API of OpenTelemetry carries spans in contexts",
 }
 
-// ADR 71: values in contexts are rare, and each has its reason here.
+// TestContextValues checks that every file that puts values into contexts is listed with its reason
+// (ADR 71).
 func TestContextValues(t *testing.T) {
 	t.Parallel()
 	found := map[string]bool{}
@@ -66,7 +68,7 @@ func TestContextValues(t *testing.T) {
 	}
 }
 
-// putsValue tells whether n is a call of a function WithValue, or a method Value of a context.
+// putsValue reports whether n is a call of a function WithValue, or a method Value of a context.
 func putsValue(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.CallExpr:

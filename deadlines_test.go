@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// P33: questions of Go graphs have a deadline, at which the node fails with the code `deadline`, or its OnError leads elsewhere.
+// TestDeadlines checks that questions of Go graphs have a deadline, at which the node fails with
+// the code `deadline` unless its OnError leads elsewhere (P33).
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
 	late := graph.NodeOptions{OnError: graph.OnError(func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
@@ -32,7 +33,8 @@ func TestDeadlines(t *testing.T) {
 			t.Parallel()
 			stores(t, func(t *testing.T, e *hocket.Engine) {
 				g := compiled(t, graph.New[state]("t").Start(tc.ask).Node(note("late", graph.NodeOptions{Recovery: true})))
-				// On a busy machine the deadline may be over before the pause is seen, and the run may be on its way out.
+				// On a busy machine the deadline may have passed before the pause is seen, and the
+				// run may already be ending.
 				r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r"})
 				if r == nil || r.Status != hocket.StatusPaused && r.Status != hocket.StatusRunning && r.Status != tc.want {
 					t.Fatalf("%+v, %v; want a run that waits", r, err)
@@ -56,7 +58,8 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// P33: questions of Go graphs have a reminder, whether or not anybody answers.
+// TestReminders checks that questions of Go graphs have a reminder, whether or not anybody answers
+// (P33).
 func TestReminders(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {

@@ -1,5 +1,6 @@
-// Package hocket runs agent workflows inside Go programs: graphs of Go functions with a typed state, which package graph builds, and documents in YAML
-// and JSON. Whatever happens is in a journal before it is acted upon, so a run survives its process.
+// Package hocket runs agent workflows inside Go programs: graphs of Go functions with a typed
+// state, which package graph builds, and documents in YAML and JSON. Every event is written to a
+// journal before it is acted upon, so a run survives its process.
 //
 //	g, err := graph.New[State]("article").
 //		Start(graph.Do("draft", func(ctx context.Context, s *State) error {
@@ -17,75 +18,95 @@
 //	// res.Status is StatusPaused. Later, in this process or another one:
 //	res, err = hocket.Resume(ctx, eng, g, "article-1", hocket.Answer{Value: "yes"})
 //
-// It refuses to be a server, and to bring along what a program does not ask for: no command line, no HTTP API, no SDK of a model provider, and neither
-// formats of documents nor CEL nor MCP.
+// The package is not a server, and links nothing that a program does not ask for: no command line,
+// HTTP API or SDK of a model provider, and no document formats, CEL or MCP.
 //
 // # Engine
 //
-// An [Engine] is a store with whatever drives runs on it; [Open] makes one, in memory or on a SQLite file that several processes may share. Options add
-// what the program has of its own: [WithTool], [WithModel], [WithAgent], [WithSessions], [WithLLMSessions]. What a program links only
-// where it imports its package comes by an option of that package: documents.All, provider.All, toolsets.All, postgres.Open, temporal.Carry.
+// An [Engine] is a store together with a driver that executes runs on it. [Open] returns one, in
+// memory or on a SQLite file that several processes may share. Options add the program's own parts:
+// [WithTool], [WithModel], [WithAgent], [WithSessions], [WithLLMSessions]. Optional dependencies
+// are linked only if the program imports their package, which provides the option: documents.All,
+// provider.All, toolsets.All, postgres.Open, temporal.Carry.
 //
-// Functions that take a graph are functions of this package, since methods have no type parameters. What
-// needs no state type is a method: [Engine.Answer], [Engine.Cancel], [Engine.Events], [Engine.Fork], [Engine.Get], [Engine.List], [Engine.Wait],
-// [Engine.Watch].
+// Operations that take a graph are functions of this package, since methods have no type
+// parameters. Operations that need no state type are methods: [Engine.Answer], [Engine.Cancel],
+// [Engine.Events], [Engine.Fork], [Engine.Get], [Engine.List], [Engine.Wait], [Engine.Watch].
 //
 // # Running a graph
 //
-// [Run] runs a graph until it has ended or waits for a person. [Stream] gives each [Step] when its node has settled, and StreamModes of package graph/compat the same as values,
-// updates, events or debug traces. [RunOptions] name the run and say who observes it: OnProgress, Telemetry (package oteltrack), a [Checkpointer]. With
-// RunOptions.Attach a call takes the run of its id where there is one.
+// [Run] runs a graph until it has ended or waits for a person. [Stream] yields each [Step] when its
+// node has settled; StreamModes of package graph/compat presents the same as values, updates,
+// events or debug traces. [RunOptions] sets the run's id and its observers: OnProgress, Telemetry
+// (package oteltrack), a [Checkpointer]. With RunOptions.Attach a call attaches to the run with its
+// id if there is one.
 //
-// [Resume] and [ResumeStream] go on with a run: with an [Answer] where it waits, without one where it was interrupted. They, and Run with
-// RunOptions.ResumeFrom, go on where the run stopped: nodes that ended do not run again. A run goes on only with the version of the graph that began
-// it, else the error is a *[VersionError]: a program keeps the old graph beside the new one, and goes on with old runs by that.
+// [Resume] and [ResumeStream] continue a run: with an [Answer] if it waits, without one if it was
+// interrupted. They, and Run with RunOptions.ResumeFrom, continue where the run stopped: finished
+// nodes do not run again. A run continues only with the version of the graph that started it;
+// otherwise the error is a *[VersionError]. A program therefore keeps the old graph next to the new
+// one, and continues old runs with it.
 //
-// [Engine.Resume] and [Engine.Answer] do not wait for what follows, and need the run's graph among those of [Register]; [Engine.Wait] follows a run. A
-// program that restarts registers its graphs and then calls [Engine.Recover], which takes up what a former process left at work.
+// [Engine.Resume] and [Engine.Answer] do not wait for the rest of the run, and require its graph to
+// be registered with [Register]; [Engine.Wait] follows a run. After a restart, a program registers
+// its graphs and then calls [Engine.Recover], which resumes the runs that a previous process left
+// unfinished.
 //
-// Register also takes a [Schedule] or several: [Engine.Work] starts their runs, [Engine.Schedules] and [Engine.ControlSchedule] show, pause, resume, skip and run them.
+// Register also accepts one or more [Schedule] values: [Engine.Work] starts their runs,
+// [Engine.Schedules] and [Engine.ControlSchedule] show, pause, resume, skip and run them.
 //
-// A run's id is called execution id in the document that graphs come from: ExecutionID here and in package graph is the id of the run.
+// In the document on which graphs are modeled, a run's id is called execution id: ExecutionID here
+// and in package graph is the id of the run.
 //
 // # Snapshots, checkpoints, forks
 //
-// A [Snapshot] is everything about a run, as a value that survives JSON: [Result] has it, [SnapshotOf] makes it. With it a run goes on on another store.
-// A Checkpointer keeps states under labels, after each node, to be looked at (LoadState of package graph/compat) or to begin another run with. [Engine.Fork] makes a new run of
-// the past of another, up to the Seq of a step.
+// A [Snapshot] is the complete record of a run, as a value that survives JSON: [Result] contains
+// it, and [SnapshotOf] returns it. With a snapshot a run can continue on another store. A
+// Checkpointer saves states under labels, after each node, for inspection (LoadState of package
+// graph/compat) or as the initial state of another run. [Engine.Fork] creates a new run from the
+// history of another, up to the Seq of a step.
 //
 // # Documents
 //
-// [Engine.Load] reads a document of any format, where the engine was opened with documents.All(); [Engine.Run] runs it, [Engine.Start] runs it and does not wait. Its agents use tools and models of the
-// program by name. [Replies] answers model calls in tests.
+// [Engine.Load] reads a document of any format, if the engine was opened with documents.All();
+// [Engine.Run] runs it, and [Engine.Start] runs it without waiting. Its agents refer to tools and
+// models of the program by name. [Replies] answers model calls in tests.
 //
 // # Tools, models, agents
 //
-// WithTool makes a Go function a tool, with the schema derived from its arguments. Agents of documents call it, and so do nodes of graphs
-// (graph.CustomToolConfig). WithModel makes a Go value a model provider, which agents name as name/model. WithAgent gives an agent that documents may
-// name and that graph.SubagentConfig runs, as a durable run of its own under the run that asked.
+// WithTool turns a Go function into a tool, with a schema derived from its arguments. Agents of
+// documents can call it, and so can nodes of graphs (graph.CustomToolConfig). WithModel turns a Go
+// value into a model provider, which agents refer to as name/model. WithAgent defines an agent that
+// documents may name and that graph.SubagentConfig runs, as a durable child run.
 //
-// Agent nodes of graphs talk to sessions ([graph.AgentConfig]). Where the engine has models, the agent type [AgentLLM] is there without more: a model
-// with the tools that the node names. [WithLLMSessions] makes types of other models and prompts; [WithSessions] takes a client of package acp, which drives
-// coding agents such as Claude Code as subprocesses, or one of the program's own. No program is started that no option names (SEC5).
+// Agent nodes of graphs talk to sessions ([graph.AgentConfig]). If the engine has models, the agent
+// type [AgentLLM] is built in: a model with the tools that the node names. [WithLLMSessions]
+// defines agent types with other models and prompts; [WithSessions] accepts a client of package
+// acp, which drives coding agents such as Claude Code as subprocesses, or a client of your own. No
+// program is started unless an option names it.
 //
 // # Contexts
 //
-// A context that is done, and a loop over a stream that is left, interrupt the run: the functions that run see their contexts done, what they give all
-// the same is recorded, and the run can be resumed. In memory, where nothing could resume it, it is cancelled. [Engine.Cancel] cancels (D22).
-// [Engine.Start], [Engine.Resume] and [Engine.Answer] only begin something: what they began does not end with their context.
+// If a context is done, or the loop over a stream exits early, the run is interrupted: the contexts
+// of running functions are cancelled, results that they still return are recorded, and the run can
+// be resumed. A run in memory cannot be resumed, so it is cancelled instead. [Engine.Cancel]
+// cancels. [Engine.Start], [Engine.Resume] and [Engine.Answer] only start work; it does not end
+// with their context.
 //
 // # Errors
 //
-// An error of a function of this package says what could not be done: sentinels for errors.Is ([ErrNotFound], [ErrExists], [ErrEnded], [ErrPaused],
-// [ErrAnswer], [ErrBusy], [ErrVersion], [ErrInterrupted], [ErrConflict], [ErrNotRegistered], [ErrClosed]), types for errors.As where there is more to read.
-// How a run ended is no such error: Result.Err and RunInfo.Err hold a *[RunError], which is made of the journal, in this process as in any other. It has the
-// text of a function's error, and not the error itself.
+// An error returned by a function of this package says what could not be done: there are sentinels
+// for errors.Is ([ErrNotFound], [ErrExists], [ErrEnded], [ErrPaused], [ErrAnswer], [ErrBusy],
+// [ErrVersion], [ErrInterrupted], [ErrConflict], [ErrNotRegistered], [ErrClosed]), and types for
+// errors.As for errors with details. The outcome of a run is not such an error: Result.Err and
+// RunInfo.Err hold a *[RunError], which is derived from the journal, in this process as in any
+// other. It has the message of a function's error, but not the error value itself.
 //
 //	res, err := hocket.Run(ctx, eng, g, state)
 //	switch {
-//	case errors.Is(err, hocket.ErrInterrupted): // ctx was done; Resume goes on
+//	case errors.Is(err, hocket.ErrInterrupted): // ctx was done; Resume continues the run
 //	case err != nil: // it could not be run
-//	case res.Status == hocket.StatusPaused: // res.Snapshot.Waiting tells what is asked
+//	case res.Status == hocket.StatusPaused: // res.Snapshot.Waiting has the questions
 //	case res.Err != nil: // it failed or was cancelled; res.Snapshot.Errors has every failed attempt
 //	}
 package hocket

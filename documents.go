@@ -18,42 +18,47 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Workflow is a document that was read and can run. It never changes and is safe for concurrent use.
+// Workflow is a parsed document that can run. It is immutable and safe for concurrent use.
 type Workflow struct {
 	definition *workflow.Workflow
 	problems   diag.List
-	place      string // of its file; "": it was no file
+	place      string // folder of its file; "" if it was not read from a file
 }
 
-// Name is the workflow's, or that of its file where the document has none.
+// Name returns the name of the workflow, or that of its file if the document has none.
 func (w *Workflow) Name() string { return w.definition.Name }
 
-// Format names the document's format, as the flag --format does.
+// Format returns the name of the document's format, as in the flag --format.
 func (w *Workflow) Format() string { return w.definition.Format }
 
-// Diagnostics are the warnings of the document, each with its place. The slice is the caller's.
+// Diagnostics returns the warnings of the document with their positions. The caller owns the slice.
 func (w *Workflow) Diagnostics() diag.List { return append(diag.List(nil), w.problems...) }
 
-// Definition is the graph that runs. It must not be changed.
+// Definition returns the graph that runs. It must not be modified.
 func (w *Workflow) Definition() *workflow.Workflow { return w.definition }
 
-// DocumentError says that a document cannot run. Diagnostics has all that was found, warnings too.
+// DocumentError is returned if a document cannot run. Diagnostics holds everything that was found,
+// including warnings.
 type DocumentError struct{ Diagnostics diag.List }
 
 func (e *DocumentError) Error() string { return e.Diagnostics.Error() }
 
-// Unwrap gives the list.
+// Unwrap returns the list of diagnostics.
 func (e *DocumentError) Unwrap() error { return e.Diagnostics }
 
-// LoadOptions say how a document is read. The zero value is good.
+// LoadOptions specifies how a document is read. The zero value is ready to use.
 type LoadOptions struct {
-	// AllowUnknown makes unknown keys and types of toolsets warnings, where misspellings of known ones would be errors.
+	// AllowUnknown turns the errors for unknown keys and toolset types into warnings, except for
+	// misspellings of known names, which remain errors.
 	AllowUnknown bool
 }
 
-// Load reads a document of any format from a file; one LoadOptions at most may be given. Agents that it names and does not define are those of [WithAgent], then those of the store.
+// Load reads a document of any format from a file; at most one LoadOptions may be passed. Agents
+// that the document names but does not define are looked up among those of [WithAgent], then among
+// those of the store.
 //
-// Errors: *[DocumentError]; the file cannot be read; the engine was opened without documents.All().
+// Load returns a *[DocumentError], or an error if the file cannot be read or the engine was opened
+// without documents.All().
 func (e *Engine) Load(ctx context.Context, path string, options ...LoadOptions) (*Workflow, error) {
 	data, err := service.ReadFile(path, nil)
 	if err != nil {
@@ -66,12 +71,13 @@ func (e *Engine) Load(ctx context.Context, path string, options ...LoadOptions) 
 	return w, err
 }
 
-// Parse is [Engine.Load] for a document that was read already; name is in its diagnostics.
+// Parse is like [Engine.Load] for a document that has already been read; name appears in its
+// diagnostics.
 func (e *Engine) Parse(name string, data []byte, options ...LoadOptions) (*Workflow, error) {
 	return e.parse(context.Background(), name, "", data, options)
 }
 
-// parse reads a document in a folder; "": in none.
+// parse parses a document in a folder; "" means no folder.
 func (e *Engine) parse(ctx context.Context, name, folder string, data []byte, options []LoadOptions) (*Workflow, error) {
 	o, err := atMostOne(options, "LoadOptions")
 	if err != nil {
@@ -90,30 +96,37 @@ func (e *Engine) parse(ctx context.Context, name, folder string, data []byte, op
 	return &Workflow{definition: w, problems: problems}, nil
 }
 
-// StartOptions say how a document is run. The zero value is good.
+// StartOptions specifies how a document is run. The zero value is ready to use.
 type StartOptions struct {
-	// Input is the prompt; "" is the document's own.
+	// Input is the prompt; "" means the document's own.
 	Input string
-	// ID is the run's; it must be new unless Attach is set. "" makes one.
+	// ID is the run's id; it must be new unless Attach is set. If "", an id is generated.
 	ID string
-	// Attach takes the run of that ID where there is one, as [RunOptions].Attach does. Its document must be the same, else the error is [ErrConflict]; the other options are not looked at then.
+	// Attach attaches to the run with that ID if there is one, as [RunOptions].Attach does. Its
+	// document must be the same, or else the error is [ErrConflict]; the other options are then
+	// ignored.
 	Attach bool
-	// Branch is a branch of a rounds document; "" is the main graph.
+	// Branch is a branch of a rounds document; "" means the main graph.
 	Branch string
 	// Model overrides the model of every agent.
 	Model string
-	// Replies answers the model calls of the run from a reply script, without any provider: see [Replies]. Nil: models answer.
+	// Replies is a reply script that answers the model calls of the run without any provider: see
+	// [Replies]. If nil, the models answer.
 	Replies []byte
-	// Limits win over the document's where they are set.
+	// Limits overrides the document's limits where set.
 	Limits Limits
-	// Labels are those of the run, over those of the document, by which [Engine.List] finds it: at most 32, and beside them 8 whose keys begin with hocket/. Runs that it starts have them too.
+	// Labels are the labels of the run, by which [Engine.List] finds it; they take precedence over
+	// those of the document. There may be at most 32, plus 8 whose keys start with hocket/. Child
+	// runs inherit them.
 	Labels map[string]string
-	// Trust allows the commands that the document names, what it wants sent to servers, and that it keeps a memory over runs (SEC5).
+	// Trust allows the commands that the document names, what it sends to servers, and its memory
+	// across runs.
 	Trust bool
 }
 
-// Replies makes a reply script that answers model calls with these texts, one after another, for any agent. A call beyond them fails with the code no_reply.
-// docs/testing.md describes the YAML form of such a script.
+// Replies returns a reply script that answers model calls with texts, in order, for any agent. A
+// call beyond them fails with the code no_reply. docs/testing.md describes the YAML form of such a
+// script.
 func Replies(texts ...string) []byte {
 	type reply struct {
 		Text string `json:"text"`
@@ -125,13 +138,13 @@ func Replies(texts ...string) []byte {
 		script.Replies = append(script.Replies, reply{t})
 	}
 	raw, err := json.Marshal(script)
-	if err != nil { // texts always encode
+	if err != nil { // strings always encode
 		return nil
 	}
 	return raw
 }
 
-// startOptions gives the options of a run, where there is a workflow to run.
+// startOptions returns the options of a run, after checking that there is a workflow to run.
 func startOptions(w *Workflow, options []StartOptions) (StartOptions, error) {
 	if w == nil || w.definition == nil {
 		return StartOptions{}, errors.New("the workflow is nil; see the error of Load")
@@ -143,11 +156,11 @@ func startOptions(w *Workflow, options []StartOptions) (StartOptions, error) {
 	return o, err
 }
 
-// Start begins a run of a document and returns when it is stored; one StartOptions at most may be given. The run goes on until it ends or waits, whatever becomes
-// of ctx.
+// Start starts a run of a document and returns once it is stored; at most one StartOptions may be
+// passed. The run continues until it ends or waits, even if ctx is done.
 //
-// Errors, with nothing stored: *[DocumentError] for the reply script; a model has no provider or no key; an untrusted command; [ErrExists];
-// [ErrClosed].
+// Errors, with nothing stored: a *[DocumentError] for the reply script; a model has no provider or
+// API key; an untrusted command; [ErrExists]; [ErrClosed].
 func (e *Engine) Start(ctx context.Context, w *Workflow, options ...StartOptions) (run string, err error) {
 	o, err := startOptions(w, options)
 	if err != nil {
@@ -165,7 +178,9 @@ func (e *Engine) Start(ctx context.Context, w *Workflow, options ...StartOptions
 	return o.ID, nil
 }
 
-// startOrAttach begins a run, or takes the one that exists where the options say so; begun is false then. It waits for a budget and for other runs of its key under ctx, and stores the run under whole.
+// startOrAttach starts a run, or attaches to the existing one if the options say so; begun is false
+// in that case. It waits for a budget and for other runs with its key under ctx, and stores the run
+// under whole.
 func (e *Engine) startOrAttach(ctx, whole context.Context, by driver.Caller, w *Workflow, o StartOptions) (begun bool, err error) {
 	return attaching(ctx, o.Attach, func() (bool, error) {
 		if o.Attach {
@@ -198,10 +213,12 @@ func (e *Engine) start(ctx context.Context, left <-chan struct{}, by driver.Ledg
 	return run, known(err)
 }
 
-// Run runs a document until it has ended or waits for a person, and gives the run. A run that failed is no error: see [RunInfo].Status.
+// Run runs a document until it has ended or waits for a person, and returns the run. A failed run
+// is not an error: see [RunInfo].Status.
 //
-// Where ctx is done the run is interrupted, and [Engine.Resume] goes on with it; in memory it is cancelled. Errors: those of [Engine.Start];
-// *[InterruptedError], with the run as far as it came.
+// If ctx is done the run is interrupted and can be continued with [Engine.Resume]; a run in memory
+// is cancelled. Errors: those of [Engine.Start]; *[InterruptedError], with the run as far as it
+// got.
 func (e *Engine) Run(ctx context.Context, w *Workflow, options ...StartOptions) (*RunInfo, error) {
 	o, err := startOptions(w, options)
 	if err != nil {
@@ -211,12 +228,12 @@ func (e *Engine) Run(ctx context.Context, w *Workflow, options ...StartOptions) 
 		return nil, context.Cause(ctx)
 	}
 	o.ID = cmp.Or(o.ID, service.NewRunID())
-	if ctx.Err() != nil { // an aborted run executes nothing (S2-36)
+	if ctx.Err() != nil { // an aborted run executes nothing
 		return stillbornRun(w, o), nil
 	}
 	by := callerOf(ctx)
 	defer e.service.Hold(o.ID)()
-	// Under ctx it would not be known whether the run has begun.
+	// With ctx itself, a cancellation would leave it unknown whether the run has started.
 	begun, err := e.startOrAttach(ctx, context.WithoutCancel(ctx), by, w, o)
 	if err != nil {
 		return nil, err
@@ -227,7 +244,8 @@ func (e *Engine) Run(ctx context.Context, w *Workflow, options ...StartOptions) 
 	return e.Wait(ctx, o.ID, WaitOptions{UntilPaused: true})
 }
 
-// stillbornRun is the run of a document that was cancelled before it started. Nothing of it is stored.
+// stillbornRun returns the run of a document that was cancelled before it started. Nothing of it is
+// stored.
 func stillbornRun(w *Workflow, o StartOptions) *RunInfo {
 	name, format, now := w.Name(), w.Format(), time.Now().UTC()
 	r := project.Run{
@@ -244,15 +262,16 @@ func stillbornRun(w *Workflow, o StartOptions) *RunInfo {
 	return runInfo(r)
 }
 
-// WaitOptions say until when [Engine.Wait] waits. The zero value is good.
+// WaitOptions specifies how long [Engine.Wait] waits. The zero value is ready to use.
 type WaitOptions struct {
-	// UntilPaused: it returns also when the run waits for an answer or a signal.
+	// UntilPaused makes Wait also return when the run waits for an answer or a signal.
 	UntilPaused bool
 }
 
-// Wait follows a run until it has ended, over all pauses unless WaitOptions.UntilPaused is set, and gives it. One WaitOptions at most may be given. Where ctx is done
-// while the run is paused, the run stays as it is and is given with ctx's error; otherwise Wait then does with the run what [Engine.Run] does. Errors: those, [ErrNotFound];
-// *[InterruptedError].
+// Wait follows a run until it has ended, across all pauses unless WaitOptions.UntilPaused is set,
+// and returns it. At most one WaitOptions may be passed. If ctx is done while the run is paused,
+// the run is unchanged and is returned along with ctx's error; otherwise Wait treats the run as
+// [Engine.Run] does. Errors: those of Run, [ErrNotFound], *[InterruptedError].
 func (e *Engine) Wait(ctx context.Context, run string, options ...WaitOptions) (*RunInfo, error) {
 	o, err := atMostOne(options, "WaitOptions")
 	if err != nil {
@@ -289,29 +308,33 @@ func (e *Engine) Wait(ctx context.Context, run string, options ...WaitOptions) (
 	return info, nil
 }
 
-// rests tells whether a run is paused.
+// rests reports whether a run is paused.
 func (e *Engine) rests(ctx context.Context, run string) (bool, error) {
 	return e.restsAt(ctx, run, math.MaxUint64)
 }
 
-// Filter says which runs [Engine.List] gives; the zero value is all of them. Conditions are joined by and.
+// Filter selects the runs that [Engine.List] returns; the zero value selects all of them. A run
+// must satisfy all conditions.
 type Filter struct {
-	// Statuses: any of these; empty: any.
+	// Statuses selects runs with any of these statuses; if empty, any status matches.
 	Statuses []Status
-	// Workflow is the id or the name of what runs, Parent the run that started them; "": any.
+	// Workflow is the id or name of the workflow, Parent the id of the parent run; "" matches any.
 	Workflow, Parent string
-	// Labels are selectors of labels: key=value, key!=value, key, !key. Search are words, "phrases" and beginnings* of words that input, output and error of a run have together.
+	// Labels holds label selectors: key=value, key!=value, key, !key. Search holds words, "phrases"
+	// and prefixes* that must all occur in the input, output and error of a run taken together.
 	Labels []string
 	Search string
-	// Format, Branch and Code, that of the failure, are exact; "": any.
+	// Format, Branch and Code (the failure code) must match exactly; "" matches any.
 	Format, Branch, Code string
-	// MinCostUSD and MaxCostUSD bound the known cost, both included; nil: no bound.
+	// MinCostUSD and MaxCostUSD are inclusive limits on the known cost; nil means no limit.
 	MinCostUSD, MaxCostUSD *float64
-	// Interrupted: only runs that could go on and that no process drives.
+	// Interrupted selects only runs that could continue and that no process drives.
 	Interrupted bool
-	// After and Before bound the time at which they began: After is included, Before is not. Zero: no bound.
+	// After and Before limit the start time: After is inclusive, Before exclusive. The zero time
+	// means no limit.
 	After, Before time.Time
-	// Limit is the size of a page; 0 is 50, at most 1,000. Cursor is that of the page before.
+	// Limit is the page size; 0 means 50, and the maximum is 1,000. Cursor is the cursor returned
+	// with the previous page.
 	Limit  int
 	Cursor string
 }

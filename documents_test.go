@@ -36,7 +36,8 @@ type lookupArgs struct {
 	Word string `json:"word" jsonschema:"the word to look up"`
 }
 
-// echo is a model that says what it was asked, and calls the first tool that it is offered once.
+// echo returns a model that repeats what it was asked, and calls the first tool that it is offered
+// once.
 func echo(seen *atomic.Pointer[hocket.ModelRequest]) hocket.Model {
 	return hocket.ModelFunc(func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
 		last := r.Messages[len(r.Messages)-1]
@@ -56,7 +57,8 @@ func lookup(_ context.Context, in lookupArgs) (string, error) {
 	return in.Word + " is known", nil
 }
 
-// SEC13, D26: a document runs on a model and a tool written in Go; an agent has the tools that it lists and no others.
+// TestDocument checks that a document runs on a model and a tool written in Go, and that an agent
+// has exactly the tools that it lists (SEC13, D26).
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	var seen atomic.Pointer[hocket.ModelRequest]
@@ -110,7 +112,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// checkEvents demands that a watched run tells its events in their JSON form, from its beginning to its end.
+// checkEvents checks that watching a run yields its events in JSON form, from beginning to end.
 func checkEvents(t *testing.T, e *hocket.Engine, run string) {
 	t.Helper()
 	var types []string
@@ -136,7 +138,7 @@ func checkEvents(t *testing.T, e *hocket.Engine, run string) {
 	}
 }
 
-// Errors of documents and of starts store nothing (D25).
+// TestDocumentErrors checks that errors in documents and on start store nothing (D25).
 func TestDocumentErrors(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{Env: func(string) string { return "" }})
@@ -175,7 +177,8 @@ func TestDocumentErrors(t *testing.T) {
 	}
 }
 
-// A run without provider is answered by a script, and cancelled by its id.
+// TestRepliesAndCancel checks that a run without a provider is answered by a script, and can be
+// cancelled by its id.
 func TestRepliesAndCancel(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})
@@ -202,7 +205,7 @@ func TestRepliesAndCancel(t *testing.T) {
 	}
 }
 
-// Options that cannot be are errors of Open, all of them.
+// TestOptions checks that Open returns errors for all invalid options.
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	model := hocket.ModelFunc(func(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) { return hocket.ModelReply{}, nil })
@@ -246,7 +249,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// P12: what a tool tells of itself reaches the model: an answer, a failure, a panic; and it knows who calls.
+// TestToolAnswers checks that the outcome of a tool reaches the model: an answer, a failure, a
+// panic; and that the tool knows its caller (P12).
 func TestToolAnswers(t *testing.T) {
 	t.Parallel()
 	type args struct{}
@@ -287,7 +291,7 @@ func TestToolAnswers(t *testing.T) {
 	}
 }
 
-// A model's failure keeps its kind.
+// TestModelErrors checks that a model's failure keeps its kind.
 func TestModelErrors(t *testing.T) {
 	t.Parallel()
 	e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), hocket.WithModel("own", hocket.ModelFunc(
@@ -311,7 +315,7 @@ func TestModelErrors(t *testing.T) {
 	}
 }
 
-// Options may be given to several engines at once.
+// TestSharedOptions checks that options may be passed to several engines simultaneously.
 func TestSharedOptions(t *testing.T) {
 	t.Parallel()
 	tool := hocket.WithTool("t", "", func(_ context.Context, in struct{ A int }) (int, error) { return in.A, nil })

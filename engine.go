@@ -24,42 +24,51 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// Memory is the store that keeps nothing: the default of [Config.DB].
+// Memory is the store that persists nothing: the default of [Config.DB].
 const Memory = ":memory:"
 
-// Config is what an [Engine] is made of. The zero value is good: a store in memory, keys of models from the environment, no log.
+// Config configures an [Engine]. The zero value is ready to use: a store in memory, API keys from
+// the environment, no log.
 type Config struct {
-	// DB is the path of the store, a SQLite file that is made where it is not there. Several processes may use one at once. With package postgres it may also be the URL of a
-	// PostgreSQL database. "" and [Memory] keep runs in memory alone: they are gone with the engine, and a run whose context is done is cancelled instead of interrupted.
+	// DB is the path of the store, a SQLite file that is created if it does not exist. Several
+	// processes may use it simultaneously. With package postgres it may also be the URL of a
+	// PostgreSQL database. "" and [Memory] keep runs in memory only: they are lost with the engine,
+	// and a run whose context is done is cancelled instead of interrupted.
 	DB string
-	// RetainRuns is how many ended runs a store in memory keeps, for [Engine.Get], [Engine.List], [Engine.Watch], [Engine.Fork] and [SnapshotOf]; those that ended first go
-	// first, and sooner where they have more than 100,000 events together. 0 is 1,000; a negative number keeps none, for programs that need no record of ended runs. A
-	// run is kept while it goes on, while a call waits for it or reads it, and while the run that started it goes on. A store in a file keeps all runs until they are pruned.
+	// RetainRuns is how many ended runs a store in memory keeps, for [Engine.Get], [Engine.List],
+	// [Engine.Watch], [Engine.Fork] and [SnapshotOf]. The runs that ended first are discarded
+	// first, and earlier if the kept runs have more than 100,000 events in total. 0 means 1,000; a
+	// negative number keeps none, for programs that need no record of ended runs. A run is kept
+	// while it is active, while a call waits for it or reads it, and while its parent run is
+	// active. A store in a file keeps all runs until they are pruned.
 	RetainRuns int
-	// Program is the name under which other people's tools, such as `hocket resume`, refer to this program; "" is its module path, or the name of its file.
+	// Program is the name by which other tools, such as `hocket resume`, refer to this program; ""
+	// means its module path, or the name of its file.
 	Program string
-	// Env looks up variables of the environment: keys of models, HOCKET_MODEL. Nil is os.Getenv.
+	// Env looks up environment variables: API keys, HOCKET_MODEL. If nil, os.Getenv is used.
 	Env func(name string) string
-	// MaxCalls bounds the calls of models, tools and node functions that are under way at once, over all runs; 0 is 256.
+	// MaxCalls is the maximum number of concurrent calls of models, tools and node functions,
+	// across all runs; 0 means 256.
 	MaxCalls int
-	// Logger gets errors of background work; nil: dropped.
+	// Logger receives errors of background work. If nil, they are discarded.
 	Logger *slog.Logger
 }
 
-// Engine runs workflows over one store. Make one with [Open] and close it. Safe for concurrent use.
+// Engine runs workflows over one store. Use [Open] to create one, and close it after use. It is
+// safe for concurrent use.
 type Engine struct {
 	service *service.Service
-	// carrier carries the runs; nil: the engine drives them.
+	// carrier executes the runs; if nil, the engine drives them.
 	carrier carry.Carrier
 	program string
 	durable bool
 	log     *slog.Logger
 	given   *settings
-	// llm are the sessions with models by agent type, tools what they may be granted.
+	// llm holds the model sessions by agent type, tools the tools that they may be granted.
 	llm   map[string]llm.Config
 	tools *tool.Set
 
-	// subgraphs are the graphs that others may name.
+	// subgraphs holds the graphs that other graphs may name.
 	subgraphs subgraphs
 
 	followers followers
@@ -71,13 +80,15 @@ type Engine struct {
 	mu      sync.Mutex
 	graphs  map[string]*bound
 	digests map[graphName]string
-	// served are the functions that end the streams of handlers.
+	// served holds the functions that end the streams of handlers.
 	served []func()
 }
 
-// Open opens the store, makes its file and folders where they are not there, and makes an engine on it. It starts nothing: see [Engine.Recover] for runs that a former process left.
+// Open opens the store, creating its file and folders if they do not exist, and returns an engine
+// on it. It starts nothing: see [Engine.Recover] for runs that a previous process left.
 //
-// Errors: an option cannot be, or what it reads; the store cannot be opened; it was written by a newer Hocket; MaxCalls is negative.
+// It returns an error if an option or what it reads is invalid, if the store cannot be opened or
+// was written by a newer Hocket, or if MaxCalls is negative.
 func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 	given, err := settingsOf(options)
 	if err != nil {
@@ -131,7 +142,7 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 	return e, nil
 }
 
-// connect connects to what carries the runs, where there is one.
+// connect connects to the service that executes the runs, if there is one.
 func (e *Engine) connect(ctx context.Context, sc *service.Config) (err error) {
 	given := e.given.Carrier
 	if given == nil {
@@ -150,7 +161,7 @@ func (e *Engine) connect(ctx context.Context, sc *service.Config) (err error) {
 		return err
 	}
 	sc.Carrier = e.carrier
-	_ = e.carrier.Prepare(ctx) // it logs what is wrong, and is tried again
+	_ = e.carrier.Prepare(ctx) // it logs errors, and is retried
 	return nil
 }
 
@@ -160,7 +171,7 @@ func (e *Engine) disconnect() {
 	}
 }
 
-// programName is how this program is called where no name was given.
+// programName returns the default name of this program.
 func programName() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Path != "" && info.Path != "command-line-arguments" {
 		return info.Path
@@ -168,8 +179,9 @@ func programName() string {
 	return filepath.Base(os.Args[0])
 }
 
-// Close interrupts the runs that go on, so that they can be resumed where there is a store, and closes it. It waits up to ten seconds for functions that
-// were told to stop. Calls of the engine after it fail with [ErrClosed].
+// Close interrupts the active runs, so that they can be resumed if they are persisted, and closes
+// the store. It waits up to ten seconds for functions that were told to stop. Later calls on the
+// engine fail with [ErrClosed].
 func (e *Engine) Close() error {
 	e.closing.Store(true)
 	defer e.disconnect()
@@ -177,9 +189,11 @@ func (e *Engine) Close() error {
 	return e.service.Close()
 }
 
-// Recover takes up the runs that a former process of this program left when it died, of documents and of graphs that are registered by now, and returns
-// when they go on, those too whose waits were answered from outside meanwhile. Runs that cannot go on here are logged and left alone; other paused runs wait for their answers.
-// Call it after the calls of [Register]. [Engine.Work] does the same again and again.
+// Recover resumes the runs that a previous process of this program left when it died, of documents
+// and of graphs that are already registered, including runs whose waits were answered from outside
+// in the meantime. It returns once they have resumed. Runs that cannot continue here are logged and
+// left alone; other paused runs wait for their answers. Call it after the calls of [Register].
+// [Engine.Work] does the same repeatedly.
 func (e *Engine) Recover(ctx context.Context) error {
 	q := journal.Query{Kind: journal.KindProgram, Interrupted: true, Limit: 1000}
 	for {
@@ -205,16 +219,23 @@ func (e *Engine) Recover(ctx context.Context) error {
 	}
 }
 
-// Work takes up what others leave behind, until ctx is done or the engine is closed: runs of this program whose process died, which is noticed within five seconds, or has given no sign of life for
-// half a minute, and runs whose waits were answered from outside, by `hocket resume` or a server, which is noticed within a second; and it fires the deadlines of runs that others left paused. It goes on with runs of documents and of graphs that are
-// registered, also after it began. Runs that this engine interrupted, because a context was done or a stream was left, stay so until [Engine.Resume]; to another process of the program
-// they are runs that were left.
+// Work picks up abandoned work until ctx is done or the engine is closed. It resumes runs of this
+// program whose process died, which is noticed within five seconds, or has sent no heartbeat for
+// half a minute; it resumes runs whose waits were answered from outside, by `hocket resume` or a
+// server, which is noticed within a second; and it fires the deadlines of runs that other processes
+// left paused. It resumes runs of documents and of registered graphs, including graphs registered
+// after Work was called. Runs that this engine interrupted, because a context was done or a stream
+// was abandoned, stay interrupted until [Engine.Resume]; other processes of the program treat them
+// as abandoned.
 //
-// It starts the runs of the schedules that [Register] was given, from the first one on: one process of the program at a time does, beside schedulers of documents and other programs on the store (X-110).
-// A schedule that is registered in the store, and that this process has not registered a minute after it began to start them, is forgotten.
+// As soon as a schedule is registered, Work also starts the runs of the schedules passed to
+// [Register]. One process of the program does so at a time, independently of schedulers of
+// documents and of other programs on the store. A schedule in the store that this process has not
+// registered within a minute of starting to run schedules is deleted.
 //
-// Several processes of a program may work on one store; each run goes on in one of them. What goes wrong is logged and tried again. Safe for concurrent use, and to be called once. Errors:
-// [ErrClosed] where the engine was closed before ctx was done.
+// Several processes of a program may work on one store; each run executes in one of them. Failures
+// are logged and retried. Work is safe for concurrent use, and must be called only once. It returns
+// [ErrClosed] if the engine was closed before ctx was done.
 func (e *Engine) Work(ctx context.Context) error {
 	scheduling, stop := context.WithCancel(ctx)
 	defer stop()
@@ -229,32 +250,41 @@ func (e *Engine) Work(ctx context.Context) error {
 	return nil
 }
 
-// Checkpointer is given the states of runs, to keep them under labels (S2-65). A run goes on without one: the engine's store holds all that a resume needs, and
-// [Engine.Fork] begins at any of its positions.
+// Checkpointer saves the states of runs under labels. A run does not need one: the engine's store
+// holds everything that a resume needs, and [Engine.Fork] can start at any of its positions.
 //
-// Implementations are safe for concurrent use; ids and labels are any text. Package graph/compat has three, which give states back by label too.
+// Implementations must be safe for concurrent use; ids and labels are arbitrary strings. Package
+// graph/compat has three implementations, which also load states by label.
 type Checkpointer interface {
-	// Save keeps a state under a label, in place of one that has the label already, as the newest. "" is the first free of `checkpoint_<n>`. state is
-	// JSON; it stays the caller's.
+	// Save saves a state under a label as the newest one, replacing any state with the same label.
+	// "" means the first free label of the form `checkpoint_<n>`. state is JSON and remains owned
+	// by the caller.
 	Save(ctx context.Context, execution string, state json.RawMessage, label string) error
 }
 
-// OTLP says where an engine sends OpenTelemetry traces and metrics. OpenTelemetry's standard variables, such as OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_SERVICE_NAME, are
-// read by [Config.Env] and win over all fields: the zero OTLP is them alone, and where neither gives an address nothing is sent.
+// OTLP specifies where an engine sends OpenTelemetry traces and metrics. OpenTelemetry's standard
+// variables, such as OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_SERVICE_NAME, are read through
+// [Config.Env] and take precedence over all fields. The zero OTLP uses only the variables; if
+// neither sets an address, nothing is sent.
 type OTLP struct {
-	// Endpoint is the address of a collector that speaks OTLP over HTTP, `http://localhost:4318`; "": that of the variables.
+	// Endpoint is the address of a collector that speaks OTLP over HTTP, such as
+	// `http://localhost:4318`; "" means the address in the variables.
 	Endpoint string
-	// Headers go with each request; nil: none.
+	// Headers are sent with each request; may be nil.
 	Headers map[string]string
-	// Service is service.name; "": hocket.
+	// Service is service.name; "" means hocket.
 	Service string
-	// Content lets prompts, answers, arguments, results and texts of errors out; false keeps them in.
+	// Content includes prompts, answers, arguments, results and error messages in the exported
+	// data; if false, they are omitted.
 	Content bool
 }
 
-// WithTelemetry sends traces and metrics of all runs that the engine drives, of graphs and of documents, by the GenAI conventions. A run is one trace, also where it is resumed by
-// another process with this option (P35); a collector that does not answer fails no run. [RunOptions.Telemetry] is beside it, for spans in the program's own SDK. Where the option is
-// given twice, the last one counts. Errors, of [Open]: Endpoint is no http address. Variables that cannot be used are logged.
+// WithTelemetry sends traces and metrics of all runs that the engine drives, of graphs and of
+// documents, following the GenAI conventions. A run is one trace, even if it is resumed by another
+// process with this option; a collector that does not respond never fails a run.
+// [RunOptions.Telemetry] is independent of it and creates spans in the program's own SDK. If the
+// option is passed twice, the last one applies. [Open] returns an error if Endpoint is not an HTTP
+// address. Invalid variables are logged.
 func WithTelemetry(o OTLP) Option {
 	return option(func(s *settings) {
 		c := otlp.Config{Service: o.Service, Content: o.Content}
@@ -271,7 +301,7 @@ func WithTelemetry(o OTLP) Option {
 	})
 }
 
-// exporting gives what the service is to send, nil for nothing.
+// exporting returns the service's telemetry configuration, or nil if nothing is to be sent.
 func (s *settings) exporting(cfg service.Config, log *slog.Logger) *telemetry.Config {
 	base := s.telemetry
 	if base == nil {

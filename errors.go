@@ -13,43 +13,51 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// What may be wrong with a call; use errors.Is.
+// Errors of calls; use errors.Is.
 var (
-	// ErrNotFound: there is no such run, or no such schedule.
+	// ErrNotFound is returned when there is no such run or schedule.
 	ErrNotFound = errors.New("no such run")
-	// ErrExists: a run with this id already exists.
+	// ErrExists is returned when a run with this id already exists.
 	ErrExists = errors.New("a run with this id already exists")
-	// ErrVersion: the run belongs to another version of the graph, or another graph has this name and version. See [VersionError].
+	// ErrVersion is returned when the run belongs to another version of the graph, or another graph
+	// has this name and version. See [VersionError].
 	ErrVersion = errors.New("another version of the graph")
-	// ErrEnded: the run has ended.
+	// ErrEnded is returned when the run has ended.
 	ErrEnded = errors.New("the run has ended")
-	// ErrPaused: the run waits for a person, so it cannot go on without an answer.
+	// ErrPaused is returned when the run waits for a person and cannot continue without an answer.
 	ErrPaused = errors.New("the run waits for an answer")
-	// ErrAnswer: the run does not accept this answer or signal: no wait is open, several do and it names none, or it is not one of those that are offered. The
-	// text says which; the run is unchanged.
+	// ErrAnswer is returned when the run does not accept this answer or signal: no wait is open,
+	// several are open and the answer names none, or the value is not one of those offered. The
+	// message says which; the run is unchanged.
 	ErrAnswer = errors.New("the run does not accept this answer")
-	// ErrBusy: another process drives the run.
+	// ErrBusy is returned when another process drives the run.
 	ErrBusy = errors.New("another process drives the run")
-	// ErrInterrupted: the run was left before it ended, because the context was done or the engine was closed, and can be resumed. See
+	// ErrInterrupted is returned when the call stopped following the run before it ended, because
+	// the context was done or the engine was closed; the run can be resumed. See
 	// [InterruptedError].
 	ErrInterrupted = errors.New("run was interrupted")
-	// ErrConflict: the engine has a run of the snapshot's id that went another way or further. Go on with that one by its id.
+	// ErrConflict is returned when the engine has a run with the snapshot's id whose history
+	// differs or is longer. Continue that run by its id.
 	ErrConflict = errors.New("the stored run differs from the snapshot")
-	// ErrNotRegistered: the run belongs to a Go graph that this engine does not know. Its text names the program that does (D29).
+	// ErrNotRegistered is returned when the run belongs to a Go graph that this engine does not
+	// know. The message names the program that does.
 	ErrNotRegistered = errors.New("the run's graph is not registered")
-	// ErrNotReopenable: the run did not end by a limit that larger limits of its own could lift.
+	// ErrNotReopenable is returned when the run did not end because of a limit that could be raised
+	// by larger limits of its own.
 	ErrNotReopenable = errors.New("the run did not end at a limit of its own")
-	// ErrConcurrency: the run was not started, since as many of its [Concurrency].Key as may run at once have not ended. The text names one.
+	// ErrConcurrency is returned when the run was not started because the maximum number of
+	// concurrent runs with its [Concurrency].Key was reached. The message names one of them.
 	ErrConcurrency = errors.New("too many runs of the key have not ended")
-	// ErrClosed: the engine was closed.
+	// ErrClosed is returned when the engine is closed.
 	ErrClosed = errors.New("engine is closed")
 )
 
-// VersionError says which graphs do not fit. It matches [ErrVersion].
+// VersionError describes a mismatch between graphs. It matches [ErrVersion].
 type VersionError struct {
-	// Run is the run that cannot go on, "" for a registration.
+	// Run is the id of the run that cannot continue, or "" for a registration.
 	Run string
-	// Graph is the graph's name, Have the digest of the one that was given, Want of the one that the run or the name belongs to.
+	// Graph is the graph's name, Have the digest of the graph that was passed, Want the digest of
+	// the graph to which the run or the name belongs.
 	Graph, Have, Want string
 }
 
@@ -60,13 +68,15 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("run %s belongs to another version of graph %q (digest %.12s, not %.12s)", e.Run, e.Graph, e.Want, e.Have)
 }
 
-// Is makes errors.Is(err, ErrVersion) hold.
+// Is reports whether target is ErrVersion.
 func (e *VersionError) Is(target error) bool { return target == ErrVersion }
 
-// InterruptedError says that a run was left before it ended. It matches [ErrInterrupted] and its cause.
+// InterruptedError is returned when a call stops following a run before it has ended. It matches
+// [ErrInterrupted] and its cause.
 type InterruptedError struct {
 	Run string
-	// Cause is that of the context, or ErrClosed, or says that no process drives the run any more: the process that did has died or left it.
+	// Cause is the cause of the context, or ErrClosed, or an error saying that no process drives
+	// the run any longer because the process that did has died or abandoned it.
 	Cause error
 }
 
@@ -74,13 +84,14 @@ func (e *InterruptedError) Error() string {
 	return fmt.Sprintf("run %s was interrupted: %v", e.Run, e.Cause)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *InterruptedError) Unwrap() error { return e.Cause }
 
-// Is makes errors.Is(err, ErrInterrupted) hold.
+// Is reports whether target is ErrInterrupted.
 func (e *InterruptedError) Is(target error) bool { return target == ErrInterrupted }
 
-// SnapshotError says that a snapshot's record was cut or changed, or is no run of the graph (P17). Nothing of it was stored.
+// SnapshotError is returned when the record of a snapshot is truncated or modified, or is not a run
+// of the graph. Nothing of it is stored.
 type SnapshotError struct {
 	// Run is the snapshot's ExecutionID.
 	Run string
@@ -91,19 +102,22 @@ func (e *SnapshotError) Error() string {
 	return fmt.Sprintf("snapshot of run %s cannot be resumed: %v", e.Run, e.Err)
 }
 
-// Unwrap gives what is wrong.
+// Unwrap returns the underlying error.
 func (e *SnapshotError) Unwrap() error { return e.Err }
 
-// RunError is why a run or a node did not succeed, as it was recorded: the Go error of a function is gone, its text stays.
+// RunError is the recorded reason why a run or a node did not succeed: the Go error value of a
+// function is lost, but its message is kept.
 //
-// errors.As finds a *graph.SchemaValidationError or *graph.NodeExecutionError where the failure was one; errors.Is(err, context.Canceled) tells a
-// cancellation, errors.Is(err, context.DeadlineExceeded) a time limit. errors.As finds a *[BudgetError] where a budget was used up.
+// errors.As finds a *graph.SchemaValidationError or *graph.NodeExecutionError if the failure was
+// one, and a *[BudgetError] if a budget was exhausted. errors.Is(err, context.Canceled) matches a
+// cancellation, and errors.Is(err, context.DeadlineExceeded) a time limit.
 type RunError struct {
-	// Code is a stable word: `func` for errors of functions, `schema_validation`, `node_execution`, `timeout`, `max_steps`, `budget`, `state_conflict`, `cancelled`,
-	// and others that docs/errors.md lists.
+	// Code is a stable word: `func` for errors of functions, `schema_validation`, `node_execution`,
+	// `timeout`, `max_steps`, `budget`, `state_conflict`, `cancelled`, and others listed in
+	// docs/errors.md.
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	// Node is where it happened, "" where it concerns the run alone.
+	// Node is the node that failed, or "" if the failure concerns the run as a whole.
 	Node string `json:"node,omitempty"`
 	// Limit and Max are those of [BudgetError]; "" and 0 for other failures.
 	Limit string  `json:"limit,omitempty"`
@@ -112,7 +126,7 @@ type RunError struct {
 
 func (e *RunError) Error() string { return e.Message }
 
-// Unwrap gives the kind of the failure as an error of Go.
+// Unwrap returns the Go error for the kind of failure.
 func (e *RunError) Unwrap() error {
 	switch e.Code {
 	case "schema_validation":
@@ -129,12 +143,16 @@ func (e *RunError) Unwrap() error {
 	return nil
 }
 
-// BudgetError says that a budget is used up: the call that would not fit was not made. errors.As finds it in [Result].Err and [RunInfo].Err, and in the error of a call that a budget
-// withheld inside a node function. A run that met its own budget (code `budget`) goes on where it was by [Engine.Reopen] with a larger one.
+// BudgetError is returned when a budget is exhausted: the call that would have exceeded it was not
+// made. errors.As finds it in [Result].Err and [RunInfo].Err, and in the error of a call that a
+// budget withheld inside a node function. A run that exceeded its own budget (code `budget`) can be
+// continued with [Engine.Reopen] and a larger one.
 type BudgetError struct {
-	// Code is `budget` for that of the run, `node_budget` for that of a node, `parent_budget` for what the run above left, `workflow_budget` for that of all runs of a workflow.
+	// Code is `budget` for the budget of the run, `node_budget` for that of a node, `parent_budget`
+	// for what the parent run had left, `workflow_budget` for the budget of all runs of a workflow.
 	Code string
-	// Limit is what is used up: `tokens`, `costUSD` or `calls`; "" for a workflow's, whose message says it. Max is how much there was.
+	// Limit is the exhausted quantity: `tokens`, `costUSD` or `calls`; "" for the budget of a
+	// workflow, whose message names it. Max is the budgeted amount.
 	Limit   string
 	Max     float64
 	Message string
@@ -142,13 +160,15 @@ type BudgetError struct {
 
 func (e *BudgetError) Error() string { return e.Message }
 
-// FailureCode makes Code the code of a node that fails with the error. Such a failure is not tried again.
+// FailureCode returns Code, which becomes the code of a node that fails with the error. Such a
+// failure is not retried.
 func (e *BudgetError) FailureCode() string { return e.Code }
 
-// limitNames are the names of what a budget bounds, by those of the engine.
+// limitNames maps the engine's names of budgeted quantities to public names.
 var limitNames = map[string]string{ledger.DetailTokens: "tokens", ledger.DetailMoney: "costUSD", ledger.DetailCalls: "calls"}
 
-// amountOf gives how much of something there was; the engine counts money in millionths of a dollar.
+// amountOf returns the amount of a budgeted quantity; the engine counts money in millionths of a
+// dollar.
 func amountOf(limit string, n int64) float64 {
 	if limit == ledger.DetailMoney {
 		return ledger.USD(n)
@@ -156,7 +176,7 @@ func amountOf(limit string, n int64) float64 {
 	return float64(n)
 }
 
-// runError makes the error of a failure, nil of none.
+// runError returns the error for a failure, or nil if f is nil.
 func runError(f *engine.Failure, node string) error {
 	if f == nil {
 		return nil
@@ -168,14 +188,14 @@ func runError(f *engine.Failure, node string) error {
 	return e
 }
 
-// knownError is an error of the rooms below under a name of this package.
+// knownError wraps an internal error under an error of this package.
 type knownError struct{ is, err error }
 
 func (e *knownError) Error() string        { return e.err.Error() }
 func (e *knownError) Unwrap() error        { return e.err }
 func (e *knownError) Is(target error) bool { return target == e.is }
 
-// known gives an error the name that this package has for it.
+// known maps an internal error to the corresponding error of this package.
 func known(err error) error {
 	if foreign, ok := errors.AsType[*driver.ForeignError](err); ok {
 		return &knownError{ErrNotRegistered, foreign}

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// A run meets its budget, and goes on with a larger one where it was.
+// A run exceeds its budget, and continues where it stopped with a larger one.
 func ExampleEngine_Reopen() {
 	ctx := context.Background()
 	model := hocket.ModelFunc(func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
@@ -25,7 +25,7 @@ func ExampleEngine_Reopen() {
 	g, err := graph.New[State]("check").
 		Start(graph.SubagentConfig[State]{ID: "names", Agent: "checker", Task: "names"}).
 		Then(graph.SubagentConfig[State]{ID: "dates", Agent: "checker", Task: "dates"}).
-		Compile(graph.Config{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 100}}}) // of each run of the graph
+		Compile(graph.Config{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 100}}}) // for each run of the graph
 	if err != nil {
 		fmt.Println(err)
 		return

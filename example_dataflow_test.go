@@ -16,8 +16,9 @@ type Review struct {
 	Strict bool   `json:"strict"`
 }
 
-// The way of data from the builder to the end of a run: calls gather nodes and edges, Compile freezes them, and an executor runs what was compiled, at
-// once or step by step. Each node gets the state and gives back what it changed; loops and ifs look at the state in between.
+// This example shows the flow of data from the builder to the end of a run: calls collect nodes and
+// edges, Compile freezes them, and an executor runs the result, in one go or step by step. Each
+// node receives the state and returns its changes; loops and ifs inspect the state in between.
 func Example_dataFlow() {
 	step := func(id string, fn func(r *Review)) graph.Node[Review] {
 		return graph.Do(id, func(_ context.Context, r *Review) error {

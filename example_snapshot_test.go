@@ -11,13 +11,13 @@ import (
 	"github.com/hocket-run/hocket/graph/compat"
 )
 
-// letterState is what the letters of these examples are made of.
+// letterState holds the parts of the letters in these examples.
 type letterState struct {
 	Draft string `json:"draft,omitempty"`
 	Sent  bool   `json:"sent,omitempty"`
 }
 
-// letterGraph writes a letter and sends it when a person has agreed.
+// letterGraph returns a graph that writes a letter and sends it once a person has agreed.
 func letterGraph() (*graph.Compiled[letterState], error) {
 	return graph.New[letterState]("letter").
 		Start(graph.Do("write", func(_ context.Context, s *letterState) error {
@@ -32,7 +32,7 @@ func letterGraph() (*graph.Compiled[letterState], error) {
 		Compile()
 }
 
-// A run that waits for a person goes on in another process, which has nothing of it but the snapshot.
+// A run that waits for a person continues in another process, which has only the snapshot.
 func ExampleSnapshotOf() {
 	ctx := context.Background()
 	g, err := letterGraph()
@@ -52,7 +52,7 @@ func ExampleSnapshotOf() {
 		return
 	}
 	fmt.Println(paused.Status, paused.Snapshot.Waiting[0].Prompt)
-	snapshot, err := hocket.SnapshotOf(ctx, first, g, "letter-1") // as in paused.Snapshot
+	snapshot, err := hocket.SnapshotOf(ctx, first, g, "letter-1") // the same as paused.Snapshot
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -64,7 +64,7 @@ func ExampleSnapshotOf() {
 		return
 	}
 
-	// Later, elsewhere.
+	// Later, in another process.
 	var found hocket.Snapshot[letterState]
 	if err := json.Unmarshal(stored, &found); err != nil {
 		fmt.Println(err)
@@ -89,7 +89,7 @@ func ExampleSnapshotOf() {
 	// completed true write wait_1 send
 }
 
-// Progress tells of nodes and of saved states as the run goes.
+// OnProgress reports nodes and saved states as the run proceeds.
 func ExampleRunOptions() {
 	ctx := context.Background()
 	g, err := letterGraph()
@@ -121,7 +121,7 @@ func ExampleRunOptions() {
 	// checkpoint_saved wait_1 "step_2"
 }
 
-// StreamModes shows a run in several modes at once.
+// StreamModes shows a run in several modes simultaneously.
 func ExampleStreamModes() {
 	ctx := context.Background()
 	g, err := letterGraph()

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// Article is the state of the graphs of these examples.
+// Article is the state of the graphs in these examples.
 type Article struct {
 	Topic    string   `json:"topic"`
 	Text     string   `json:"text"`
@@ -71,7 +71,7 @@ func ExampleRun_race() {
 			return nil
 		})).
 		Node(graph.Do("slow", func(ctx context.Context, s *Article) error {
-			<-ctx.Done() // the other one won
+			<-ctx.Done() // the other branch won
 			return ctx.Err()
 		})).
 		Then(graph.Do("publish", func(_ context.Context, s *Article) error {
@@ -92,7 +92,7 @@ func ExampleRun_race() {
 	// Output: completed quick it is
 }
 
-// A draft is reviewed and mended until it is approved.
+// A draft is reviewed and revised until it is approved.
 func ExampleRun_reviewCycle() {
 	ctx := context.Background()
 	eng, err := hocket.Open(ctx, hocket.Config{})
@@ -135,7 +135,7 @@ func ExampleRun_reviewCycle() {
 	// rounds: 3
 }
 
-// A run waits for a person; another engine on the same file, as in another process, goes on with it.
+// A run waits for a person; another engine on the same file, as in another process, continues it.
 func ExampleResume() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "hocket")
@@ -190,7 +190,7 @@ func ExampleResume() {
 	// completed About tides true
 }
 
-// A node that fails goes to a recovery node instead.
+// If a node fails, a recovery node runs instead.
 func ExampleRun_recovery() {
 	ctx := context.Background()
 	eng, err := hocket.Open(ctx, hocket.Config{})
@@ -226,7 +226,7 @@ func ExampleRun_recovery() {
 	// publish the press is broken
 }
 
-// Each step is given when its node has settled.
+// Each step is yielded when its node has settled.
 func ExampleStream() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()

@@ -21,7 +21,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// received are the spans that a collector was sent, read with OpenTelemetry's protocol definitions.
+// received holds the spans sent to a collector, decoded with OpenTelemetry's protocol definitions.
 type received struct {
 	mu    sync.Mutex
 	spans []*tracepb.Span
@@ -51,7 +51,9 @@ func collect(t *testing.T) (*received, string) {
 	return c, srv.URL
 }
 
-// TestWithTelemetry: a run of a Go graph is one trace, below the span in the context of its call, over a pause, a restart of the engine and a resume, with failed attempts, branches and the run of a sub-agent in it (P35).
+// TestWithTelemetry checks that a run of a Go graph is one trace, under the span in the context of
+// its call, across a pause, a restart of the engine and a resume, and that it includes failed
+// attempts, branches and the run of a sub-agent (P35).
 func TestWithTelemetry(t *testing.T) {
 	t.Parallel()
 	c, url := collect(t)
@@ -139,7 +141,8 @@ func TestWithTelemetry(t *testing.T) {
 	}
 }
 
-// TestWithTelemetryMisuse: an address that is none is an error of Open; no address is no telemetry.
+// TestWithTelemetryMisuse checks that Open returns an error for an invalid address, and that no
+// address means no telemetry.
 func TestWithTelemetryMisuse(t *testing.T) {
 	t.Parallel()
 	if _, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithTelemetry(hocket.OTLP{Endpoint: "localhost:4318"})); err == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// settle waits for the end of the run and gives its result.
+// settle waits for the end of the run and returns its result.
 func settle[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Result[S], error) {
 	if f.stillborn != nil {
 		return stillborn(g, f)
@@ -40,7 +40,7 @@ func settle[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 			return nil, err
 		}
 		if s != nil && !s.ended {
-			_ = s.rest(context.WithoutCancel(ctx), nil) // what was recorded meanwhile; result tells of errors
+			_ = s.rest(context.WithoutCancel(ctx), nil) // what was recorded meanwhile; result reports errors
 		}
 	case err != nil:
 		return nil, f.closed(known(err))
@@ -57,8 +57,9 @@ func settle[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 	return r, nil
 }
 
-// wait waits for the run. Where no observer needs its steps, its events are folded once: by the driver, or else as this process stores them, which saves reading
-// them back; what they fold to is given where the run has ended, since one that can go on takes its journal along.
+// wait waits for the run. If no observer needs its steps, its events are folded once: by the
+// driver, or else as this process stores them, which saves reading them back. The folder is
+// returned if the run has ended; a run that can continue needs its journal.
 func (f *following) wait(ctx context.Context) (driver.State, *project.GraphFolder, error) {
 	if f.launched != nil {
 		return f.waitLaunched(ctx)
@@ -98,7 +99,7 @@ func (f *following) waitLaunched(ctx context.Context) (driver.State, *project.Gr
 	return st, nil, err
 }
 
-// stream follows the run and gives its steps.
+// stream follows the run and yields its steps.
 func stream[S any](ctx context.Context, g *graph.Compiled[S], f *following, yield func(Step[S], error) bool) {
 	if f.stillborn != nil {
 		r, err := stillborn(g, f)
@@ -115,7 +116,7 @@ func stream[S any](ctx context.Context, g *graph.Compiled[S], f *following, yiel
 		if told {
 			return
 		}
-		// The loop's body panicked, or ended its goroutine: the loop is left like any other.
+		// The loop's body panicked, or ended its goroutine: treat it like any other early exit.
 		if err := f.leave(ctx); err != nil {
 			f.e.log.Warn("cannot interrupt run", "run", f.run, "err", err)
 		}
@@ -124,7 +125,7 @@ func stream[S any](ctx context.Context, g *graph.Compiled[S], f *following, yiel
 	told = true
 }
 
-// tell gives the steps of a run that is followed.
+// tell yields the steps of a run that is followed.
 func tell[S any](ctx context.Context, g *graph.Compiled[S], f *following, yield func(Step[S], error) bool) {
 	s := newStreaming(g, f, yield)
 	err := s.watch(ctx)
@@ -136,7 +137,7 @@ func tell[S any](ctx context.Context, g *graph.Compiled[S], f *following, yield 
 			f.e.log.Warn("cannot interrupt run", "run", f.run, "err", err)
 		} else if f.observer != nil {
 			s.yield, s.gone = func(Step[S], error) bool { return true }, false
-			_ = s.rest(context.WithoutCancel(ctx), nil) // what was recorded meanwhile is still passed on
+			_ = s.rest(context.WithoutCancel(ctx), nil) // what was recorded meanwhile is still yielded
 		}
 		return
 	case ctx.Err() != nil:
@@ -149,14 +150,14 @@ func tell[S any](ctx context.Context, g *graph.Compiled[S], f *following, yield 
 	}
 }
 
-// streaming is a stream at work.
+// streaming is an active stream.
 type streaming[S any] struct {
 	*following
 	graph       *graph.Compiled[S]
 	folder      *project.GraphFolder
 	yield       func(Step[S], error) bool
 	seq         uint64
-	ended, gone bool // the run ended or is paused; the consumer left
+	ended, gone bool // the run ended or is paused; the consumer stopped
 }
 
 func newStreaming[S any](g *graph.Compiled[S], f *following, yield func(Step[S], error) bool) *streaming[S] {
@@ -183,7 +184,8 @@ func (s *streaming[S]) watch(ctx context.Context) error {
 	return nil
 }
 
-// rest gives what was recorded while the run was interrupted, and then says that it was.
+// rest yields the steps recorded while the run was being interrupted, and then an error saying that
+// it was interrupted.
 func (s *streaming[S]) rest(ctx context.Context, cause error) error {
 	events, err := s.e.service.Events(ctx, s.run, s.seq)
 	if err != nil {
@@ -228,33 +230,36 @@ func (s *streaming[S]) add(ev engine.Event) error {
 	return nil
 }
 
-// following is a run that is followed.
+// following is a run that a call follows.
 type following struct {
 	e   *Engine
 	b   *bound
 	run string
-	// by is the call that follows the run.
+	// by is the ledger of the call that follows the run.
 	by driver.Ledger
-	// after is the event from which on steps are given.
+	// after is the number of the event after which steps are yielded.
 	after uint64
-	// stillborn is the state of a run that was cancelled before it started; nil for all others.
+	// stillborn is the state of a run that was cancelled before it started; nil for other runs.
 	stillborn engine.Value
-	// model gives the model that a node resolves to.
+	// model returns the model that a node resolves to.
 	model func(node string, state map[string]json.RawMessage) string
-	// observer gets the run's events; nil: none.
+	// observer receives the run's events; may be nil.
 	observer observer
 	self     *follower
-	// launched is a run that is followed to its end alone, folder what it comes to; nil for all others. unbegun: it was not stored.
+	// launched is set for a run that is only followed to its end, with its outcome in folder; both
+	// are nil for other runs. unbegun means that the run was not stored.
 	launched service.Launched
 	folder   *project.GraphFolder
 	unbegun  bool
-	// attached: another call began the run, so that it is no part of what the call by starts.
+	// attached means that another call started the run, so that the run is not part of what the
+	// call by starts.
 	attached bool
-	// release lets a store in memory drop the run once it has ended.
+	// release allows a store in memory to drop the run once it has ended.
 	release func()
 }
 
-// abandoned gives the end of ctx as the error of a start that ended with it while it waited for another run.
+// abandoned returns the cause of ctx if a start ended with ctx while waiting for another run, and
+// err otherwise.
 func abandoned(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return context.Cause(ctx)
@@ -262,7 +267,7 @@ func abandoned(ctx context.Context, err error) error {
 	return err
 }
 
-// notBegun says that the run was not stored, because of err.
+// notBegun records that the run was not stored, because of err.
 func (f *following) notBegun(err error) error {
 	f.done()
 	f.release()
@@ -271,14 +276,14 @@ func (f *following) notBegun(err error) error {
 	return known(err)
 }
 
-// tell reports what the run used to that of the call by, where this one began it.
+// tell reports the run's usage to the call by, if this call started the run.
 func (f *following) tell(ctx context.Context) {
 	if !f.unbegun && !f.attached {
 		f.e.tell(ctx, f.by, f.run)
 	}
 }
 
-// left says that this one does not follow the run any more.
+// left marks the run as no longer followed by f.
 func (f *following) left() {
 	if f.observer != nil {
 		f.observer.left()
@@ -286,17 +291,19 @@ func (f *following) left() {
 	f.done()
 }
 
-// follow notes who follows a run; done takes the note back, and release says that nothing of the run is read any more.
+// follow registers a follower of a run; done removes it, and release allows the run to be dropped
+// once it is no longer read.
 func follow(ctx context.Context, e *Engine, b *bound, run string) *following {
 	return &following{e: e, b: b, run: run, by: callerOf(ctx), self: e.followers.add(run, ctx), release: e.service.Hold(run)}
 }
 
 func (f *following) done() { f.e.followers.remove(f.run, f.self) }
 
-// leaveTime bounds how long is waited for a run that is left to stop.
+// leaveTime is how long to wait for an abandoned run to stop.
 const leaveTime = 10 * time.Second
 
-// leave interrupts the run, or cancels it where nothing keeps it. Where others wait for it, it goes on.
+// leave interrupts the run, or cancels it if it is not persisted. If other followers wait for it,
+// the run continues.
 func (f *following) leave(ctx context.Context) error {
 	if f.e.followers.leave(f.run, f.self) {
 		return nil
@@ -307,7 +314,8 @@ func (f *following) leave(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 	defer cancel()
-	// What functions still give is recorded first: the node from which a run is aborted completes (S2-36).
+	// Results that functions still return are recorded first: the node from which a run is aborted
+	// completes.
 	if err := f.e.service.Interrupt(ctx, f.run); err != nil || f.e.durable {
 		return known(err)
 	}
@@ -318,7 +326,7 @@ func (f *following) leave(ctx context.Context) error {
 	return known(err)
 }
 
-// closed says of a run whose engine was closed that it was interrupted.
+// closed returns an *InterruptedError if err says that the engine was closed, and err otherwise.
 func (f *following) closed(err error) error {
 	if errors.Is(err, ErrClosed) && !errors.Is(err, ErrInterrupted) {
 		return &InterruptedError{Run: f.run, Cause: ErrClosed}
@@ -326,16 +334,18 @@ func (f *following) closed(err error) error {
 	return err
 }
 
-// followers are those who follow runs in this process: calls of Run, Stream, Resume and Wait. A run goes on as long as one of them waits for it. The zero
-// value is ready. Safe for concurrent use.
+// followers tracks the calls of Run, Stream, Resume and Wait that follow runs in this process. A
+// run continues as long as one of them waits for it. The zero value is ready to use. It is safe for
+// concurrent use.
 type followers struct {
 	mu sync.Mutex
 	of map[string][]*follower
-	// removed is closed when the next follower is taken back; nil: not awaited.
+	// removed is closed when the next follower is removed; nil if nobody waits for that.
 	removed chan struct{}
 }
 
-// follower is one of them. Two may have the same context, and contexts need not be comparable.
+// follower is a call that follows a run. Two may have the same context, and contexts need not be
+// comparable.
 type follower struct {
 	ctx  context.Context //nolint:containedctx,nolintlint // asked whether it is done
 	left bool
@@ -354,7 +364,8 @@ func (f *followers) add(run string, ctx context.Context) *follower { //nolint:re
 	return one
 }
 
-// leave notes that a follower gives a run up, and tells whether others wait for it. It counts until it is removed: no function begins meanwhile.
+// leave records that a follower abandons a run, and reports whether others still wait for it. The
+// follower counts until it is removed: no function starts in the meantime.
 func (f *followers) leave(run string, one *follower) (others bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -362,7 +373,7 @@ func (f *followers) leave(run string, one *follower) (others bool) {
 	return slices.ContainsFunc(f.of[run], (*follower).waits)
 }
 
-// remove takes a follower back; one that is not there is no error.
+// remove removes a follower; removing an absent one is a no-op.
 func (f *followers) remove(run string, one *follower) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -378,8 +389,9 @@ func (f *followers) remove(run string, one *follower) {
 	f.of[run] = list
 }
 
-// abandoned tells whether all who followed a run have given it up, and are about to interrupt it: then it gives what is closed when that may have
-// changed, else nil. A run that is not followed is not abandoned.
+// abandoned returns a non-nil channel if all followers of a run have abandoned it and are about to
+// interrupt it; the channel is closed when that may have changed. A run without followers is not
+// abandoned.
 func (f *followers) abandoned(run string) <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()

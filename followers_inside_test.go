@@ -11,15 +11,16 @@ import (
 	"github.com/hocket-run/hocket/internal/service/run"
 )
 
-// called is a program that tells that it was called.
+// called is a program that records that it was called.
 type called struct{ driver.Program }
 
 func (called) Call(context.Context, string, *engine.CallFunc, driver.Caller) engine.FuncResult {
 	return engine.FuncResult{Output: engine.Value("1")}
 }
 
-// P18: a call waits for a follower of the run that is about to interrupt it, and for no other: where the follower has left and another process took the
-// run up meanwhile, it is made.
+// TestCallOfRunThatWasLeft checks that a call waits for a follower of the run that is about to
+// interrupt it, and for no other follower: if the follower has left and another process has resumed
+// the run meanwhile, the call is made (P18).
 func TestCallOfRunThatWasLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// gate is a graph whose first node says on begun that it began, and ends when open is closed.
+// gate returns a graph whose first node sends on begun when it starts, and ends when open is
+// closed.
 func gate(t *testing.T) (g *graph.Compiled[state], begun chan struct{}, open chan struct{}) {
 	t.Helper()
 	begun, open = make(chan struct{}, 8), make(chan struct{})
@@ -26,7 +27,8 @@ func gate(t *testing.T) (g *graph.Compiled[state], begun chan struct{}, open cha
 	})).Then(note("z"))), begun, open
 }
 
-// D22: a loop whose body panics is left like any other: the run does not go on behind everybody's back.
+// TestPanicInTheLoop checks that a loop whose body panics is treated like any other early exit: the
+// run does not continue unobserved (D22).
 func TestPanicInTheLoop(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
@@ -53,13 +55,13 @@ func TestPanicInTheLoop(t *testing.T) {
 	})
 }
 
-// valueContext is a context that cannot be compared.
+// valueContext is a context that is not comparable.
 type valueContext struct {
 	context.Context
 	values map[string]int
 }
 
-// A context of the program's own may be of any type.
+// TestContextsOfAnyType checks that a context defined by the program may have any type.
 func TestContextsOfAnyType(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})
@@ -69,7 +71,9 @@ func TestContextsOfAnyType(t *testing.T) {
 	}
 }
 
-// D22, S2-36: when one of two followers of a run leaves, the other is not affected; when the last one does, the run is interrupted, or cancelled in memory.
+// TestTwoFollowers checks that when one of two followers of a run leaves, the other is not
+// affected, and that when the last one leaves, the run is interrupted, or cancelled in memory (D22,
+// S2-36).
 func TestTwoFollowers(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
@@ -111,7 +115,8 @@ func TestTwoFollowers(t *testing.T) {
 	})
 }
 
-// A context that is done before a run is resumed leaves the run as it is.
+// TestResumeWithDoneContext checks that resuming with a context that is already done leaves the run
+// unchanged.
 func TestResumeWithDoneContext(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {

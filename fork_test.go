@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// A fork has the past of its run up to a step, and does what comes after again; the run that it came from stays as it is.
+// TestFork checks that a fork has the history of its run up to a step and repeats everything after
+// it, and that the original run is unchanged.
 func TestFork(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
@@ -73,7 +74,8 @@ func TestFork(t *testing.T) {
 	})
 }
 
-// S2-59, S2-75: a failed run has a report; what the graph keeps beside the state is no part of it, nor of updates.
+// TestReportAndBeside checks that a failed run has a report, and that the graph's own fields next
+// to the state are part neither of it nor of updates (S2-59, S2-75).
 func TestReportAndBeside(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})

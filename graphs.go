@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// graphName is what a graph is registered under.
+// graphName identifies a registered graph.
 type graphName struct{ name, version string }
 
 // bound is a graph that this engine can drive.
@@ -27,17 +27,22 @@ type bound struct {
 	plan  *engine.Plan
 }
 
-// Register makes a graph known to the engine, so that [Engine.Resume], [Engine.Answer] and [Engine.Recover] can go on with its runs, by its digest (P9).
-// [Run], [Stream] and [Resume] do that with the graph that they get. Registering the same graph twice does nothing; of two graphs that are equal but for
-// their functions, those of the last count for runs that come into memory from then on.
+// Register makes a graph known to the engine, so that [Engine.Resume], [Engine.Answer] and
+// [Engine.Recover] can continue its runs, which are matched by digest. [Run], [Stream] and [Resume]
+// register the graph that is passed to them. Registering the same graph twice has no effect; of two
+// graphs that differ only in their functions, the functions registered last apply to runs loaded
+// from then on.
 //
-// schedules say when runs of the graph begin by themselves, while [Engine.Work] works; they take the place of those that a former call gave for a graph of this name, and none changes nothing. A run is one of
-// the graph as it was registered last with them.
+// schedules specify when runs of the graph start automatically, while [Engine.Work] is running.
+// They replace those that a previous call registered for a graph of this name; passing none changes
+// nothing. Scheduled runs use the graph as last registered with schedules.
 //
-// Graphs may name each other ([graph.SubgraphConfig]); of several with one name the last registered is found. Register those that are named first: what a
-// graph is run with is settled when its run begins.
+// Graphs may name each other ([graph.SubgraphConfig]); if several have the same name, the one
+// registered last is used. Register the graphs that are named first: the graphs that a run uses are
+// fixed when it starts.
 //
-// Errors: *[VersionError] where another graph has the name and the version; a diag.List where a graph would contain itself; what is wrong with a schedule. Then the graph is not registered.
+// Errors: *[VersionError] if another graph has the name and the version; a diag.List if a graph
+// would contain itself; an invalid schedule. In these cases the graph is not registered.
 func Register[S any](e *Engine, g *graph.Compiled[S], schedules ...Schedule[S]) error {
 	if err := given(g); err != nil {
 		return err
@@ -72,7 +77,7 @@ func Register[S any](e *Engine, g *graph.Compiled[S], schedules ...Schedule[S]) 
 	return err
 }
 
-// given tells whether there is a graph.
+// given returns an error if g is nil.
 func given[S any](g *graph.Compiled[S]) error {
 	if g == nil || g.Workflow() == nil {
 		return errors.New("the graph is nil; see the error of its Compile")
@@ -80,7 +85,8 @@ func given[S any](g *graph.Compiled[S]) error {
 	return nil
 }
 
-// bind makes the functions of a graph, with those that it names, those of its digest.
+// bind builds the functions of a graph and of the graphs that it names, which are part of its
+// digest.
 func bind[S any](e *Engine, g *graph.Compiled[S]) (*bound, error) {
 	if err := given(g); err != nil {
 		return nil, err
@@ -98,7 +104,7 @@ func (e *Engine) bind(w *workflow.Workflow, digest string, table *program.Table)
 	if b := e.graphs[digest]; b != nil && b.table == table {
 		return b, nil
 	}
-	plan, err := engine.Compile(w, nil, nil) // for folding alone: no function is asked then
+	plan, err := engine.Compile(w, nil, nil) // only for folding, which calls no function
 	if err != nil {
 		return nil, fmt.Errorf("graph %q: %w", w.Name, err)
 	}
@@ -108,13 +114,13 @@ func (e *Engine) bind(w *workflow.Workflow, digest string, table *program.Table)
 	return b, nil
 }
 
-// functions are those of one run: none begins once its follower has given the run up (S2-36).
+// functions holds the functions of one run: none starts once its followers have abandoned the run.
 type functions struct {
 	driver.Program
 	engine *Engine
 }
 
-// functionsOf makes the functions of a run: they get what the engine offers.
+// functionsOf returns the functions of a run, with the services that the engine provides.
 func (e *Engine) functionsOf(info driver.Info) driver.Program {
 	if p, ok := info.Program.(*driverprogram.Program); ok {
 		info.Program = p.With(&program.Services{Runtime: e.runtime(info), Uncounted: func(ctx context.Context, c program.Caller) error {
@@ -124,7 +130,8 @@ func (e *Engine) functionsOf(info driver.Info) driver.Program {
 	return functions{info.Program, e}
 }
 
-// callerOf gives the call whose function or tool, written in Go, calls the engine with ctx: a function has a context alone (ADR 71). All else is given its Caller.
+// callerOf returns the call whose function or tool, written in Go, calls the engine with ctx:
+// functions only have a context. Everything else is passed its Caller.
 func callerOf(ctx context.Context) driver.Caller { return hostOf(program.CallerOf(ctx)) }
 
 func hostOf(c program.Caller) driver.Caller {
@@ -136,7 +143,8 @@ func hostOf(c program.Caller) driver.Caller {
 	return driver.NoCaller{}
 }
 
-// runtime is what the nodes of a run are offered (S2-71): the tools, the sessions and the agents of the engine, and a bridge to runs of agents.
+// runtime returns the services for the nodes of a run: the tools, the sessions and the agents of
+// the engine, and a bridge to runs of agents.
 func (e *Engine) runtime(info driver.Info) graph.Runtime {
 	return graph.Runtime{
 		Tools: e.given.registry, Registry: agentRegistry{e}, Subagents: &bridge{e, info},
@@ -149,7 +157,7 @@ func (f functions) Call(ctx context.Context, run string, c *engine.CallFunc, by 
 	for wait := f.engine.followers.abandoned(run); wait != nil; wait = f.engine.followers.abandoned(run) {
 		select {
 		case <-ctx.Done(): // it was interrupted
-		case <-wait: // it may have been before, and another process resumed it
+		case <-wait: // or was before, and another process resumed it
 		}
 		if ctx.Err() != nil {
 			return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}}
@@ -158,7 +166,7 @@ func (f functions) Call(ctx context.Context, run string, c *engine.CallFunc, by 
 	return f.Program.Call(ctx, run, c, by)
 }
 
-// check tells whether a run belongs to the graph.
+// check returns an error if a run does not belong to the graph.
 func (e *Engine) check(ctx context.Context, b *bound, run string) (last uint64, err error) {
 	h, err := e.service.Head(ctx, run)
 	if err != nil {
@@ -170,7 +178,8 @@ func (e *Engine) check(ctx context.Context, b *bound, run string) (last uint64, 
 	return h.LastSeq, nil
 }
 
-// encode makes the first state of a run, with the run's model and first outputs beside it where there are any.
+// encode returns the initial state of a run, together with the run's model and initial outputs, if
+// any.
 func encode(state any, model string, outputs map[string]any) (engine.Value, error) {
 	raw, err := json.Marshal(state)
 	if err != nil || model == "" && len(outputs) == 0 {
@@ -197,7 +206,7 @@ func encode(state any, model string, outputs map[string]any) (engine.Value, erro
 	return raw, unencoded(err)
 }
 
-// unencoded says that a state is not encoded; nil stays nil.
+// unencoded wraps err as an error encoding a state; nil stays nil.
 func unencoded(err error) error {
 	if err == nil {
 		return nil
@@ -205,23 +214,24 @@ func unencoded(err error) error {
 	return fmt.Errorf("encode state: %w", err)
 }
 
-// subgraphs are the registered graphs as others name them (S2-66). The zero value is ready. Safe for concurrent use.
+// subgraphs holds the registered graphs by the names that other graphs use. The zero value is ready
+// to use. It is safe for concurrent use.
 type subgraphs struct {
-	// registering is held while a graph is added, mu for a moment.
+	// registering is held while a graph is added, mu only briefly.
 	registering sync.Mutex
-	binds       []binding // one a name and version
+	binds       []binding // one per name and version
 
 	mu     sync.Mutex
 	byName map[string]graph.Subgraph
 }
 
-// binding binds a registered graph.
+// binding is a registered graph and the function that binds it.
 type binding struct {
 	name graphName
 	bind func() error
 }
 
-// find gives the graph that was registered last under a name.
+// find returns the graph that was registered last under a name.
 func (s *subgraphs) find(name string) (graph.Subgraph, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -244,8 +254,8 @@ func (s *subgraphs) set(name string, g graph.Subgraph) (was graph.Subgraph) {
 	return was
 }
 
-// register adds a graph and binds all that are registered anew: those that name it are run with it from now on, and their runs can be taken up. On an
-// error all is as before.
+// register adds a graph and binds all registered graphs again: those that name the new graph use it
+// from then on, and their runs can be resumed. On an error nothing changes.
 func (s *subgraphs) register(name graphName, g graph.Subgraph, bind func() error) error {
 	s.registering.Lock()
 	defer s.registering.Unlock()
@@ -262,10 +272,11 @@ func (s *subgraphs) register(name graphName, g graph.Subgraph, bind func() error
 	return nil
 }
 
-// A run that a node function or a tool starts by Run, Stream, Engine.Run or Engine.Start, with the context that it was given, is a run below that of the function: it gets a part of what
-// that one's budgets leave, and what it uses counts there (P20, ADR 35).
+// A run that a node function or a tool starts with Run, Stream, Engine.Run or Engine.Start, using
+// its own context, is a child run of that function's run: it gets part of the remaining budgets of
+// the parent, and its usage counts toward them.
 
-// callingRun names the run whose function makes a call, "" where none does.
+// callingRun returns the id of the run whose function makes a call, or "" if there is none.
 func callingRun(ctx context.Context) string {
 	if info := callerOf(ctx).Info(); info != nil {
 		return info.Run
@@ -273,12 +284,13 @@ func callingRun(ctx context.Context) string {
 	return ""
 }
 
-// begin asks the run of the call by for a part of its budgets. Nil: there is no such run, or nothing bounds it. Errors: *BudgetError; that of ctx.
+// begin requests part of the budgets of the run of the call by. It returns nil if there is no such
+// run, or if it has no limits. Errors: *BudgetError; that of ctx.
 func (e *Engine) begin(ctx context.Context, by driver.Caller, run string) (*workflow.Budget, error) {
 	if by.Info() == nil {
 		return nil, nil //nolint:nilnil // nothing bounds the run
 	}
-	by.Idle() // others may hold what is left, and need slots
+	by.Idle() // other calls may hold the rest, and need slots
 	above, err := by.Begin(ctx, run, 1, nil)
 	if short, ok := errors.AsType[*engine.BudgetError](err); ok {
 		return nil, &BudgetError{Code: engine.CodeBudget, Limit: limitNames[short.Detail], Message: short.Error() + " for another run"}
@@ -286,14 +298,15 @@ func (e *Engine) begin(ctx context.Context, by driver.Caller, run string) (*work
 	return above, known(err)
 }
 
-// unbegun says that a run was not stored after all.
+// unbegun reports that a run was not stored after all.
 func (e *Engine) unbegun(by driver.Ledger, run string) {
 	if err := by.Use(engine.CallUse{Run: run, Ended: true}); err != nil && !errors.Is(err, engine.ErrCallLate) {
 		e.log.Warn("cannot release the budget of a run that did not start", "run", run, "err", err)
 	}
 }
 
-// tell reports what a run used to that of the call by. Where it ended because it had used its part, the function that started it has met the budget of its own run.
+// tell reports the usage of a run to the run of the call by. If the run ended because it had used
+// its part, the function that started it has exceeded the budget of its own run.
 func (e *Engine) tell(ctx context.Context, by driver.Ledger, run string) {
 	if by.Info() == nil {
 		return
@@ -308,10 +321,12 @@ func (e *Engine) tell(ctx context.Context, by driver.Ledger, run string) {
 	}
 }
 
-// report tells the run of the call by what another one used that it started and does not wait for, so that what is kept for that one is free once it has ended. It ends with the call,
-// whose context ctx is.
+// report reports to the run of the call by the usage of another run that it started but does not
+// wait for, so that the reservation for that run is released once it has ended. It ends with the
+// call, whose context is ctx.
 func (e *Engine) report(ctx context.Context, by driver.Ledger, run string) {
-	_, _ = e.service.WaitUntil(ctx, run, func(st driver.State) bool { return st.Interrupted }) // what is known of it counts
+	// the usage known so far counts
+	_, _ = e.service.WaitUntil(ctx, run, func(st driver.State) bool { return st.Interrupted })
 	if ctx.Err() == nil {
 		e.tell(ctx, by, run)
 	}

@@ -7,32 +7,40 @@ import (
 	"github.com/hocket-run/hocket/internal/api/runsapi"
 )
 
-// HandlerConfig says what [Handler] serves, and to whom.
+// HandlerConfig specifies what [Handler] serves, and to whom.
 type HandlerConfig struct {
-	// Authorize decides about each request, before anything is read of a run. It gives the name of who makes it, which is recorded with answers; an error, or no name, refuses the request with status
-	// 403, and its text is not told. It is asked by several goroutines at once. Required.
+	// Authorize authorizes each request, before anything of a run is read. It returns the name of
+	// the requester, which is recorded with answers; if it returns an error or an empty name, the
+	// request is rejected with status 403, and the error message is not disclosed. It may be called
+	// by several goroutines simultaneously. Required.
 	Authorize func(r *http.Request, a Access) (name string, err error)
-	// MaxBody bounds the bytes of a request's body; 0: 1 MiB.
+	// MaxBody is the maximum size of a request body in bytes; 0 means 1 MiB.
 	MaxBody int64
 }
 
-// Access is what a request wants.
+// Access describes what a request wants to do.
 type Access struct {
-	// Action is `list`, `show`, `answer`, `approve` or `cancel`. A list has only the runs that may be shown: Authorize is asked for each. An answer to an approval, to a question about a budget and
-	// to one about a call of unknown outcome needs `approve` beside `answer`.
+	// Action is `list`, `show`, `answer`, `approve` or `cancel`. A list contains only the runs that
+	// may be shown: Authorize is called for each. Answering an approval, a question about a budget
+	// or a question about a call of unknown outcome requires `approve` in addition to `answer`.
 	Action string
 	// Run is the id of the run; "" for the list.
 	Run string
 }
 
-// Handler serves the runs of an engine's store inside a server of the program: lists and shows them, streams their events, answers their waits and cancels them. It is to be mounted under any path:
+// Handler returns a handler that serves the runs of an engine's store inside the program's own
+// server: it lists and shows them, streams their events, answers their waits and cancels them. It
+// can be mounted under any path:
 //
 //	mux.Handle("/ops/", http.StripPrefix("/ops", handler))
 //
-// Paths, queries and JSON are those of the HTTP API (docs/openapi.json) without /api/v1: GET /runs, /runs/{id}, /runs/{id}/events (with Accept: text/event-stream a stream), /runs/{id}/values/{digest};
-// POST /runs/{id}/resume and /runs/{id}/cancel. What changes a run must be JSON with that Content-Type, and from no page of another site. It ends streams when the engine is closed.
+// Paths, queries and JSON are those of the HTTP API (docs/openapi.json) without /api/v1: GET /runs,
+// /runs/{id}, /runs/{id}/events (a stream with Accept: text/event-stream),
+// /runs/{id}/values/{digest}; POST /runs/{id}/resume and /runs/{id}/cancel. Requests that change a
+// run must be JSON with that Content-Type, and must not come from a page of another site. Streams
+// end when the engine is closed.
 //
-// Errors: the engine is nil; Authorize is nil; MaxBody is negative.
+// It returns an error if e or Authorize is nil, or MaxBody is negative.
 func Handler(e *Engine, cfg HandlerConfig) (http.Handler, error) {
 	if e == nil {
 		return nil, errors.New("the engine is nil; see the error of Open")
@@ -53,7 +61,7 @@ func Handler(e *Engine, cfg HandlerConfig) (http.Handler, error) {
 	return h, nil
 }
 
-// endStreams ends what the engine's handlers stream.
+// endStreams ends the streams of the engine's handlers.
 func (e *Engine) endStreams() {
 	e.mu.Lock()
 	served := e.served

@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// a handler shows the runs of its engine to whom the program lets in, answers the wait of a Go graph, and ends its streams with the engine.
+// TestHandler checks that a handler shows the runs of its engine to authorized users, answers the
+// wait of a Go graph, and ends its streams with the engine.
 func TestHandler(t *testing.T) {
 	t.Parallel()
 	e, err := hocket.Open(t.Context(), hocket.Config{})

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// nested is a state in which everything that can be shared is.
+// nested is a state that contains everything that could be shared.
 type nested struct {
 	Maps  map[string]map[string][]int `json:"maps"`
 	Any   map[string]any              `json:"any"`
@@ -35,7 +35,7 @@ func firstNested(name string) nested {
 	}
 }
 
-// scribble changes everything that a copy of the state refers to, in place.
+// scribble changes in place everything that a copy of the state refers to.
 func scribble(s *nested, with string) {
 	s.Maps["m"]["n"][0] = len(with)
 	s.Maps["m"][with] = nil
@@ -51,8 +51,9 @@ func scribble(s *nested, with string) {
 	s.Deep.Inner["i"]++
 }
 
-// P26: what a node, a condition, a mapper or a reader of the steps does to its copy of the state changes nothing else: 64 branches with nested maps, in
-// several runs of one compiled graph at once.
+// TestCopiesOfTheState checks that what a node, a condition, a mapper or a reader of the steps does
+// to its copy of the state changes nothing else (P26): 64 branches with nested maps, in several
+// concurrent runs of one compiled graph.
 func TestCopiesOfTheState(t *testing.T) {
 	t.Parallel()
 	const branches, runs = 64, 6

@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// What a function keeps of its context stays as it was, though its command is used again for the next function.
+// TestFunctionsMayKeepTheirContexts checks that what a function keeps of its context does not
+// change, although its command is reused for the next function.
 func TestFunctionsMayKeepTheirContexts(t *testing.T) {
 	t.Parallel()
 	type state struct{ N int }

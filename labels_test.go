@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/documents"
 )
 
-// TestLabels: runs of documents are found by their labels and words, and what is no filter is refused.
+// TestLabels checks that runs of documents are found by their labels and words, and that an invalid
+// filter is rejected.
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	e, err := hocket.Open(t.Context(), hocket.Config{DB: hocket.Memory}, documents.All())

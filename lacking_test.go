@@ -13,7 +13,8 @@ import (
 
 const waiting = "agents:\n  a: {model: own/m}\nworkflow:\n  steps:\n    - {id: ask, type: ask, prompt: \"{{ 1 + 1 }}?\"}\n"
 
-// what a program does not link is an error that names the package and the option, where it is asked for.
+// TestLacking checks that using something that the program does not link is an error that names the
+// package and the option, at the point of use.
 func TestLacking(t *testing.T) {
 	t.Parallel()
 	const option = "import github.com/hocket-run/hocket/documents and give documents.All() to hocket.Open"
@@ -63,7 +64,7 @@ func TestLacking(t *testing.T) {
 	}
 }
 
-// a server of MCP needs its client, which two packages bring.
+// TestLackingMCP checks that an MCP server needs its client, which two packages provide.
 func TestLackingMCP(t *testing.T) {
 	t.Parallel()
 	agent := hocket.WithAgent(hocket.Agent{Name: "a", Toolsets: []hocket.Toolset{{"type": "mcp", "command": "x"}}})

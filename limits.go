@@ -7,21 +7,24 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Limits are all that a run can be bound by. Of [StartOptions] those that are set win over the document's; for [Engine.Reopen] they are the larger ones. Zero fields say nothing.
+// Limits holds all the limits that a run can have. In [StartOptions], limits that are set take
+// precedence over the document's; in [Engine.Reopen] they are the larger limits that replace the
+// run's. Zero fields are not set.
 type Limits struct {
-	// MaxSteps bounds executions of nodes; [graph.Zero] lets none run.
+	// MaxSteps is the maximum number of node executions; [graph.Zero] allows none.
 	MaxSteps int
-	// MaxRounds ends a rounds document after that many full cycles, as completed.
+	// MaxRounds ends a rounds document after that many full cycles, with status completed.
 	MaxRounds int
-	// MaxLoopIterations bounds the passes of each loop of a document.
+	// MaxLoopIterations is the maximum number of iterations of each loop of a document.
 	MaxLoopIterations int
-	// MaxConcurrency bounds the steps in flight.
+	// MaxConcurrency is the maximum number of steps in flight.
 	MaxConcurrency int
-	// Timeout bounds the time in which the run runs, pauses excluded.
+	// Timeout is the maximum time that the run may be active, pauses excluded.
 	Timeout time.Duration
-	// MaxBytes bounds what the run takes in and makes, in bytes, each as often as it is recorded.
+	// MaxBytes is the maximum number of bytes that the run takes in and produces, counted each time
+	// that they are recorded.
 	MaxBytes int64
-	// MaxTokens, MaxCostUSD, MaxCalls, Uncounted and OnBudget are the budget: see [graph.Limits].
+	// MaxTokens, MaxCostUSD, MaxCalls, Uncounted and OnBudget are the budget; see [graph.Limits].
 	MaxTokens  int64
 	MaxCostUSD float64
 	MaxCalls   int64
@@ -29,7 +32,7 @@ type Limits struct {
 	OnBudget   graph.OnBudget
 }
 
-// lowered gives the limits in the terms of workflows.
+// lowered converts the limits to the representation of workflows.
 func (l Limits) lowered() workflow.Limits {
 	return workflow.Limits{
 		MaxSteps: stepsOf(l.MaxSteps), MaxRounds: l.MaxRounds, MaxLoopIterations: l.MaxLoopIterations, MaxConcurrency: l.MaxConcurrency, Timeout: workflow.Duration(l.Timeout), MaxBytes: l.MaxBytes,
@@ -37,7 +40,7 @@ func (l Limits) lowered() workflow.Limits {
 	}
 }
 
-// budgetOf gives the limits of a graph as those of any run.
+// budgetOf converts the limits of a graph to those of any run.
 func budgetOf(l graph.Limits) Limits {
 	return Limits{MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls, Uncounted: l.Uncounted, OnBudget: l.OnBudget}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// Calls that cannot be are errors that say why, and nothing runs.
+// TestMisuse checks that invalid calls return errors that say why, and that nothing runs.
 func TestMisuse(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})
@@ -92,7 +92,8 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// An answer to a run that has ended is told so; the answer that it took may be given again.
+// TestAnswerAfterTheEnd checks that an answer to a run that has ended is rejected as such, and that
+// the answer that the run accepted may be submitted again.
 func TestAnswerAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
@@ -111,7 +112,8 @@ func TestAnswerAfterTheEnd(t *testing.T) {
 				t.Errorf("%+v: got %v, want ErrEnded", a, err)
 			}
 		}
-		for _, a := range []hocket.Answer{{Value: "yes"}, {Wait: wait, Value: "yes"}} { // without a wait it is for the one that ended last (P24)
+		// no wait means the one that ended last (P24)
+		for _, a := range []hocket.Answer{{Value: "yes"}, {Wait: wait, Value: "yes"}} {
 			if err := e.Answer(t.Context(), run, a); err != nil {
 				t.Errorf("%+v: the same answer again: %v", a, err)
 			}
@@ -119,7 +121,8 @@ func TestAnswerAfterTheEnd(t *testing.T) {
 	})
 }
 
-// S2-50, S2-73: a step shows the output of a parallel block as the snapshot does, and the node behind it is given that; decisions have none.
+// TestOutputOfBlocks checks that a step shows the output of a parallel block as the snapshot does,
+// that the next node gets it as its input, and that decisions have no output (S2-50, S2-73).
 func TestOutputOfBlocks(t *testing.T) {
 	t.Parallel()
 	inner := compiled(t, graph.New[state]("inner").Loop(graph.LoopConfig[state]{MaxIterations: 1}, note("in")))
@@ -163,7 +166,7 @@ func TestOutputOfBlocks(t *testing.T) {
 	}
 }
 
-// gives makes a node with a number as its output.
+// gives returns a node whose output is a number.
 func gives(id string, n int) graph.Node[state] {
 	return graph.NewNode(id, graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
 		return graph.Result[state]{Output: n}, nil

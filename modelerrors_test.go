@@ -17,7 +17,9 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// Item 6, P20: whatever a model reports as its usage, no budget grows: documents and Go graphs end, and what they used is positive and larger with each call.
+// TestHostileUsageNeverRaisesBudget checks that no budget grows whatever usage a model reports:
+// documents and Go graphs end, and their usage is positive and increases with each call (item 6,
+// P20).
 func TestHostileUsageNeverRaisesBudget(t *testing.T) {
 	t.Parallel()
 	var usage atomic.Pointer[hocket.TokenUsage]
@@ -71,14 +73,16 @@ func TestHostileUsageNeverRaisesBudget(t *testing.T) {
 	})
 }
 
-// Item 18: codes of failures that need an action by a person are not tried again unless the policy names them, fallbacks take over from them, and a long Retry-After fails with the time named.
+// TestLastingModelErrors checks that failures whose codes require action by a person are not
+// retried unless the policy names them, that fallbacks take over, and that a long Retry-After fails
+// with an error that states the time (item 18).
 func TestLastingModelErrors(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		err   hocket.ModelError
 		doc   string
 		calls int32
-		text  string // of the output or the error
+		text  string // in the output or the error
 	}{
 		"quota":                  {hocket.ModelError{Kind: "quota_exceeded", Message: "no money"}, "retry: {max_attempts: 2, backoff: {type: fixed, initial_delay_seconds: 0.001}}", 1, "no money"},
 		"quota is no rate limit": {hocket.ModelError{Kind: "quota_exceeded", Message: "no money"}, "retry: {max_attempts: 2, backoff: {type: fixed, initial_delay_seconds: 0.001}, on: [rate_limit]}", 1, "no money"},
@@ -114,7 +118,8 @@ func TestLastingModelErrors(t *testing.T) {
 	}
 }
 
-// Item 18: a fallback takes over from a model whose quota is used up, or whose window is too small.
+// TestFallbackOfLastingErrors checks that a fallback takes over from a model whose quota is
+// exhausted, or whose context window is too small (item 18).
 func TestFallbackOfLastingErrors(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"quota_exceeded", "context_length_exceeded"} {
@@ -138,7 +143,8 @@ func TestFallbackOfLastingErrors(t *testing.T) {
 	}
 }
 
-// Item 18: an empty reply completes the run with a warning, in documents and in sessions of Go graphs.
+// TestWarningOfEmptyReply checks that an empty reply completes the run with a warning, in documents
+// and in sessions of Go graphs (item 18).
 func TestWarningOfEmptyReply(t *testing.T) {
 	t.Parallel()
 	e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), hocket.WithModel("own", hocket.ModelFunc(func(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) {

@@ -20,22 +20,25 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// Model answers model calls: a provider written in Go. Implementations are safe for concurrent use.
+// Model answers model calls: it is a provider written in Go. Implementations must be safe for
+// concurrent use.
 //
-// Call returns the whole answer, and soon after ctx is done. What it got already may be told by [ModelRequest].Say. An error that is a *[ModelError] tells
-// its kind; any other is a failure that is not worth another try.
+// Call returns the whole reply. It must return soon after ctx is done. It may report partial output
+// through [ModelRequest].Say. If the error is a *[ModelError], its kind is used; any other error is
+// treated as a failure that is not worth retrying.
 type Model interface {
 	Call(ctx context.Context, r ModelRequest) (ModelReply, error)
 }
 
-// ModelFunc is a Model that is a function.
+// ModelFunc adapts a function to a Model.
 type ModelFunc func(ctx context.Context, r ModelRequest) (ModelReply, error)
 
 // Call implements Model.
 func (f ModelFunc) Call(ctx context.Context, r ModelRequest) (ModelReply, error) { return f(ctx, r) }
 
-// WithModel gives agents a provider of the program's own: a reference `name/model` goes to m. It wins over a provider that Hocket or a document knows by
-// that name. Errors, of [Open]: a name that is empty, holds a slash or a blank, or is taken.
+// WithModel adds a provider implemented by the program: a reference `name/model` is sent to m. It
+// takes precedence over a provider with that name that Hocket or a document defines. [Open] returns
+// an error if the name is empty, contains a slash or a blank, or is taken.
 func WithModel(name string, m Model) Option {
 	return option(func(s *settings) {
 		ref, err := model.ParseRef(name + "/m")
@@ -52,24 +55,26 @@ func WithModel(name string, m Model) Option {
 	})
 }
 
-// ModelRequest is one model call. What it holds must not be changed.
+// ModelRequest is one model call. Its contents must not be changed.
 type ModelRequest struct {
-	// Model is what follows the provider's name in the reference.
+	// Model is the part of the reference after the provider's name.
 	Model  string
 	System string
-	// Messages is the conversation, oldest first; it ends with a message of the role user or tool.
+	// Messages is the conversation, oldest message first; the last message has the role user or
+	// tool.
 	Messages []Message
 	Tools    []ToolDef
-	// Schema asks for an answer that is JSON of this shape; nil: free text.
+	// Schema requests a JSON reply that conforms to this schema; nil means free text.
 	Schema json.RawMessage
-	// Temperature and MaxTokens are nil where the agent leaves them to the model.
+	// Temperature and MaxTokens are nil if the agent leaves them to the model.
 	Temperature *float64
 	MaxTokens   *int64
-	// Agent and Node say who asks.
+	// Agent and Node identify the caller.
 	Agent, Node string
-	// Key is equal for all attempts of this call, also after a crash (D6).
+	// Key is equal for all attempts of this call, also after a crash.
 	Key string
-	// Say passes a piece of the answer to watchers while it is made. It is never nil; one goroutine calls it at a time, and none after Call has returned.
+	// Say passes a piece of the reply to watchers while it is generated. It is never nil; it must
+	// be called by one goroutine at a time, and not after Call has returned.
 	Say func(text string)
 }
 
@@ -78,51 +83,54 @@ type Message struct {
 	// Role is "system", "user", "assistant" or "tool".
 	Role string
 	Text string
-	// ToolCalls are those that a message of the assistant asks for.
+	// ToolCalls are the tool calls that an assistant message requests.
 	ToolCalls []ToolUse
-	// ToolCallID is the call that a message of the role tool answers, ToolName its tool; IsError marks the report of a failure.
+	// ToolCallID is the call that a message of the role tool answers, and ToolName its tool;
+	// IsError marks the report of a failure.
 	ToolCallID, ToolName string
 	IsError              bool
 }
 
-// ToolUse is a model's wish to call a tool. Arguments is a JSON object; ID is unique in the conversation.
+// ToolUse is a model's request to call a tool. Arguments is a JSON object; ID is unique in the
+// conversation.
 type ToolUse struct {
 	ID, Name  string
 	Arguments json.RawMessage
 }
 
-// ToolDef is a tool as a model sees it; Parameters is a JSON Schema of type object.
+// ToolDef is the definition of a tool for a model; Parameters is a JSON Schema of type object.
 type ToolDef struct {
 	Name, Description string
 	Parameters        json.RawMessage
 }
 
-// ModelReply is an answer: text, tool calls or both.
+// ModelReply is a reply: text, tool calls or both.
 type ModelReply struct {
 	Text      string
 	ToolCalls []ToolUse
-	// Usage is nil where it is not known (D14).
+	// Usage is nil if it is not known.
 	Usage *TokenUsage
-	// Truncated says that a limit cut the answer.
+	// Truncated is set if a limit cut the reply off.
 	Truncated bool
 }
 
-// TokenUsage counts tokens of a call.
+// TokenUsage counts the tokens of a call.
 type TokenUsage struct{ InputTokens, OutputTokens int64 }
 
 // ModelError is a model call that failed.
 type ModelError struct {
-	// Kind is a stable word: rate_limit, timeout, overloaded, auth, quota_exceeded, invalid_request, context_length_exceeded, content_filter, network or server. It says whether another try may
-	// help; "" is server.
+	// Kind is a stable word: rate_limit, timeout, overloaded, auth, quota_exceeded,
+	// invalid_request, context_length_exceeded, content_filter, network or server. It determines
+	// whether a retry may help; empty means server.
 	Kind    string
 	Message string
-	// RetryAfter is how long the other side asks to wait; 0: it does not say.
+	// RetryAfter is how long the server asks to wait; 0 means that it does not say.
 	RetryAfter time.Duration
 }
 
 func (e *ModelError) Error() string { return e.Message }
 
-// modelClient is a Model as runs use it.
+// modelClient adapts a Model to model.Client.
 type modelClient struct{ m Model }
 
 // Call implements model.Client.
@@ -173,7 +181,7 @@ func toolUses(calls []chat.ToolCall) []ToolUse {
 	return out
 }
 
-// modelError is an error as the journal has it.
+// modelError converts an error into the form in which it is journaled.
 func modelError(err error) error {
 	var m *ModelError
 	if !errors.As(err, &m) {
@@ -186,67 +194,76 @@ func modelError(err error) error {
 	return &model.Error{Kind: kind, Message: m.Message, RetryAfter: m.RetryAfter, Err: err}
 }
 
-// ToolOptions say how calls of a tool are treated. The zero value is for tools that change something.
+// ToolOptions specifies how calls of a tool are handled. The zero value is for tools that change
+// something.
 type ToolOptions struct {
-	// Idempotent says that a call may be made again with the same [ToolCallInfo].Key: the tool only reads, or heeds the key. A call whose outcome is not
-	// known, because the process died in it, is then repeated (P12).
+	// Idempotent declares that a call may be repeated with the same [ToolCallInfo].Key: the tool
+	// only reads, or deduplicates by key. A call whose outcome is unknown, because the process died
+	// during it, is then repeated.
 	Idempotent bool
-	// Unknown says what becomes of such a call of a tool that is not idempotent; "" is [AskPerson].
+	// Unknown determines what happens to such a call of a tool that is not idempotent; empty means
+	// [AskPerson].
 	Unknown UnknownOutcome
-	// Timeout bounds one call; 0 is 5 minutes.
+	// Timeout limits one call; 0 means 5 minutes.
 	Timeout time.Duration
 }
 
-// UnknownOutcome says what becomes of a tool call whose outcome is not known (P12).
+// UnknownOutcome determines what happens to a tool call whose outcome is unknown.
 type UnknownOutcome string
 
 const (
 	// AskPerson lets a person decide: the run waits.
 	AskPerson UnknownOutcome = "ask"
-	// SkipCall goes on without a result.
+	// SkipCall continues without a result.
 	SkipCall UnknownOutcome = "skip"
 	// FailStep fails the step.
 	FailStep UnknownOutcome = "fail"
 )
 
-// ToolCallInfo tells a tool who calls it.
+// ToolCallInfo identifies the caller of a tool.
 type ToolCallInfo struct {
-	// Run and Node are where; Agent is the id of the agent, "" where a node calls the tool itself.
+	// Run and Node are the run and node that make the call; Agent is the ID of the agent, and empty
+	// if a node calls the tool itself.
 	Run, Node, Agent string
-	// Key is equal on every repetition of this call, also after a crash, and different for every other call (D6).
+	// Key is equal for every repetition of this call, also after a crash, and different for every
+	// other call.
 	Key string
 }
 
 type toolCallKey struct{}
 
-// ToolCall gives what is known of the call under way; false outside of one.
+// ToolCall returns information about the current tool call, and false outside of one.
 func ToolCall(ctx context.Context) (ToolCallInfo, bool) {
 	info, ok := ctx.Value(toolCallKey{}).(ToolCallInfo)
 	return info, ok
 }
 
-// goTool is a tool that is a Go function.
+// goTool is a tool implemented by a Go function.
 type goTool struct {
 	def     chat.ToolDef
 	options ToolOptions
-	engine  *Engine // that has the tool
+	engine  *Engine // the engine that owns the tool
 	call    func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
 }
 
 var _ tool.Tool = (*goTool)(nil)
 
-// toolName is what providers take as a tool's name.
+// toolName matches the tool names that providers accept.
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// WithTool gives agents a tool that is a Go function. description tells a model when to call it. One ToolOptions at most may be given.
+// WithTool adds a tool for agents that is implemented by a Go function. description tells a model
+// when to call it. At most one ToolOptions may be passed.
 //
-// In is a struct: its JSON Schema is what a model sees of the arguments, fields by their names in JSON, required unless they have omitempty or
-// omitzero, described by their tag `jsonschema`. Arguments that do not fit are reported to the model, and fn is not called. What fn returns is the answer as
-// JSON, a string as it is; its error is reported to the model as the tool's own report of a failure. fn returns soon after ctx is done; a panic in it is a
-// failed call. It is called by several goroutines at once.
+// In is a struct: its JSON Schema describes the arguments to a model, with fields by their JSON
+// names, required unless they have omitempty or omitzero, and described by their tag `jsonschema`.
+// Arguments that do not match are reported to the model, and fn is not called. The return value of
+// fn is the result, encoded as JSON, except that a string is passed as it is; its error is reported
+// to the model as a failure reported by the tool. fn must return soon after ctx is done; a panic in
+// it is a failed call. It is called from several goroutines concurrently.
 //
-// An agent of a document may use the tool where its list of tools names it; tool nodes and custom tool nodes of graphs call it by name (SEC13, S2-67).
-// Errors, of [Open]: a name that is not made of 1 to 64 letters, digits, `_` and `-`; a name that is taken; a type without schema.
+// An agent of a document may use the tool if its list of tools names it; tool nodes and custom tool
+// nodes of graphs call it by name. [Open] returns an error if the name does not consist of 1 to 64
+// letters, digits, `_` and `-`, if the name is taken, or if a type has no schema.
 func WithTool[In, Out any](name, description string, fn func(ctx context.Context, in In) (Out, error), options ...ToolOptions) Option {
 	t := goTool{def: chat.ToolDef{Name: name, Description: description}}
 	var tooMany error
@@ -265,7 +282,7 @@ func WithTool[In, Out any](name, description string, fn func(ctx context.Context
 		return json.Marshal(out)
 	}
 	return option(func(s *settings) {
-		t := t // several engines may be given the option
+		t := t // the option may be passed to several engines
 		schema, err := jsonschema.For[In](nil)
 		if err == nil {
 			err = tooMany
@@ -306,7 +323,7 @@ func (t *goTool) Policy() tool.Policy {
 	return cmp.Or(tool.Policy(t.options.Unknown), tool.PolicyAsk)
 }
 
-// toolCaller is the Caller of the function of a tool, which has no sub-steps of its own.
+// toolCaller is the Caller for the function of a tool, which has no sub-steps of its own.
 type toolCaller struct {
 	by     driver.Caller
 	key    string
@@ -362,7 +379,7 @@ func (t *goTool) invoke(ctx context.Context, args json.RawMessage, info ToolCall
 	return raw, err
 }
 
-// toolRegistry offers the tools to custom tool nodes (S2-67).
+// toolRegistry provides the tools to custom tool nodes.
 type toolRegistry map[string]*goTool
 
 var _ graph.ToolRegistry = toolRegistry(nil)

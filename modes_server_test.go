@@ -20,8 +20,10 @@ type tallied struct {
 	Last string `json:"last,omitempty"`
 }
 
-// S2-38, S2-73: what a server shows of a run of a Go graph, of which it has the journal and not the program, is what the program itself is shown: the same lines
-// in the same order. A server's states and changes have what the graph keeps beside the fields of S, too (S2-53).
+// TestModesWithoutTheProgram checks that a server, which has the journal of a run of a Go graph but
+// not the program, shows the same lines in the same order as the program itself (S2-38, S2-73). A
+// server's states and changes also include what the graph keeps in addition to the fields of S
+// (S2-53).
 func TestModesWithoutTheProgram(t *testing.T) {
 	t.Parallel()
 	e, err := hocket.Open(t.Context(), hocket.Config{})
@@ -72,7 +74,7 @@ func TestModesWithoutTheProgram(t *testing.T) {
 		}
 		for _, one := range shown {
 			if one.Mode == project.ModeUpdates && one.Update["n"] == nil && one.Update["last"] == nil {
-				outputs++ // the output of a node that changed no field of S
+				outputs++ // output of a node that changed no field of S
 				continue
 			}
 			if one.Mode == project.ModeValues && (string(one.State["executionId"]) != `"modes"` || one.State["lastUpdated"] == nil || one.State["outputs"] == nil) {
@@ -92,7 +94,7 @@ func TestModesWithoutTheProgram(t *testing.T) {
 	}
 }
 
-// withoutBase is a line in JSON with the fields of S alone.
+// withoutBase returns a line as JSON with only the fields of S.
 func withoutBase(t *testing.T, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
@@ -103,7 +105,7 @@ func withoutBase(t *testing.T, v any) string {
 	if err := json.Unmarshal(b, &m); err != nil {
 		t.Fatal(err)
 	}
-	delete(m, "output") // of the program alone: a server has it among the outputs of the state
+	delete(m, "output") // program only: a server has it in the state's outputs
 	trace, _ := m["trace"].(map[string]any)
 	for _, part := range []any{m["state"], m["update"], trace["stateSnapshot"]} {
 		if fields, ok := part.(map[string]any); ok {

@@ -12,8 +12,9 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// Item 4, P20: runs that a function starts without waiting for them count in its run as they end, and what is kept for one is there for the next: the third of them has no budget left, and
-// is not waited for.
+// TestGraphBudgetOfStartedRuns checks that runs that a function starts without waiting for them
+// count in its run as they end, and that what is reserved for one becomes available to the next:
+// the third of them has no budget left, and is not waited for (item 4, P20).
 func TestGraphBudgetOfStartedRuns(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
@@ -41,7 +42,8 @@ func TestGraphBudgetOfStartedRuns(t *testing.T) {
 	}
 }
 
-// P20: a function that waits until there is budget for a run of a document stops waiting when its context is done.
+// TestRunOfDocumentWaitsForBudgetWithinItsContext checks that a function that waits for budget for
+// a run of a document stops waiting when its context is done (P20).
 func TestRunOfDocumentWaitsForBudgetWithinItsContext(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -63,7 +65,8 @@ func TestRunOfDocumentWaitsForBudgetWithinItsContext(t *testing.T) {
 	var waited error
 	g := compiled(t, graph.New[state]("outer").Start(graph.Do("both", func(ctx context.Context, _ *state) error {
 		defer close(release)
-		if _, err := e.Start(ctx, doc, hocket.StartOptions{Input: "x"}); err != nil { // it holds all there is until its call has ended
+		// it holds the whole budget until its call has ended
+		if _, err := e.Start(ctx, doc, hocket.StartOptions{Input: "x"}); err != nil {
 			return err
 		}
 		within, cancel := context.WithTimeout(ctx, 50*time.Millisecond)

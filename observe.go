@@ -15,44 +15,46 @@ import (
 	"github.com/hocket-run/hocket/internal/project"
 )
 
-// observer gets the events of a run that is followed, in order, by one goroutine.
+// observer receives the events of a run that is followed, in order, from one goroutine.
 type observer interface {
-	// saw is called after the folder took the event.
+	// saw is called after the folder has folded the event.
 	saw(ev *engine.Event, f *project.GraphFolder)
 	// left is called when the last follower leaves.
 	left()
 }
 
-// observing does what the options of a run ask for beside running it: checkpoints, progress, telemetry. Whatever goes wrong in there is logged: the run
-// goes on (S2-65).
+// observing implements what the options of a run request in addition to running it: checkpoints,
+// progress, telemetry. Failures are logged, and the run continues.
 type observing[S any] struct {
 	ctx     context.Context //nolint:containedctx,nolintlint // trackers are given that of the call
 	options RunOptions
 	engine  *Engine
 	run     string
 	graph   *graph.Compiled[S]
-	// after is the event up to which the run was observed before: it is only folded.
+	// after is the number of the event up to which the run was observed before: events up to it are
+	// only folded.
 	after uint64
 
 	steps    map[int]*observed
 	executed int // nodes that settled, over all resumes
 	waiting  int
 	maxSteps int
-	// started is when telemetry was told so; zero before and after.
+	// started is when telemetry was notified of the start; it is zero before the start and after
+	// the end.
 	started, now time.Time
 }
 
-// observed is a step at work.
+// observed is a step in progress.
 type observed struct {
 	node    TrackedNode
 	attempt int
-	// failed is the last attempt whose failure was told.
+	// failed is the last attempt whose failure was reported.
 	failed  int
 	waits   bool
 	signals []engine.SignalRaised
 }
 
-// observe gives the observer that the options ask for, nil where they ask for none.
+// observe returns the observer that the options request, or nil if they request none.
 func observe[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, after uint64, o RunOptions) observer {
 	if o.Checkpointer == nil && o.OnProgress.fn == nil && o.Telemetry == nil {
 		return nil
@@ -148,7 +150,7 @@ func (o *observing[S]) step(ev *engine.Event, v engine.StepView, f *project.Grap
 		}
 	case *engine.StepCancelled:
 		o.settled(ev.Step, st)
-		o.executed-- // it did not come to its end
+		o.executed-- // it did not finish
 		if live {
 			o.exit(st, StatusCancelled)
 		}
@@ -163,7 +165,7 @@ func (o *observing[S]) settled(step int, st *observed) {
 	}
 }
 
-// failed tells of a failed attempt, once.
+// failed reports a failed attempt, once.
 func (o *observing[S]) failed(st *observed, v engine.StepView, f *engine.Failure, live bool) {
 	if st.failed == st.attempt {
 		return
@@ -179,7 +181,8 @@ func (o *observing[S]) failed(st *observed, v engine.StepView, f *engine.Failure
 	o.progress(ProgressNodeError, v, st.attempt, "", err)
 }
 
-// checkpoint saves the state for each signal that asks for it, and by itself (S2-65). Nodes that wait count as executed.
+// checkpoint saves the state for each signal that requests it, and automatically. Waiting nodes
+// count as executed.
 func (o *observing[S]) checkpoint(v engine.StepView, f *project.GraphFolder, signals []engine.SignalRaised) {
 	if o.options.Checkpointer == nil {
 		return
@@ -207,7 +210,7 @@ func (o *observing[S]) save(v engine.StepView, f *project.GraphFolder, label str
 		if err != nil {
 			return err
 		}
-		// What was reached is kept also where the run is being interrupted.
+		// Progress is saved even if the run is being interrupted.
 		return o.options.Checkpointer.Save(context.WithoutCancel(o.ctx), o.run, state, label)
 	})
 	if err != nil {
@@ -217,7 +220,7 @@ func (o *observing[S]) save(v engine.StepView, f *project.GraphFolder, label str
 	o.progress(ProgressCheckpointSaved, v, 0, label, nil)
 }
 
-// state writes the state of a step as JSON, with what the graph keeps beside it (S2-75).
+// state encodes the state of a step as JSON, with what the graph keeps in addition to it.
 func (o *observing[S]) state(v engine.StepView, f *project.GraphFolder) (json.RawMessage, error) {
 	folded := program.Folded{Run: o.run, Updated: o.now, State: v.State, Outputs: f.Outputs()}
 	for _, w := range f.Waits() {
@@ -239,7 +242,7 @@ func (o *observing[S]) state(v engine.StepView, f *project.GraphFolder) (json.Ra
 	return json.Marshal(fields)
 }
 
-// progress tells the callback.
+// progress calls the progress callback.
 func (o *observing[S]) progress(kind ProgressType, v engine.StepView, attempt int, label string, cause error) {
 	fn, ok := o.options.OnProgress.fn.(func(Progress[S]))
 	if !ok {
@@ -257,7 +260,7 @@ func (o *observing[S]) progress(kind ProgressType, v engine.StepView, attempt in
 	}
 }
 
-// begin tells telemetry that the run starts or goes on; nodes that are at work are entered again.
+// begin notifies telemetry that the run starts or continues; nodes in progress are entered again.
 func (o *observing[S]) begin() {
 	if !o.started.IsZero() {
 		return
@@ -287,7 +290,7 @@ func (o *observing[S]) exit(st *observed, status Status) {
 	})
 }
 
-// complete is the last that telemetry hears until the run goes on.
+// complete sends the last notification to telemetry until the run continues.
 func (o *observing[S]) complete(status Status) {
 	if o.started.IsZero() {
 		return
@@ -299,12 +302,12 @@ func (o *observing[S]) complete(status Status) {
 		t.WorkflowComplete(o.ctx, TrackedEnd{ExecutionID: o.run, WorkflowName: o.name(), Status: status, Duration: o.now.Sub(o.started), At: o.now})
 	})
 	o.started = time.Time{}
-	o.after = 1<<63 - 1 // whatever comes now is for the next one who follows the run
+	o.after = 1<<63 - 1 // later events belong to the run's next follower
 }
 
 func (o *observing[S]) left() { o.complete(StatusRunning) }
 
-// track tells the tracker.
+// track calls fn with the tracker.
 func (o *observing[S]) track(fn func(Tracker)) {
 	if o.options.Telemetry == nil {
 		return
@@ -318,7 +321,7 @@ func (o *observing[S]) track(fn func(Tracker)) {
 	}
 }
 
-// guard calls a function of the user's: a panic in it is an error.
+// guard calls a user's function and converts a panic in it into an error.
 func (o *observing[S]) guard(fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

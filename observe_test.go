@@ -19,7 +19,8 @@ import (
 	"github.com/hocket-run/hocket/graph/compat"
 )
 
-// told gathers what OnProgress is told, in short: type, node, the log in the state, and what else there is.
+// told collects the calls of OnProgress in short form: type, node, the log in the state, and the
+// other fields.
 type told struct {
 	mu    sync.Mutex
 	lines []string
@@ -55,7 +56,7 @@ func (l *told) want(t *testing.T, want ...string) {
 	l.lines = nil
 }
 
-// fails is a node that fails n times before it succeeds.
+// fails returns a node that fails n times before it succeeds.
 func fails(id string, n int) graph.Node[state] {
 	left := n
 	return graph.Do(id, func(_ context.Context, s *state) error {
@@ -68,8 +69,9 @@ func fails(id string, n int) graph.Node[state] {
 	}, graph.NodeOptions{Retry: graph.Retry{Backoff: time.Millisecond}})
 }
 
-// TestProgress: node_started once before the first attempt, node_error for each failed attempt, node_completed after the merge, checkpoint_saved after
-// each save, in this order, by Run and by Stream alike (S2-64, S2-65).
+// TestProgress checks that node_started is reported once before the first attempt, node_error for
+// each failed attempt, node_completed after the merge, and checkpoint_saved after each save, in
+// this order, by both Run and Stream (S2-64, S2-65).
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
@@ -93,7 +95,8 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// TestEvents: a stream in modes is the stream of steps, and an unknown mode is told before anything runs (S2-38, S2-73).
+// TestEvents checks that a stream in modes is the stream of steps, and that an unknown mode is
+// reported before anything runs (S2-38, S2-73).
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})
@@ -132,7 +135,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestProgressOfFailure: a node that fails for good is told for each attempt, and completes nowhere (S2-64).
+// TestProgressOfFailure checks that a node that fails permanently is reported for each attempt and
+// never as completed (S2-64).
 func TestProgressOfFailure(t *testing.T) {
 	t.Parallel()
 	g := compiled(t, graph.New[state]("t").Start(note("a")).Then(fails("b", 9)))
@@ -149,7 +153,8 @@ func TestProgressOfFailure(t *testing.T) {
 	}
 }
 
-// TestCheckpointJSON: what is saved has executionId, lastUpdated and outputs beside the fields of the state (S2-75).
+// TestCheckpointJSON checks that a saved state has executionId, lastUpdated and outputs in addition
+// to the fields of the state (S2-75).
 func TestCheckpointJSON(t *testing.T) {
 	t.Parallel()
 	c := compat.MemoryCheckpoints()
@@ -176,7 +181,7 @@ func TestCheckpointJSON(t *testing.T) {
 	}
 }
 
-// brokenCheckpoints saves nothing.
+// brokenCheckpoints is a Checkpointer that saves nothing.
 type brokenCheckpoints struct {
 	compat.Checkpointer
 	panics bool
@@ -189,8 +194,8 @@ func (c brokenCheckpoints) Save(context.Context, string, json.RawMessage, string
 	return errors.New("disk is full")
 }
 
-// TestObserversCannotBreakRuns: a save that fails is logged and never fails the run; so is a panic in a Checkpointer, in OnProgress and in a Tracker
-// (S2-65).
+// TestObserversCannotBreakRuns checks that a save that fails is logged and never fails the run, and
+// neither does a panic in a Checkpointer, in OnProgress or in a Tracker (S2-65).
 func TestObserversCannotBreakRuns(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// What no journal can hold is a failure of the attempt that gave it, and no defect of the run: another attempt may do better.
+// TestSignalNameIsNoText checks that a value that no journal can hold fails the attempt that
+// produced it and is not an internal error: another attempt may succeed.
 func TestSignalNameIsNoText(t *testing.T) {
 	t.Parallel()
 	e, err := hocket.Open(t.Context(), hocket.Config{})

@@ -15,10 +15,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// RunOption is what [Run], [Stream], [Resume] and [ResumeStream] take behind what they need: a [RunOptions], an [Answer], or one of each.
+// RunOption is an optional argument of [Run], [Stream], [Resume] and [ResumeStream]: a
+// [RunOptions], an [Answer], or one of each.
 type RunOption interface{ into(o *chosen) error }
 
-// chosen are the options of one call.
+// chosen holds the options of one call.
 type chosen struct {
 	RunOptions
 	set int
@@ -46,7 +47,7 @@ func (a Answer) into(g *chosen) error {
 	return nil
 }
 
-// optionsOf puts the options of a call together.
+// optionsOf combines the options of a call.
 func optionsOf(list []RunOption) (RunOptions, error) {
 	var g chosen
 	for _, o := range list {
@@ -60,55 +61,75 @@ func optionsOf(list []RunOption) (RunOptions, error) {
 	return g.RunOptions, nil
 }
 
-// RunOptions say how a graph runs. The zero value is good.
+// RunOptions specifies how a graph runs. The zero value is valid.
 type RunOptions struct {
-	// ID is the run's id; "" makes one. With ResumeFrom it must be "" or the snapshot's, with Resume "" or the run's.
+	// ID is the ID of the run; empty generates one. With ResumeFrom it must be empty or the
+	// snapshot's, with Resume empty or the run's.
 	ID string
-	// Attach takes the run of that ID where the engine has one, in place of [ErrExists]: what ended or waits is given as it is, what is under way is followed, what was interrupted goes on. So a
-	// call may be made again, by any process, and the run is begun once. The run keeps its own state and bounds: the state given beside it, Outputs, MaxSteps, Limits, Concurrency, Labels and Model are not
-	// looked at then. It must belong to this version of the graph, else the error is a *[VersionError]. A store in memory may have dropped the run: see [Config].RetainRuns.
+	// Attach attaches to the run with that ID if the engine has one, instead of returning
+	// [ErrExists]: a run that has ended or waits is returned as it is, a run in progress is
+	// followed, and an interrupted run continues. A call can therefore be repeated, by any process,
+	// and the run is started only once. The run keeps its own state and limits: the state argument,
+	// Outputs, MaxSteps, Limits, Concurrency, Labels and Model are then ignored. The run must
+	// belong to this version of the graph; otherwise the error is a *[VersionError]. An in-memory
+	// store may have dropped the run; see [Config].RetainRuns.
 	Attach bool
-	// ResumeFrom goes on with a run from a snapshot: whatever was pending runs, nothing that had ended does (S2-63). The state that is given beside it,
-	// MaxSteps and Model are not looked at: the run keeps its own. An engine that has no run of that id makes it from the snapshot's Journal; one that has
-	// it goes on with its own, where that begins with the snapshot's and no node settled since. A snapshot without Journal goes on with the run that the
-	// engine has. What counts is the Journal: the other fields of the snapshot may be changed, and change nothing.
+	// ResumeFrom continues a run from a snapshot: everything that was pending runs, and nothing
+	// that had ended does. The state argument, MaxSteps and Model are ignored: the run keeps its
+	// own. An engine that has no run with that ID creates it from the snapshot's Journal; one that
+	// has it continues its own run, provided that its journal begins with the snapshot's and no
+	// node has settled since. A snapshot without Journal continues the run that the engine has.
+	// Only the Journal matters: changes to other fields of the snapshot have no effect.
 	//
-	// Errors: those of [Resume]; *[VersionError] for another version of the graph; [ErrConflict]; *[SnapshotError] for a Journal that was cut or changed.
-	// Nothing ran and nothing was stored then.
+	// Errors are those of [Resume]; *[VersionError] for another version of the graph;
+	// [ErrConflict]; and *[SnapshotError] for a Journal that was truncated or changed. In all these
+	// cases nothing ran and nothing was stored.
 	ResumeFrom AnySnapshot
-	// Answer answers the question of the run that goes on, as an Answer among the options does; nil: it was interrupted, and has no open question.
+	// Answer answers the question of the run that is resumed, like an Answer among the options; nil
+	// means that the run was interrupted and has no open question.
 	Answer *Answer
-	// Outputs stand among the outputs of nodes from the start, by node id, each until the node of that id gives its own (S2-75); values are what JSON
-	// can hold. With ResumeFrom they are not looked at.
+	// Outputs are initial outputs of nodes, by node ID, each used until the node with that ID
+	// produces its own; values must be encodable as JSON. They are ignored with ResumeFrom.
 	Outputs map[string]any
-	// MaxSteps bounds the executions of nodes, over all resumes; 0 is the graph's own bound, [graph.Zero] lets none run (S2-32). A run that goes on keeps its own.
+	// MaxSteps is the maximum number of node executions, over all resumes; 0 means the graph's own
+	// limit, and [graph.Zero] allows none. A run that is resumed keeps its own.
 	MaxSteps int
-	// Limits are the budget of the run, with all that it starts; each that is set wins over that of [graph.Config].Limits. With ResumeFrom they are for a run that met its budget, which
-	// goes on where they are larger; otherwise a run keeps its own. What the operator's configuration ([WithConfig]) allows at most they cannot raise.
+	// Limits is the budget of the run, including everything that it starts; each limit that is set
+	// takes precedence over that of [graph.Config].Limits. With ResumeFrom it applies to a run that
+	// exceeded its budget, which continues if the limits are larger; otherwise a run keeps its own.
+	// Limits cannot exceed the maximum that the operator's configuration ([WithConfig]) allows.
 	Limits graph.Limits
-	// Concurrency bounds how many runs of the graph run at once with this one. With ResumeFrom it is not looked at.
+	// Concurrency limits how many runs of the graph run concurrently with this one. It is ignored
+	// with ResumeFrom.
 	Concurrency Concurrency
-	// Labels are those of the run, as [StartOptions].Labels. With ResumeFrom they are not looked at.
+	// Labels are the labels of the run, as in [StartOptions].Labels. They are ignored with
+	// ResumeFrom.
 	Labels map[string]string
-	// WorkflowName names the run in telemetry; "" is `unnamed` (S2-72).
+	// WorkflowName is the name of the run in telemetry; empty means `unnamed`.
 	WorkflowName string
-	// Telemetry gets the run's spans as it goes; nil: none.
+	// Telemetry receives the run's spans as it progresses; nil means none.
 	Telemetry Tracker
-	// Checkpointer keeps the run's states; nil: none. The run itself needs none: it is kept by the engine's store.
+	// Checkpointer stores the run's states; nil means none. The run itself does not need one: it is
+	// kept in the engine's store.
 	Checkpointer Checkpointer
-	// AutoCheckpoint says whether the state is saved after each node, or only where a node asks for it by the signal `checkpoint`; nil: after each.
+	// AutoCheckpoint determines whether the state is saved after each node, or only if a node
+	// requests it with the signal `checkpoint`; nil means after each node.
 	AutoCheckpoint *bool
-	// OnProgress is called as nodes start, fail and end and states are saved; nil: not called. One goroutine calls it, in order; the run
-	// may be further by then. A panic in it is logged. [OnProgress] makes it.
+	// OnProgress is called when nodes start, fail and end and when states are saved, unless it is
+	// nil. It is called from one goroutine, in order; the run may have progressed further by then.
+	// A panic in it is logged. Use [OnProgress] to create it.
 	OnProgress ProgressFunc
-	// Model is what nodes use whose own model is "" or `inherit`; "" is the engine's.
+	// Model is the model for nodes whose own model is "" or `inherit`; empty means the engine's
+	// model.
 	Model string
 }
 
-// ProgressFunc is called with the progress of a run: [OnProgress] makes one. The zero ProgressFunc is not called.
+// ProgressFunc is called with the progress of a run; [OnProgress] creates one. The zero
+// ProgressFunc is not called.
 type ProgressFunc struct{ fn any }
 
-// OnProgress makes a ProgressFunc of a function. S must be the state of the graph, else the call that gets it fails.
+// OnProgress converts a function into a ProgressFunc. S must be the state of the graph; otherwise
+// the call that it is passed to fails.
 func OnProgress[S any](fn func(Progress[S])) ProgressFunc {
 	if fn == nil {
 		return ProgressFunc{}
@@ -116,10 +137,10 @@ func OnProgress[S any](fn func(Progress[S])) ProgressFunc {
 	return ProgressFunc{fn}
 }
 
-// ProgressType says what happened.
+// ProgressType is the kind of a Progress.
 type ProgressType string
 
-// What OnProgress is called with (S2-64).
+// Kinds of progress that OnProgress is called with.
 const (
 	ProgressNodeStarted     ProgressType = "node_started"     // before the node's first attempt
 	ProgressNodeCompleted   ProgressType = "node_completed"   // after its changes were merged
@@ -127,22 +148,22 @@ const (
 	ProgressCheckpointSaved ProgressType = "checkpoint_saved" // after each save
 )
 
-// Progress tells of one thing that happened in a run.
+// Progress describes one thing that happened in a run.
 type Progress[S any] struct {
 	Type   ProgressType
 	NodeID string
-	// State is the run's, as it was then.
+	// State is the state of the run at that time.
 	State S
-	// Error is why the attempt failed; nil for all but node_error.
+	// Error is why the attempt failed; it is nil except for node_error.
 	Error error
-	// Attempt counts from 1; 0 for checkpoint_saved.
+	// Attempt counts from 1; it is 0 for checkpoint_saved.
 	Attempt int
-	// Label is that of the checkpoint, "" for all but checkpoint_saved.
+	// Label is the label of the checkpoint; it is empty except for checkpoint_saved.
 	Label     string
 	Timestamp time.Time
 }
 
-// MarshalJSON writes the document's shape, with the error as its text.
+// MarshalJSON encodes the progress in its documented form, with the error as its message.
 func (p Progress[S]) MarshalJSON() ([]byte, error) {
 	var text string
 	if p.Error != nil {
@@ -159,11 +180,13 @@ func (p Progress[S]) MarshalJSON() ([]byte, error) {
 	}{p.Type, p.NodeID, p.State, text, p.Attempt, p.Label, p.Timestamp})
 }
 
-// Option gives an engine something of the program's own, [WithTool], [WithModel], [WithAgent], [WithSessions], [WithLLMSessions], [WithTelemetry], [WithConfig], or a part of Hocket that a program links
-// only where it imports its package: documents.All, provider.All, toolsets.All, postgres.Open, temporal.Carry. Those that cannot be are errors of [Open].
+// Option configures an engine with something that the program provides ([WithTool], [WithModel],
+// [WithAgent], [WithSessions], [WithLLMSessions], [WithTelemetry], [WithConfig]) or with a part of
+// Hocket that a program links only if it imports its package: documents.All, provider.All,
+// toolsets.All, postgres.Open, temporal.Carry. [Open] returns an error for invalid options.
 type Option func(*parts.Parts)
 
-// option makes an Option of what changes the settings of this package.
+// option returns an Option that changes the settings of this package.
 func option(f func(*settings)) Option {
 	return func(p *parts.Parts) {
 		if s, ok := p.Own.(*settings); ok {
@@ -172,7 +195,7 @@ func option(f func(*settings)) Option {
 	}
 }
 
-// settings are what the options say.
+// settings holds the values set by the options.
 type settings struct {
 	parts.Parts
 	tools    []goTool
@@ -181,9 +204,9 @@ type settings struct {
 	sessions map[string]graph.Client
 	llm      map[string]LLMSessions
 	registry toolRegistry
-	// telemetry is where traces and metrics go; nil: nowhere but where the configuration says.
+	// telemetry is where traces and metrics are sent; nil means only where the configuration says.
 	telemetry *otlp.Config
-	// config is the operator's file; "": none.
+	// config is the path of the operator's configuration file; "" means none.
 	config   string
 	problems []error
 }
@@ -209,15 +232,20 @@ func (s *settings) problemf(format string, args ...any) {
 	s.problems = append(s.problems, fmt.Errorf(format, args...))
 }
 
-// WithConfig has an engine heed a configuration, hocket.yaml, as the command line does: model providers and their limits, models, the default model, MCP servers
-// and toolsets, permissions, budgets, prices, limits of calls, hosts that requests may reach, the collector of telemetry (docs/configuration.md). Without it an
-// engine reads none. Only who may say what documents do on this machine should write the file; it is never searched for, least of all in the working directory.
+// WithConfig makes an engine use a configuration file, hocket.yaml, as the command line does: model
+// providers and their limits, models, the default model, MCP servers and toolsets, permissions,
+// budgets, prices, limits of calls, hosts that requests may reach, and the telemetry collector
+// (docs/configuration.md). Without it, an engine reads no configuration. Only someone who may
+// decide what documents do on this machine should be able to write the file; it is never searched
+// for, least of all in the working directory.
 //
-// What the program says comes first: Config.MaxCalls, the names of [WithModel] and [WithTool], [WithTelemetry]. store.path holds where Config.DB is "", in which
-// case runs are kept there. Model providers need provider.All() as well. Sessions of [WithLLMSessions] are the program's alone and are not affected by it. The last one
-// given counts.
+// The program's own settings take precedence: Config.MaxCalls, the names of [WithModel] and
+// [WithTool], and [WithTelemetry]. If Config.DB is empty, store.path applies and runs are kept
+// there. Model providers need provider.All() as well. Sessions of [WithLLMSessions] belong to the
+// program alone and are not affected. If WithConfig is used more than once, the last one applies.
 //
-// Errors, of [Open]: the file, or the one of prices that it names, cannot be read; their content is invalid, each problem with its place.
+// [Open] returns an error if the file, or the price file that it names, cannot be read, or if their
+// content is invalid; each problem is reported with its position.
 func WithConfig(path string) Option {
 	return option(func(s *settings) {
 		if path == "" {
@@ -228,8 +256,9 @@ func WithConfig(path string) Option {
 	})
 }
 
-// WithSessions gives agent nodes of the type agentType the client of their sessions (S2-68): one of package acp, or the program's own. Nothing starts
-// a coding agent that no option names (SEC5); sessions with a model need no client, see [AgentLLM].
+// WithSessions sets the client for the sessions of agent nodes of type agentType: one from package
+// acp, or the program's own. No coding agent is started that no option names. Sessions with a model
+// need no client; see [AgentLLM].
 func WithSessions(agentType string, c graph.Client) Option {
 	return option(func(s *settings) {
 		switch {
@@ -243,7 +272,7 @@ func WithSessions(agentType string, c graph.Client) Option {
 	})
 }
 
-// internalTools are the tools as runs use them.
+// internalTools returns the tools in the form that runs use.
 func (s *settings) internalTools() []tool.Tool {
 	out := make([]tool.Tool, len(s.tools))
 	for i := range s.tools {
@@ -252,57 +281,61 @@ func (s *settings) internalTools() []tool.Tool {
 	return out
 }
 
-// unnamed is what a run without WorkflowName is called in telemetry (S2-72).
+// unnamed is the name in telemetry of a run without WorkflowName.
 const unnamed = "unnamed"
 
-// Tracker observes runs (S2-72); package oteltrack has one that makes OpenTelemetry spans. Calls for one run come one after another, those
-// for several runs at once. The context is that of the call that started or resumed the run. What a Tracker does cannot change the run; a panic in it
-// is logged.
+// Tracker observes runs; package oteltrack provides one that creates OpenTelemetry spans. Calls for
+// one run are sequential, calls for several runs are concurrent. The context is that of the call
+// that started or resumed the run. A Tracker cannot change the run; a panic in it is logged.
 //
-// A run that is resumed starts and completes once for each resume. A node that was under way when the run was interrupted is entered again.
+// A run that is resumed starts and completes once per resume. A node that was in progress when the
+// run was interrupted is entered again.
 type Tracker interface {
 	WorkflowStart(context.Context, TrackedStart)
 	NodeEnter(context.Context, TrackedNode)
-	// NodeExit is called once for every node that was entered: when it has settled, or before WorkflowComplete.
+	// NodeExit is called once for every node that was entered: when it settles, or before
+	// WorkflowComplete.
 	NodeExit(context.Context, TrackedExit)
-	// Error is called for each attempt that failed, and for the run where it failed.
+	// Error is called for each attempt that fails, and for the run if it fails.
 	Error(context.Context, TrackedError)
-	// WorkflowComplete is the last call: the run ended, is paused, or is watched no longer.
+	// WorkflowComplete is the last call: the run has ended, is paused, or is no longer observed.
 	WorkflowComplete(context.Context, TrackedEnd)
 }
 
-// TrackedStart says that a run starts or goes on.
+// TrackedStart reports that a run starts or continues.
 type TrackedStart struct {
 	ExecutionID string
-	// WorkflowName is `unnamed` where the options give none.
+	// WorkflowName is `unnamed` if the options do not set it.
 	WorkflowName string
 	MaxSteps     int
-	// Resuming is true where nodes may have run before.
+	// Resuming is true if nodes may have run before.
 	Resuming bool
 	At       time.Time
 }
 
-// TrackedNode says that a node starts.
+// TrackedNode reports that a node starts.
 type TrackedNode struct {
 	ExecutionID string
 	NodeID      string
 	Type        graph.NodeType
-	// Step tells executions of nodes apart within the run; Parent is the step of the parallel block in whose branch the node stands, 0 outside.
+	// Step identifies an execution of a node within the run; Parent is the step of the parallel
+	// block whose branch contains the node, or 0 outside of one.
 	Step, Parent int
-	// At is when it started; in TrackedExit, when it settled.
+	// At is when the node started; in TrackedExit, when it settled.
 	At time.Time
 }
 
-// TrackedExit says that a node has settled.
+// TrackedExit reports that a node has settled.
 type TrackedExit struct {
 	TrackedNode
 	// Duration is the time since the node started, over all attempts.
 	Duration time.Duration
-	// Status is StatusCompleted, StatusFailed, StatusCancelled, or, where the run is left before the node settled, StatusPaused or StatusRunning.
+	// Status is StatusCompleted, StatusFailed or StatusCancelled, or, if WorkflowComplete follows
+	// before the node settles, StatusPaused or StatusRunning.
 	Status Status
 }
 
-// TrackedError says that an attempt of a node failed, or, where NodeID is "", the run.
+// TrackedError reports that an attempt of a node failed, or, if NodeID is empty, the run.
 type TrackedError struct {
 	ExecutionID string
 	NodeID      string
@@ -311,11 +344,12 @@ type TrackedError struct {
 	At          time.Time
 }
 
-// TrackedEnd says how a run ended, or that it does not go on for now.
+// TrackedEnd reports how a run ended, or that it does not continue for now.
 type TrackedEnd struct {
 	ExecutionID  string
 	WorkflowName string
-	// Status is how the run ended, StatusPaused where it waits, StatusRunning where it was interrupted.
+	// Status is how the run ended, StatusPaused if it waits, or StatusRunning if it was
+	// interrupted.
 	Status Status
 	// Duration is the time since WorkflowStart.
 	Duration time.Duration

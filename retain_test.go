@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// A store in memory keeps as many ended runs as it is told, the last ones; results do not depend on it, nor do runs of graphs that run others.
+// TestRetainRuns checks that an in-memory store keeps the configured number of ended runs, the most
+// recent ones, and that neither results nor runs of graphs that start other runs depend on it.
 func TestRetainRuns(t *testing.T) {
 	t.Parallel()
 	const runs = 20
@@ -53,7 +54,8 @@ func TestRetainRuns(t *testing.T) {
 	}
 }
 
-// A run that pauses, is streamed or waited for is there as long as anyone asks for it, though no ended run is kept.
+// TestRetainedWhileWaitedFor checks that a run that pauses, is streamed or is waited for remains
+// available as long as it is in use, although no ended runs are kept.
 func TestRetainedWhileWaitedFor(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{RetainRuns: -1})

@@ -16,29 +16,35 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Answer answers the question of a run that waits.
+// Answer is the answer to the question of a run that waits.
 type Answer struct {
-	// Wait is the id of the question, Node the node that asks; both may be "" where one question is open (D17).
+	// Wait is the ID of the question, and Node the node that asks; both may be empty if exactly one
+	// question is open.
 	Wait, Node string
-	// Value is any value that JSON can hold; for an approval "approve" or "reject".
+	// Value is any value that JSON can represent; for an approval it is "approve" or "reject".
 	Value any
-	// Arguments, where not nil, take the place of those of the held tool call that Value approves: any value of which JSON makes an object. The call must be one whose
-	// arguments people may change ([Permissions].Edit), and they must fit the parameters of the tool; else [ErrAnswer].
+	// Arguments, if not nil, replaces the arguments of the held tool call that Value approves; it
+	// is any value that encodes as a JSON object. The call must be one whose arguments people may
+	// change ([Permissions].Edit), and the arguments must conform to the tool's parameters;
+	// otherwise the error is [ErrAnswer].
 	Arguments any
-	// Note goes with a decision.
+	// Note is a comment on a decision.
 	Note string
 }
 
 // Run runs a graph from a state until it has ended or waits for a person.
 //
-// The error tells that the run could not be run, or was left: Result then is nil, or, with an *[InterruptedError], as far as it came. How the run ended
-// is in Result: a failure of a node is Result.Err and no error of Run.
+// The error says that the run could not be executed, or was abandoned: the Result is then nil or,
+// with an *[InterruptedError], shows how far the run came. How the run ended is in the Result: a
+// failure of a node is Result.Err and not an error of Run.
 //
-// Where ctx is done, the contexts of the functions that run are cancelled, what they still give is recorded, and the run is interrupted: [Resume] goes on with it.
-// In memory it is cancelled instead, which is no error but Result.Status (D22, S2-36). A run that others of this process wait for, by Resume or Wait,
-// goes on without this one.
+// If ctx is done, the contexts of the functions that are running are cancelled, what they still
+// return is recorded, and the run is interrupted: [Resume] continues it. With an in-memory store it
+// is cancelled instead, which is not an error but a Result.Status. A run that others in this
+// process wait for, through Resume or Wait, continues without this call.
 //
-// Errors: *[InterruptedError]; [ErrExists]; [ErrConcurrency]; [ErrClosed]; ctx's own where it was done before the run began, except in memory.
+// Run returns *[InterruptedError], [ErrExists], [ErrConcurrency], [ErrClosed], or the error of ctx
+// if it was done before the run began, except with an in-memory store.
 func Run[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options ...RunOption) (*Result[S], error) {
 	f, err := start(ctx, e, g, state, options, true)
 	if err != nil {
@@ -50,10 +56,12 @@ func Run[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, o
 	return r, err
 }
 
-// Stream is [Run] step by step: it gives each step when it settled. The run goes on meanwhile, so that a slow consumer holds up nothing. The last step
-// is the one whose Status is not [StatusRunning]; an error, of the kinds of Run, is the last thing given.
+// Stream is like [Run] but yields each step when it settles. The run continues in the meantime, so
+// a slow consumer does not hold it up. The last step is the one whose Status is not
+// [StatusRunning]; an error, one of those of Run, is the last item.
 //
-// Leaving the loop interrupts the run as a done ctx does: [Resume] goes on with it. In memory it is cancelled.
+// Breaking out of the loop interrupts the run as a done ctx does: [Resume] continues it. With an
+// in-memory store it is cancelled.
 func Stream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options ...RunOption) iter.Seq2[Step[S], error] {
 	return func(yield func(Step[S], error) bool) {
 		f, err := start(ctx, e, g, state, options, false)
@@ -67,13 +75,16 @@ func Stream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S
 	}
 }
 
-// Resume goes on with a run: with an answer, of one that waits; without, of one that was interrupted. It returns like [Run]. Of RunOptions
-// it heeds what observes the run, Limits for one that met its budget, and Answer.
+// Resume continues a run: with an answer, a run that waits; without one, a run that was
+// interrupted. It returns like [Run]. Of the RunOptions it uses those that observe the run, Limits
+// for a run that exceeded its budget, and Answer.
 //
-// Nodes that ended do not run again; those that were at work when the run was interrupted do, with the same [graph.Context].Key.
+// Nodes that have ended do not run again; nodes that were in progress when the run was interrupted
+// do, with the same [graph.Context].Key.
 //
-// Errors: those of Run, and [ErrNotFound]; *[VersionError] where the run belongs to another version of the graph (D29); [ErrAnswer]; [ErrPaused];
-// [ErrEnded]; [ErrBusy]. Then the run is unchanged.
+// Resume returns the errors of Run, and [ErrNotFound]; *[VersionError] if the run belongs to
+// another version of the graph; [ErrAnswer]; [ErrPaused]; [ErrEnded]; [ErrBusy]. With these errors
+// the run is unchanged.
 func Resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, options ...RunOption) (*Result[S], error) {
 	f, err := resume(ctx, e, g, run, options)
 	if err != nil {
@@ -83,7 +94,7 @@ func Resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run str
 	return settle(ctx, g, f)
 }
 
-// ResumeStream is [Resume] step by step: it gives the steps that settle from then on, as [Stream] does.
+// ResumeStream is like [Resume] but yields the steps that settle from then on, as [Stream] does.
 func ResumeStream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, options ...RunOption) iter.Seq2[Step[S], error] {
 	return func(yield func(Step[S], error) bool) {
 		f, err := resume(ctx, e, g, run, options)
@@ -96,7 +107,8 @@ func ResumeStream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], r
 	}
 }
 
-// start begins a run, or follows it where it exists and the options say so. toEnd: it is followed to its end alone, by settle, which tells then whether it could be stored.
+// start starts a run, or follows it if it exists and the options allow that. toEnd means that it is
+// only followed to its end, by settle, which then reports whether it could be stored.
 func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options []RunOption, toEnd bool) (*following, error) {
 	o, err := checkedOptions[S](options)
 	if err != nil {
@@ -136,7 +148,7 @@ func startOnce[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], stat
 	if run == "" {
 		run = service.NewRunID()
 	}
-	if ctx.Err() != nil { // an aborted run executes nothing (S2-36)
+	if ctx.Err() != nil { // an aborted run executes nothing
 		return &following{e: e, b: b, run: run, by: callerOf(ctx), stillborn: input, release: func() {}}, nil //nolint:nilerr // its result says so
 	}
 	q := service.GraphRequest{
@@ -149,7 +161,7 @@ func startOnce[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], stat
 	}
 	f := follow(ctx, e, b, run)
 	f.model, f.observer = g.Running().Model, observe(ctx, e, g, run, 0, o)
-	// Under ctx it would not be known whether the run has begun.
+	// Under ctx it would be unknown whether the run has begun.
 	whole := context.WithoutCancel(ctx)
 	if toEnd && f.observer == nil && q.Concurrency == nil {
 		f.folder = project.NewGraphObserver(b.plan)
@@ -164,7 +176,7 @@ func startOnce[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], stat
 	return f, nil
 }
 
-// checkedOptions puts the options of a call together and checks what can be checked without the run.
+// checkedOptions combines the options of a call and checks what can be checked without the run.
 func checkedOptions[S any](list []RunOption) (RunOptions, error) {
 	o, err := optionsOf(list)
 	if err != nil {
@@ -194,7 +206,8 @@ func checkedOptions[S any](list []RunOption) (RunOptions, error) {
 	return o, nil
 }
 
-// stepsOf gives a bound of steps in the terms of workflows, nil where it says none.
+// stepsOf converts a step limit to the representation of workflows; it returns nil if there is no
+// limit.
 func stepsOf(n int) *int {
 	switch n {
 	case 0:
@@ -205,7 +218,7 @@ func stepsOf(n int) *int {
 	return &n
 }
 
-// resume goes on with a run by the options of a call.
+// resume continues a run with the options of a call.
 func resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, options []RunOption) (*following, error) {
 	o, err := checkedOptions[S](options)
 	switch {
@@ -221,7 +234,7 @@ func resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run str
 	return resumed(ctx, e, g, run, o)
 }
 
-// resumed goes on with a run.
+// resumed continues a run.
 func resumed[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, o RunOptions) (*following, error) {
 	b, err := bind(e, g)
 	if err != nil {
@@ -237,7 +250,7 @@ func resumed[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run st
 	f := follow(ctx, e, b, run)
 	f.after = last
 	f.model, f.observer = g.Running().Model, observe(ctx, e, g, run, last, o)
-	// Under ctx it would not be known whether the run goes on.
+	// Under ctx it would be unknown whether the run continues.
 	if err := e.goOn(context.WithoutCancel(ctx), run, o.Answer, o.Limits); err != nil {
 		f.done()
 		f.release()
@@ -246,7 +259,7 @@ func resumed[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run st
 	return f, nil
 }
 
-// leftBy tells why a run is interrupted that this engine has not left.
+// leftBy returns why a run is interrupted that this engine has not abandoned.
 func (e *Engine) leftBy() error {
 	if e.closing.Load() {
 		return ErrClosed
@@ -254,8 +267,9 @@ func (e *Engine) leftBy() error {
 	return errAbandoned
 }
 
-// guarded gives a context that is done with errAbandoned when no process drives the run any more (P18): of itself a stream would wait for the next one who does. stop
-// ends the looking and waits for it.
+// guarded returns a context that is cancelled with errAbandoned when no process drives the run any
+// more; otherwise a stream would wait for the next process that does. stop ends the polling and
+// waits for it.
 func (f *following) guarded(ctx context.Context) (guarded context.Context, stop func()) {
 	if !f.e.durable {
 		return ctx, func() {} // no other process can drive it
@@ -272,7 +286,7 @@ func (f *following) guarded(ctx context.Context) (guarded context.Context, stop 
 			if err == nil || st.Interrupted {
 				return
 			}
-			select { // the store does not answer
+			select { // the store does not respond
 			case <-time.After(journal.SafetyPoll):
 			case <-ctx.Done():
 			}

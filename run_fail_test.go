@@ -17,7 +17,8 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// P7, S2-78: failed attempts are in the snapshot; a failure keeps its kind.
+// TestErrorsOfNodes checks that failed attempts are in the snapshot and that a failure keeps its
+// kind (P7, S2-78).
 func TestErrorsOfNodes(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})
@@ -42,7 +43,8 @@ func TestErrorsOfNodes(t *testing.T) {
 	}
 }
 
-// D15: a program takes up what a former process of it left, once it has registered the graph; no other program does.
+// TestRecover checks that a program resumes what a former process of it left once it has registered
+// the graph, and that no other program does (D15).
 func TestRecover(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "app.db")
@@ -85,14 +87,15 @@ func TestRecover(t *testing.T) {
 	if err := errors.Join(hocket.Register(mine, g), mine.Recover(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	// It may have ended by now: then nothing is left to resume.
+	// It may have ended by now; then there is nothing left to resume.
 	r, err := hocket.Resume(t.Context(), mine, g, "r")
 	if err == nil && (r.Status != hocket.StatusCompleted || cmp.Diff(r.State.Log, []string{"a", "b"}) != "") || err != nil && !errors.Is(err, hocket.ErrEnded) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
 
-// P30: a function that ends its goroutine, as t.FailNow does, has failed: the run does not wait for it for ever, nor take nothing for its result.
+// TestGoexit checks that a function that ends its goroutine, as t.FailNow does, has failed: the run
+// neither waits for it forever nor treats a missing value as its result (P30).
 func TestGoexit(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// state is what the graphs of these tests work on.
+// state is the state of the graphs in these tests.
 type state struct {
 	N    int      `json:"n"`
 	Text string   `json:"text,omitempty"`
@@ -42,7 +42,7 @@ func open(t *testing.T, cfg hocket.Config) *hocket.Engine {
 	return e
 }
 
-// stores are the configurations that every rule of runs holds for.
+// stores runs a test with every configuration for which the rules of runs hold.
 func stores(t *testing.T, test func(t *testing.T, e *hocket.Engine)) {
 	t.Helper()
 	for _, name := range []string{"memory", "sqlite"} {
@@ -81,7 +81,7 @@ func breaks(id, text string) graph.Node[state] {
 	return graph.Do(id, func(context.Context, *state) error { return errors.New(text) }, once())
 }
 
-// trace is a stream in short: node, status, the log in its state; then its error.
+// trace returns a stream in short form: node, status and the log in its state, then its error.
 func trace(t *testing.T, steps func(yield func(hocket.Step[state], error) bool)) string {
 	t.Helper()
 	var out []string
@@ -98,7 +98,8 @@ func trace(t *testing.T, steps func(yield func(hocket.Step[state], error) bool))
 	return strings.Join(out, "; ")
 }
 
-// S2-30, S2-73, D13: Run and Stream tell the same story; the last step says how the run ended, or that it is paused.
+// TestStreamAndRun checks that Run and Stream report the same, and that the last step says how the
+// run ended, or that it is paused (S2-30, S2-73, D13).
 func TestStreamAndRun(t *testing.T) {
 	t.Parallel()
 	once := once()
@@ -130,7 +131,7 @@ func TestStreamAndRun(t *testing.T) {
 			graph.New[state]("t").Start(note("a")), graph.Config{MaxSteps: graph.Zero},
 			"a failed (Exceeded maximum steps (0))", "", hocket.StatusFailed, "Exceeded maximum steps (0)",
 		},
-		"branches": { // each branch sees its own changes, the block merges them
+		"branches": { // each branch sees its own changes; the block merges
 			graph.New[state]("t").Start(note("s")).Parallel(graph.ParallelConfig[state]{Branches: []string{"x"}}).Node(note("x")).Then(note("z")),
 			graph.Config{Reducers: map[string]graph.Reducer{"log": graph.Append()}},
 			"s running s; x running sx; parallel_1 running sx; z completed sxz", "s x parallel_1 z", hocket.StatusCompleted, "",
@@ -141,7 +142,7 @@ func TestStreamAndRun(t *testing.T) {
 			"s running s; loop_start_1 running s; b running sb; loop_check_2 running sb; b running sbb; loop_check_2 running sbb; z completed sbbz",
 			"s loop_start_1 b loop_check_2 b loop_check_2 z", hocket.StatusCompleted, "",
 		},
-		"handled": { // S2-7: the run stays failed behind its handler
+		"handled": { // S2-7: the run stays failed after its handler
 			graph.New[state]("t").Start(breaks("a", "no luck")).Catch(note("h", once)), graph.Config{},
 			"a running (no luck); h running h; a failed (no luck)", "a h", hocket.StatusFailed, "no luck",
 		},
@@ -169,7 +170,9 @@ func TestStreamAndRun(t *testing.T) {
 	}
 }
 
-// S2-52, S2-63, P9: a run that waits is answered by another engine on the same file; the snapshot counts over both, and nothing that ended runs again.
+// TestResumeElsewhere checks that a run that waits can be answered by another engine on the same
+// file, that the snapshot counts over both, and that nothing that has ended runs again (S2-52,
+// S2-63, P9).
 func TestResumeElsewhere(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
@@ -209,7 +212,8 @@ func TestResumeElsewhere(t *testing.T) {
 	}
 }
 
-// D29: a run goes on under its own version of the graph only, and a name with its version belongs to one graph.
+// TestVersions checks that a run continues only under its own version of the graph, and that a name
+// with its version belongs to one graph (D29).
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{DB: filepath.Join(t.TempDir(), "app.db")})
@@ -240,7 +244,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// D22, S2-36: a done context interrupts a run that is kept, and cancels one that is not; the node from which it is aborted completes.
+// TestDoneContext checks that a done context interrupts a run that is stored, and cancels one that
+// is not, and that the node that aborts it completes (D22, S2-36).
 func TestDoneContext(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
@@ -273,7 +278,8 @@ func TestDoneContext(t *testing.T) {
 	})
 }
 
-// D22: leaving the loop interrupts a run that is kept, and cancels one that is not.
+// TestLeavingTheLoop checks that breaking out of the loop interrupts a run that is stored, and
+// cancels one that is not (D22).
 func TestLeavingTheLoop(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
@@ -307,7 +313,8 @@ func TestLeavingTheLoop(t *testing.T) {
 	})
 }
 
-// S2-36: a run whose context is done before it begins executes nothing.
+// TestAbortedBefore checks that a run whose context is done before it begins executes nothing
+// (S2-36).
 func TestAbortedBefore(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -341,7 +348,8 @@ func TestAbortedBefore(t *testing.T) {
 	})
 }
 
-// P7, S2-62: nodes of the queue that run together are merged like branches; without a reducer a field that both change is a conflict.
+// TestQueueTogether checks that queued nodes that run together are merged like branches, and that
+// without a reducer a field that both change is a conflict (P7, S2-62).
 func TestQueueTogether(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})

@@ -14,39 +14,44 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// RunInfo is a run of a document or a graph, as its journal tells it. Its JSON is the run object that `hocket runs show --json` prints. It is the
-// caller's; the values in it must not be changed.
+// RunInfo is a run of a document or a graph, as recorded in its journal. Its JSON form is the run
+// object that `hocket runs show --json` prints. It belongs to the caller, but the values in it must
+// not be changed.
 type RunInfo struct {
 	ID string
-	// Workflow names what runs, Format the way in which it was written: graph for Go graphs. Branch is "" for the main graph.
+	// Workflow is the name of the workflow, and Format the format in which it was written: graph
+	// for Go graphs. Branch is empty for the main graph.
 	Workflow, Format, Branch string
 	Status                   Status
 	Input                    json.RawMessage
-	// Output is that of the node that finished last; nil for runs that did not complete.
+	// Output is the output of the node that finished last; it is nil for runs that did not
+	// complete.
 	Output json.RawMessage
-	// Outputs holds the last output of every node that gave one, by node id.
+	// Outputs holds the last output of every node that produced one, by node ID.
 	Outputs map[string]json.RawMessage
-	// Err is why the run failed or was cancelled, a *[RunError]; nil otherwise.
+	// Err is why the run failed or was cancelled, as a *[RunError]; otherwise it is nil.
 	Err error
 	// Waiting holds the open questions, oldest first.
 	Waiting []Wait
 	// Steps are the executions of nodes, in the order in which they started.
 	Steps []RunStep
 	Usage RunUsage
-	// StartedAt is zero before the run began, EndedAt while it goes on.
+	// StartedAt is zero before the run begins, and EndedAt until it ends.
 	StartedAt, EndedAt time.Time
-	// Parent is the run that started this one, ForkedFrom the one that it branched off; "" for none.
+	// Parent is the run that started this one, and ForkedFrom the run that it was forked from;
+	// empty means none.
 	Parent, ForkedFrom string
-	// Interrupted: it could go on and no process drives it.
+	// Interrupted is set if the run could continue but no process drives it.
 	Interrupted bool
 
 	object project.Run
 }
 
-// MarshalJSON writes the run object.
+// MarshalJSON encodes the run object.
 func (r RunInfo) MarshalJSON() ([]byte, error) { return json.Marshal(r.object) }
 
-// Text is the output as text: a string as it is, any other value as JSON, "" for none.
+// Text returns the output as a string: a string as it is, any other value as JSON, and "" if there
+// is none.
 func (r RunInfo) Text() string {
 	var text string
 	if r.Output == nil || json.Unmarshal(r.Output, &text) == nil {
@@ -57,32 +62,36 @@ func (r RunInfo) Text() string {
 
 // RunStep is one execution of a node.
 type RunStep struct {
-	// Node is its id, inside other nodes a path; Name is what people call it, Kind what it is.
+	// Node is the ID of the node, or its path inside other nodes; Name is its display name and Kind
+	// its kind.
 	Node, Name, Kind string
-	// Attempt is the last try, Iteration the n-th execution of the node; both from 1.
+	// Attempt is the number of the last attempt, and Iteration that of the execution of the node;
+	// both count from 1.
 	Attempt, Iteration int
 	// Status is running, waiting, completed, failed, cancelled or skipped.
 	Status        string
 	Input, Output json.RawMessage
-	// Err is why it failed or was cancelled, a *[RunError]; nil otherwise.
+	// Err is why the step failed or was cancelled, as a *[RunError]; otherwise it is nil.
 	Err error
-	// Warnings say what is odd about replies of models in the step: that one is empty, or a refusal. Nil: none is.
+	// Warnings describes unusual model replies in the step, such as an empty reply or a refusal;
+	// nil means none.
 	Warnings []string
-	// Model is the one that answered, "" for none.
+	// Model is the model that replied; empty means none.
 	Model     string
 	StartedAt time.Time
-	// Duration is 0 while it runs.
+	// Duration is 0 while the step runs.
 	Duration time.Duration
 }
 
-// RunUsage is what a run used. CostUSD is nil where any part of it is not known (D14).
+// RunUsage is the usage of a run. CostUSD is nil if any part of it is unknown.
 type RunUsage struct {
 	InputTokens, OutputTokens int64
 	CostUSD                   *float64
 	ModelCalls, ToolCalls     int
 }
 
-// Get gives a run. Errors: [ErrNotFound]; its journal is damaged, or was written by a newer Hocket.
+// Get returns a run. It returns [ErrNotFound], or an error if the journal is damaged or was written
+// by a newer version of Hocket.
 func (e *Engine) Get(ctx context.Context, run string) (*RunInfo, error) {
 	o, err := e.service.Show(ctx, run)
 	if err != nil {
@@ -118,7 +127,7 @@ func runInfo(o project.Run) *RunInfo {
 	return r
 }
 
-// shownError is an error of the run object.
+// shownError converts an error of the run object.
 func shownError(e *project.Error) error {
 	if e == nil {
 		return nil
@@ -126,7 +135,7 @@ func shownError(e *project.Error) error {
 	return &RunError{Code: e.Code, Message: e.Message, Node: value(e.Node), Limit: limitNames[e.Limit], Max: amountOf(e.Limit, e.Max)}
 }
 
-// value is what p points at, the zero value for nil.
+// value returns the value that p points to, or the zero value for nil.
 func value[T any](p *T) T {
 	if p == nil {
 		var zero T
@@ -135,10 +144,12 @@ func value[T any](p *T) T {
 	return *p
 }
 
-// Fork makes a new run that has the past of another one up to the event at, such as a [Step].Seq, and gives its id. What was decided with that event is part of
-// that past; what was under way is done again. [Engine.Resume], [Engine.Answer] and [Resume] go on with it; the other run stays as it is.
+// Fork creates a new run that shares the history of another run up to the event at, such as a
+// [Step].Seq, and returns its ID. What was decided with that event is part of the history; what was
+// in progress is done again. [Engine.Resume], [Engine.Answer] and [Resume] continue the fork; the
+// other run is unchanged.
 //
-// Errors: [ErrNotFound]; the run has no event of that number, or had ended with it.
+// It returns [ErrNotFound], or an error if the run has no event with that number or ended with it.
 func (e *Engine) Fork(ctx context.Context, run string, at uint64) (fork string, err error) {
 	fork, err = e.service.Fork(ctx, run, at, service.ForkRights{})
 	return fork, known(err)
@@ -148,22 +159,25 @@ func (e *Engine) Fork(ctx context.Context, run string, at uint64) (fork string, 
 type RunSummary struct {
 	ID, Workflow, Format string
 	Status               Status
-	// Waiting counts the open questions.
+	// Waiting is the number of open questions.
 	Waiting            int
 	CreatedAt, EndedAt time.Time
 	Parent             string
 	Interrupted        bool
-	// Program is the one that started a run of a Go graph, "" for documents.
+	// Program is the program that started a run of a Go graph; it is empty for documents.
 	Program string
-	// Labels are those of the run. It is nil where there are none.
+	// Labels are the labels of the run, or nil if it has none.
 	Labels map[string]string
-	// Input is the beginning of the input on one line, Code and Message why the run failed, the message in short.
+	// Input is the start of the input on one line; Code and Message are why the run failed, with
+	// the message shortened.
 	Input, Code, Message string
-	// CostUSD sums the known costs when the run paused or ended, with those of the runs that it started.
+	// CostUSD is the sum of the known costs as of when the run paused or ended, including the runs
+	// that it started.
 	CostUSD float64
 }
 
-// List gives a page of runs, newest first, and the cursor of the next page, "" after the last.
+// List returns a page of runs, newest first, and the cursor of the next page, which is empty after
+// the last page.
 func (e *Engine) List(ctx context.Context, f Filter) (runs []RunSummary, next string, err error) {
 	q := journal.Query{
 		Workflow: f.Workflow, Parent: f.Parent, Interrupted: f.Interrupted, CreatedFrom: f.After, CreatedBefore: f.Before, Limit: f.Limit, Cursor: f.Cursor,
@@ -189,45 +203,49 @@ func (e *Engine) List(ctx context.Context, f Filter) (runs []RunSummary, next st
 	return runs, next, nil
 }
 
-// Event is one thing that happened in a run, or, where Type is [EventDelta], a piece of what a model is saying. Its JSON is a line of
-// `hocket runs events --json`.
+// Event is one thing that happened in a run or, if Type is [EventDelta], a piece of model output in
+// progress. Its JSON form is a line of `hocket runs events --json`.
 type Event struct {
 	Run string
-	// Seq counts the events of a run from 1, without gaps; 0 for a delta, which is not stored.
+	// Seq counts the events of a run from 1, without gaps; it is 0 for a delta, which is not
+	// stored.
 	Seq uint64
-	// Time is UTC; zero for a delta.
+	// Time is in UTC; it is zero for a delta.
 	Time time.Time
 	// Type is a word such as step.started.
 	Type string
-	// Node and Step say where; "" and 0 for what concerns the whole run.
+	// Node and Step are the location; they are empty and 0 for events that concern the whole run.
 	Node string
 	Step int
-	// Data is the event's own, a JSON object.
+	// Data is the data of the event, a JSON object.
 	Data json.RawMessage
 
 	line json.RawMessage
 }
 
-// EventDelta is the type of a piece of a model's answer while it is received: data has call, attempt, offset, text and reasoning. A later attempt makes void what an
-// earlier one said.
+// EventDelta is the type of a piece of a model's reply while it is received: data has call,
+// attempt, offset, text and reasoning. A later attempt invalidates the deltas of an earlier one.
 const EventDelta = "model.delta"
 
-// MarshalJSON writes the event's line.
+// MarshalJSON encodes the event as its line.
 func (ev Event) MarshalJSON() ([]byte, error) { return ev.line, nil }
 
-// WatchOptions say what [Engine.Watch] gives. The zero value is good.
+// WatchOptions specifies what [Engine.Watch] yields. The zero value is valid.
 type WatchOptions struct {
-	// After leaves out the events up to the one with that number, [Event].Seq.
+	// After skips the events up to and including the one with that number ([Event].Seq).
 	After uint64
-	// UntilEnded: a pause does not end the watching.
+	// UntilEnded continues watching across pauses.
 	UntilEnded bool
 }
 
-// Watch gives the events of a run from the first on and then those that happen, driven by any process, until the run has ended or is paused, ctx is done or the
-// loop is left; none of that changes the run. Events come once each and in order; of deltas some may be missing. After a pause [Engine.Get] tells what the run waits
-// for, [Engine.Answer] answers it, and Watch with WatchOptions.After continues behind the last event seen. One WatchOptions at most may be given.
+// Watch yields the events of a run from the first one on, and then new ones as they happen,
+// whichever process drives the run, until the run has ended or is paused, ctx is done, or the
+// caller breaks out of the loop; none of that changes the run. Each event is yielded once and in
+// order; some deltas may be missing. After a pause, [Engine.Get] shows what the run waits for,
+// [Engine.Answer] answers it, and Watch with WatchOptions.After continues after the last event
+// seen. At most one WatchOptions may be passed.
 //
-// An error is the last thing given: [ErrNotFound], [ErrClosed], ctx's.
+// An error is the last item: [ErrNotFound], [ErrClosed], or the error of ctx.
 func (e *Engine) Watch(ctx context.Context, run string, options ...WatchOptions) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		o, err := atMostOne(options, "WatchOptions")
@@ -241,7 +259,7 @@ func (e *Engine) Watch(ctx context.Context, run string, options ...WatchOptions)
 			return
 		}
 		folder, paused := project.NewFolder(run, w), false
-		for u, err := range e.service.Watch(ctx, run, 0) { // an event refers to those before it
+		for u, err := range e.service.Watch(ctx, run, 0) { // an event may refer to earlier ones
 			var ev Event
 			if err == nil {
 				ev, err = eventOf(run, u, folder)
@@ -273,17 +291,18 @@ func (e *Engine) Watch(ctx context.Context, run string, options ...WatchOptions)
 	}
 }
 
-// restsAt tells whether a run is paused and the event with that number is its last.
+// restsAt reports whether a run is paused and the event with that number is its last.
 func (e *Engine) restsAt(ctx context.Context, run string, seq uint64) (bool, error) {
 	h, err := e.service.Head(ctx, run)
 	return err == nil && h.Status == journal.StatusPaused && h.LastSeq <= seq, known(err)
 }
 
-// errLeft ends a reading that the consumer has left.
+// errLeft stops a read when the consumer has broken out of the loop.
 var errLeft = errors.New("the consumer has left")
 
-// Events gives the events that a run has by now, after the one with that number, 0 for all, and does not wait for more. Deltas are not among them. An error is the
-// last thing given: [ErrNotFound], [ErrClosed], ctx's.
+// Events yields the events that a run has now, after the one with the given number (0 means all),
+// and does not wait for more. Deltas are not included. An error is the last item: [ErrNotFound],
+// [ErrClosed], or the error of ctx.
 func (e *Engine) Events(ctx context.Context, run string, after uint64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		_, w, err := e.service.RunDefinition(ctx, run)
@@ -292,7 +311,7 @@ func (e *Engine) Events(ctx context.Context, run string, after uint64) iter.Seq2
 			return
 		}
 		folder := project.NewFolder(run, w)
-		err = e.service.EachEvent(ctx, run, 0, func(stored engine.Event) error { // an event refers to those before it
+		err = e.service.EachEvent(ctx, run, 0, func(stored engine.Event) error { // an event may refer to earlier ones
 			ev, err := eventOf(run, driver.Update{Event: &stored}, folder)
 			if err == nil && ev.Seq > after && !yield(ev, nil) {
 				err = errLeft
@@ -305,7 +324,7 @@ func (e *Engine) Events(ctx context.Context, run string, after uint64) iter.Seq2
 	}
 }
 
-// eventOf shows an update, with the values that an event refers to.
+// eventOf converts an update, including the values that an event refers to.
 func eventOf(run string, u driver.Update, folder *project.Folder) (Event, error) {
 	if u.Event == nil {
 		return deltaOf(run, u.Delta)

@@ -12,48 +12,59 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Schedule says when runs of a graph begin by themselves: [Register] takes it, and [Engine.Work] starts the runs (X-110). Its words are those of the item of `schedules` in documents.
+// Schedule specifies when runs of a graph start automatically: it is passed to [Register], and
+// [Engine.Work] starts the runs. Its fields have the same meaning as the items of `schedules` in
+// documents.
 type Schedule[S any] struct {
-	// ID tells the schedules of a graph apart: letters, digits and inside of it `.`, `_` and `-`, at most 64. It may be "" where the graph has one.
+	// ID identifies a schedule of a graph: letters, digits and, not at the ends, `.`, `_` and `-`,
+	// at most 64. It may be empty if the graph has only one.
 	ID string
-	// Schedule is a cron expression with five or six fields, `@daily` and the like, `@every 90s`, seconds as `60`, `daily@09:00` or `weekly@1,3,5`: docs/schedules.md.
+	// Schedule is a cron expression with five or six fields, `@daily` and the like, `@every 90s`,
+	// seconds as `60`, `daily@09:00` or `weekly@1,3,5`: docs/schedules.md.
 	Schedule string
-	// TimeZone names the zone of the calendar, such as Europe/Berlin; "" is UTC, wherever the program runs.
+	// TimeZone is the name of the time zone, such as Europe/Berlin; empty means UTC, wherever the
+	// program runs.
 	TimeZone string
-	// CatchUp says what becomes of times that were missed while no process of the program worked: "last" starts the last of them, and so does ""; "none" starts none; "all" starts
-	// each, one after the other, at most the last 100.
+	// CatchUp determines what happens to times that were missed while no process of the program was
+	// running: "last", which is the default, starts the last of them; "none" starts none; "all"
+	// starts each, one after the other, at most the last 100.
 	CatchUp string
-	// Concurrency bounds how many runs of the graph run at once with those of the schedule, as in [RunOptions]. A time whose run "skip" does not start is skipped.
+	// Concurrency limits how many runs of the graph run concurrently with those of the schedule, as
+	// in [RunOptions]. A time whose run is not started because of "skip" is skipped.
 	Concurrency Concurrency
-	// State is the first state of its runs.
+	// State is the initial state of its runs.
 	State S
 }
 
-// ScheduleInfo is a schedule as it stands. Times that do not apply are zero.
+// ScheduleInfo is the current state of a schedule. Times that do not apply are zero.
 type ScheduleInfo struct {
-	// Graph is the name of the graph; the others are those of [Schedule].
+	// Graph is the name of the graph; the other fields are those of [Schedule].
 	Graph, ID, Schedule, TimeZone string
-	// Next is the next time at which a run begins: none while it is paused, nor for an interval that no process of the program has registered yet.
+	// Next is the next time at which a run starts. It is zero while the schedule is paused, and for
+	// an interval that no process of the program has registered yet.
 	Next time.Time
-	// LastRun is the last run that it started, LastStatus how that stands; "": none, or it is not kept any more.
+	// LastRun is the last run that the schedule started, and LastStatus its status; both are empty
+	// if there is none, or if it is no longer stored.
 	LastRun    string
 	LastStatus Status
-	// Paused is since when it is paused, SkipUntil the last time that is skipped. PausedBy and SkippedBy tell who said so.
+	// Paused is when the schedule was paused, and SkipUntil the last time that is skipped. PausedBy
+	// and SkippedBy name who requested it.
 	Paused, SkipUntil   time.Time
 	PausedBy, SkippedBy string
-	// AskedRun is the id of a run that was asked for and begins soon.
+	// AskedRun is the ID of a run that was requested and will start soon.
 	AskedRun string
 }
 
-// schedules are those of an engine. The zero value is ready. Safe for concurrent use.
+// schedules holds the schedules of an engine. The zero value is ready to use. It is safe for
+// concurrent use.
 type schedules struct {
 	mu   sync.Mutex
 	list []service.GraphSchedule
-	// some is closed once there are any.
+	// some is closed once there is a schedule.
 	some chan struct{}
 }
 
-// any gives the channel that is closed once there are any.
+// any returns the channel that is closed once there is a schedule.
 func (s *schedules) any() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +78,7 @@ func (s *schedules) opened() chan struct{} {
 	return s.some
 }
 
-// set puts the schedules of a graph in the place of those that it had.
+// set replaces the schedules of a graph.
 func (s *schedules) set(name string, list []service.GraphSchedule) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,14 +89,14 @@ func (s *schedules) set(name string, list []service.GraphSchedule) {
 	}
 }
 
-// all gives them; the caller does not change them.
+// all returns all schedules; the caller must not change them.
 func (s *schedules) all() []service.GraphSchedule {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.list
 }
 
-// scheduled checks the schedules of a graph.
+// scheduled checks and converts the schedules of a graph.
 func scheduled[S any](e *Engine, g *graph.Compiled[S], list []Schedule[S]) ([]service.GraphSchedule, error) {
 	out := make([]service.GraphSchedule, len(list))
 	for i, s := range list {
@@ -115,7 +126,7 @@ func scheduled[S any](e *Engine, g *graph.Compiled[S], list []Schedule[S]) ([]se
 	return out, known(service.CheckGraphSchedules(out))
 }
 
-// startScheduled starts the runs of the engine's schedules, from when it has some until ctx is done.
+// startScheduled starts the runs of the engine's schedules, from when it has any until ctx is done.
 func (e *Engine) startScheduled(ctx context.Context) {
 	select {
 	case <-e.schedules.any():
@@ -132,7 +143,8 @@ func (e *Engine) startScheduled(ctx context.Context) {
 	}
 }
 
-// Schedules lists the schedules of this program: those that the engine has, and those that another process of the program has registered in the store. They are in the order of graphs and ids.
+// Schedules lists the schedules of this program: those of this engine, and those that another
+// process of the program has registered in the store. They are sorted by graph and ID.
 func (e *Engine) Schedules(ctx context.Context) ([]ScheduleInfo, error) {
 	list, err := e.service.GraphSchedules(ctx, e.program, e.schedules.all())
 	if err != nil {
@@ -145,11 +157,16 @@ func (e *Engine) Schedules(ctx context.Context) ([]ScheduleInfo, error) {
 	return out, nil
 }
 
-// ControlSchedule pauses, resumes, skips or runs a schedule of this program, as do is "pause", "resume", "skip" or "run", and gives it as it is then. What is said is stored, holds for every process of the
-// program and over restarts, and is followed by the process that starts the runs: a paused schedule starts nothing by itself; one that is resumed begins with its next time; skip leaves out the next time,
-// said again one more; run starts a run soon, also of a paused schedule, under the id AskedRun. id may be "" where the graph has one schedule.
+// ControlSchedule pauses, resumes, skips or runs a schedule of this program, according to do
+// ("pause", "resume", "skip" or "run"), and returns its new state. The request is stored, applies
+// to every process of the program and across restarts, and is carried out by the process that
+// starts the runs: a paused schedule starts nothing automatically; a resumed schedule continues
+// with its next time; skip leaves out the next time, and one more each time it is repeated; run
+// starts a run soon, even of a paused schedule, under the ID AskedRun. id may be empty if the graph
+// has only one schedule.
 //
-// Errors: [ErrNotFound] where the program has no such schedule; do is another word; [ErrClosed].
+// It returns [ErrNotFound] if the program has no such schedule, [ErrClosed], or an error if do is
+// any other word.
 func (e *Engine) ControlSchedule(ctx context.Context, graph, id, do string) (ScheduleInfo, error) {
 	q := service.ControlRequest{Program: e.program, Workflow: graph, Schedule: id, Do: service.ScheduleControl(do), By: e.program}
 	s, err := e.service.ControlGraphSchedule(ctx, q, e.schedules.all())

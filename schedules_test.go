@@ -20,7 +20,7 @@ import (
 // report is the state of the scheduled graph of these tests.
 type report struct{ City string }
 
-// reports is a graph whose function tells in which city it was called and when.
+// reports returns a graph whose function reports in which city it was called and when.
 func reports(t *testing.T, do func(ctx context.Context, city string) error) *graph.Compiled[report] {
 	t.Helper()
 	g, err := graph.New[report]("reports").
@@ -32,7 +32,7 @@ func reports(t *testing.T, do func(ctx context.Context, city string) error) *gra
 	return g
 }
 
-// atWork is an engine in memory that works until the end of the test.
+// atWork returns an in-memory engine that works until the end of the test.
 func atWork(t *testing.T, g *graph.Compiled[report], schedules ...hocket.Schedule[report]) (e *hocket.Engine, end func()) {
 	t.Helper()
 	e, err := hocket.Open(t.Context(), hocket.Config{Program: "billing"})
@@ -58,7 +58,7 @@ func atWork(t *testing.T, g *graph.Compiled[report], schedules ...hocket.Schedul
 	}
 }
 
-// diary is what functions wrote, safe for concurrent use.
+// diary collects what functions wrote. It is safe for concurrent use.
 type diary struct {
 	mu    sync.Mutex
 	lines []string
@@ -76,10 +76,11 @@ func (d *diary) read() []string {
 	return slices.Clone(d.lines)
 }
 
-// runs of a graph begin at the times of its schedules, in their zones, each with its own first state; of one schedule no two runs overlap.
+// TestSchedules checks that runs of a graph start at the times of its schedules, in their time
+// zones, each with its own initial state, and that no two runs of one schedule overlap.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // it begins on 2000-01-01 00:00:00 UTC
+	synctest.Test(t, func(t *testing.T) { // starts on 2000-01-01 00:00:00 UTC
 		var d diary
 		g := reports(t, func(ctx context.Context, city string) error {
 			d.write(city)
@@ -118,7 +119,8 @@ func TestSchedules(t *testing.T) {
 	})
 }
 
-// what the program says of a schedule holds for its scheduler.
+// TestControlSchedule checks that the scheduler obeys what the program requests for a schedule
+//
 func TestControlSchedule(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -168,7 +170,8 @@ func TestControlSchedule(t *testing.T) {
 	})
 }
 
-// what cannot be is an error of Register, which names schedule and graph; then nothing is registered.
+// TestScheduleErrors checks that Register returns an error that names schedule and graph for an
+// invalid schedule, and then registers nothing.
 func TestScheduleErrors(t *testing.T) {
 	t.Parallel()
 	e, err := hocket.Open(t.Context(), hocket.Config{})

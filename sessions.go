@@ -16,40 +16,51 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// AgentLLM is the agent type that every engine with models has: LLM sessions as [LLMSessions] without fields makes them. Whatever [WithSessions] or
-// [WithLLMSessions] give for this type takes its place.
+// AgentLLM is the agent type that every engine with models has: LLM sessions as created by
+// [LLMSessions] without fields. A client that [WithSessions] or [WithLLMSessions] sets for this
+// type replaces it.
 const AgentLLM = "llm"
 
-// LLMSessions says what sessions are made of whose agent is a model with tools, and whose conversation Hocket keeps itself (S2-68). The zero value is good.
+// LLMSessions configures sessions whose agent is a model with tools, and whose conversation Hocket
+// itself keeps. The zero value is valid.
 //
-// Models are those of the engine: [WithModel], and those of package provider. Tools are those of [WithTool]; a session may use the ones that the node or
-// its [graph.SessionConfig] names, and no others (SEC13). Each model call and each tool call is a [graph.Once] of its own, so that a node
-// which runs again after a crash or an interruption pays for none of them twice.
+// Models are those of the engine: from [WithModel] and from package provider. Tools are those of
+// [WithTool]; a session may use only the tools that the node or its [graph.SessionConfig] names.
+// Each model call and each tool call is a separate [graph.Once], so a node that runs again after a
+// crash or an interruption pays for none of them twice.
 //
-// A conversation that fills more than 45 % of the context window is compacted before the next message, and one that fills more than 60 % within a turn: the
-// model makes a summary of its middle; the task, the newest messages and calls without result stay (P41). Where the size of the window is not known,
-// nothing is compacted by itself, and the usage of the context is unknown.
+// A conversation that fills more than 45 % of the context window is compacted before the next
+// message, and one that fills more than 60 % within a turn: the model summarizes its middle; the
+// task, the newest messages and calls without a result are kept. If the size of the window is
+// unknown, nothing is compacted automatically, and the usage of the context is unknown.
 type LLMSessions struct {
-	// Model is for sessions that name none, a reference such as openai/gpt-6.1-terra; "" is HOCKET_MODEL.
+	// Model is the model for sessions that name none, a reference such as openai/gpt-6.1-terra;
+	// empty means HOCKET_MODEL.
 	Model string
-	// SystemPrompt is for sessions that have none.
+	// SystemPrompt is the system prompt for sessions that have none.
 	SystemPrompt string
-	// Temperature and MaxTokens are nil where they are left to the model.
+	// Temperature and MaxTokens are nil if they are left to the model.
 	Temperature *float64
 	MaxTokens   *int64
-	// MaxTurns bounds the model calls for one message; 0 is 50. NoProgress ends a turn after that many identical tool calls one after another (P27); 0 is 5.
+	// MaxTurns is the maximum number of model calls for one message; 0 means 50. NoProgress is the
+	// number of identical consecutive tool calls after which a turn ends; 0 means 5.
 	MaxTurns, NoProgress int
-	// ContextWindow is the size of the model's context window in tokens; 0 is what Hocket knows of the model, if anything.
+	// ContextWindow is the size of the model's context window in tokens; 0 means the size that
+	// Hocket knows for the model, if any.
 	ContextWindow int
-	// KeepGroups is how many of the last groups of a conversation (a message, or an answer with the results of its calls) a compaction leaves alone; 0 is 6.
+	// KeepGroups is how many of the last groups of a conversation (a message, or a reply with the
+	// results of its calls) a compaction leaves unchanged; 0 means 6.
 	KeepGroups int
-	// ModelTimeout bounds one model call, ModelIdle its silences, ToolTimeout one tool call (P11); 0 is 10, 2 and 5 minutes.
+	// ModelTimeout limits one model call, ModelIdle the time without output during it, and
+	// ToolTimeout one tool call; 0 means 10, 2 and 5 minutes, respectively.
 	ModelTimeout, ModelIdle, ToolTimeout time.Duration
 }
 
-// WithLLMSessions gives agent nodes of the type agentType sessions with a model. Several types may differ in model, prompt and bounds.
+// WithLLMSessions provides agent nodes of type agentType with sessions with a model. Several types
+// may differ in model, prompt and limits.
 //
-// Errors, of [Open]: no agent type, one that has a client already, a negative bound.
+// [Open] returns an error if the agent type is empty or already has a client, or if a limit is
+// negative.
 func WithLLMSessions(agentType string, c LLMSessions) Option {
 	return option(func(s *settings) {
 		switch {
@@ -70,11 +81,13 @@ func (s *settings) hasSessions(agentType string) bool {
 	return own || s.sessions[agentType] != nil
 }
 
-// Sessions gives the client that agent nodes of a type get, nil where there is none: those of [WithSessions] and [WithLLMSessions], and [AgentLLM] where the
-// engine has models. It is for sessions that outlive a node, such as one that a context monitor looks at; its maker destroys it.
+// Sessions returns the client for agent nodes of a type, or nil if there is none: those of
+// [WithSessions] and [WithLLMSessions], and [AgentLLM] if the engine has models. It is for sessions
+// that outlive a node, such as one that a context monitor observes; the caller that creates a
+// session destroys it.
 func (e *Engine) Sessions(agentType string) graph.Client { return e.client(agentType, "") }
 
-// client gives the client of a type for the nodes of a run; "" for those of none.
+// client returns the client of a type for the nodes of a run; an empty run means no run.
 func (e *Engine) client(agentType, run string) graph.Client {
 	if c := e.given.sessions[agentType]; c != nil {
 		return uncounted{c, e.service}
@@ -94,7 +107,7 @@ func (e *Engine) client(agentType, run string) graph.Client {
 	return client
 }
 
-// openSessions settles the sessions with models.
+// openSessions sets up the sessions with models.
 func (e *Engine) openSessions() error {
 	types := e.given.llm
 	if len(e.given.models)+len(e.given.Adapters) > 0 && !e.given.hasSessions(AgentLLM) {
@@ -133,10 +146,11 @@ func (e *Engine) openSessions() error {
 	return err
 }
 
-// anySession is the agent that a tool.Set sees: what one session may use is its own list.
+// anySession is the agent name that a tool.Set sees: which tools a session may use is determined by
+// the session's own list.
 const anySession = "session"
 
-// sessionTools are the engine's tools for the sessions of a run.
+// sessionTools provides the engine's tools to the sessions of a run.
 type sessionTools struct {
 	set   *tool.Set
 	known toolRegistry
@@ -163,8 +177,8 @@ func (t sessionTools) Defs(_ context.Context, names []string) ([]chat.ToolDef, e
 	return defs, errors.Join(errs...)
 }
 
-// Call implements llm.Tools. What is to become of a call whose outcome is not known is the tool's to say (P12): a note before the call tells, after
-// a crash, that it had begun.
+// Call implements llm.Tools. The tool determines what happens to a call whose outcome is unknown: a
+// note stored before the call shows, after a crash, that it had begun.
 func (t sessionTools) Call(ctx context.Context, c llm.ToolCall) (llm.ToolResult, error) {
 	own, ok := t.known[c.Name]
 	if !ok {
@@ -196,10 +210,10 @@ func (t sessionTools) Call(ctx context.Context, c llm.ToolCall) (llm.ToolResult,
 	return llm.ToolResult{Text: r.Text, IsError: r.IsError}, err
 }
 
-// sessionAgent is the agent whose session calls a tool: the Caller of the tool call.
+// sessionAgent is the agent whose session calls a tool. It is the Caller of the tool call.
 type sessionAgent string
 
-// sessionTool is a tool that is given the agent whose session calls it.
+// sessionTool is a tool that receives the agent whose session calls it.
 type sessionTool struct{ *goTool }
 
 // Call implements tool.Tool.
@@ -210,7 +224,8 @@ func (t sessionTool) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 	return t.goTool.Call(ctx, c)
 }
 
-// uncounted is a client of the program's own, whose sessions do not report what they use: under a budget of tokens or money they work only where it allows that.
+// uncounted is a client of the program's own whose sessions do not report their usage: under a
+// budget of tokens or money they work only if the budget allows that.
 type uncounted struct {
 	graph.Client
 	service *service.Service
@@ -233,7 +248,8 @@ func (c uncounted) CreateSession(ctx context.Context, cfg graph.SessionConfig) (
 	return uncountedSession{s, c.service}, nil
 }
 
-// uncountedSession asks again for each message: a session may outlive the run that it was made in.
+// uncountedSession checks again for each message, because a session may outlive the run that it was
+// created in.
 type uncountedSession struct {
 	graph.Session
 	service *service.Service

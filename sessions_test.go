@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// saying is an agent node on LLM sessions that puts what was said into the log.
+// saying returns an agent node on LLM sessions that appends the reply to the log.
 func saying(id string, c graph.AgentConfig[state]) graph.AgentConfig[state] {
 	c.ID, c.Options = id, once()
 	if c.AgentType == "" {
@@ -32,7 +32,7 @@ func saying(id string, c graph.AgentConfig[state]) graph.AgentConfig[state] {
 	return c
 }
 
-// worker is a model that calls a tool first, and then says what it gave.
+// worker returns a model that first calls a tool, and then replies with its result.
 func worker(calls *atomic.Int32, before func(ctx context.Context, r hocket.ModelRequest) error) hocket.ModelFunc {
 	return func(ctx context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
 		calls.Add(1)
@@ -50,7 +50,8 @@ func worker(calls *atomic.Int32, before func(ctx context.Context, r hocket.Model
 	}
 }
 
-// S2-68, SEC13: an engine with models has agents of the type llm without more; they get the tools that their node names, and no others.
+// TestLLMSessions checks that an engine with models has agents of type llm by default, and that
+// they get the tools that their node names, and no others (S2-68, SEC13).
 func TestLLMSessions(t *testing.T) {
 	t.Parallel()
 	var (
@@ -121,7 +122,9 @@ func TestLLMSessions(t *testing.T) {
 	}
 }
 
-// P6, P12: a run that is interrupted between two model calls of an agent goes on, in another engine, with the second: what was answered is not asked again.
+// TestLLMSessionInterrupted checks that a run that is interrupted between two model calls of an
+// agent continues in another engine with the second call: a reply that was received is not
+// requested again (P6, P12).
 func TestLLMSessionInterrupted(t *testing.T) {
 	t.Parallel()
 	cfg := hocket.Config{DB: filepath.Join(t.TempDir(), "app.db"), Program: "test"}
@@ -168,7 +171,9 @@ func TestLLMSessionInterrupted(t *testing.T) {
 	}
 }
 
-// P12: a tool call that was under way when the run was interrupted is made again where the tool is idempotent; else the tool says what becomes of it.
+// TestLLMSessionUnknownOutcome checks that a tool call that was in flight when the run was
+// interrupted is repeated if the tool is idempotent, and that otherwise the tool determines what
+// happens to it (P12).
 func TestLLMSessionUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -216,7 +221,8 @@ func TestLLMSessionUnknownOutcome(t *testing.T) {
 	}
 }
 
-// S2-69, P41: a context monitor acts on a session with a model that outlives its nodes: summarize, recreate, warn; clear-context asks for a summary.
+// TestMonitorOfLLMSession checks that a context monitor acts on a session with a model that
+// outlives its nodes: summarize, recreate, warn; clear-context requests a summary (S2-69, P41).
 func TestMonitorOfLLMSession(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
@@ -276,14 +282,15 @@ func TestMonitorOfLLMSession(t *testing.T) {
 	}
 }
 
-// noSessions is a client that makes none.
+// noSessions is a client that creates no sessions.
 type noSessions struct{}
 
 func (*noSessions) CreateSession(context.Context, graph.SessionConfig) (graph.Session, error) {
 	return nil, errors.New("no sessions here")
 }
 
-// An agent node on a model of the program's own, with a tool: no client and no provider are needed.
+// An agent node on a model of the program's own, with a tool: neither a client nor a provider is
+// needed.
 func ExampleWithLLMSessions() {
 	type Page struct {
 		Question string `json:"question"`

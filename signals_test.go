@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/documents"
 )
 
-// TestSignal: a program sends signals to its runs, also to those that wait in a run below, and is told what is wrong with one.
+// TestSignal checks that a program can send signals to its runs, also to runs that wait in a child
+// run, and that errors are reported.
 func TestSignal(t *testing.T) {
 	t.Parallel()
 	e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All())
@@ -44,7 +45,7 @@ func TestSignal(t *testing.T) {
 	if err := e.Signal(t.Context(), "r", "paid", func() {}, ""); err == nil {
 		t.Error("a function was sent")
 	}
-	for range 2 { // the second is the first once more
+	for range 2 { // the second repeats the first
 		if err := e.Signal(t.Context(), "r", "sent", "by boat", "k1"); err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// carried is a snapshot as another process gets it.
+// carried returns a snapshot as another process receives it.
 func carried(t rapid.TB, s *hocket.Snapshot[state]) *hocket.Snapshot[state] {
 	t.Helper()
 	raw, err := json.Marshal(s)
@@ -33,7 +33,7 @@ func carried(t rapid.TB, s *hocket.Snapshot[state]) *hocket.Snapshot[state] {
 	return &out
 }
 
-// executed gathers the keys of executions, by node functions.
+// executed collects the keys of executions, recorded by node functions.
 type executed struct {
 	mu   sync.Mutex
 	keys []string
@@ -51,7 +51,7 @@ func (x *executed) node(id string) graph.Node[state] {
 	})
 }
 
-// take gives the keys since the last call.
+// take returns the keys since the last call.
 func (x *executed) take() []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -60,7 +60,7 @@ func (x *executed) take() []string {
 	return keys
 }
 
-// draw makes a graph that ends: chains, branches, loops, parallel blocks and waits.
+// draw generates a graph that ends: chains, branches, loops, parallel blocks and waits.
 func draw(rt *rapid.T, t *testing.T, x *executed) *graph.Compiled[state] {
 	t.Helper()
 	n := 0
@@ -86,11 +86,12 @@ func draw(rt *rapid.T, t *testing.T, x *executed) *graph.Compiled[state] {
 	}
 	b.Then(next())
 	return compiled(t, b, graph.Config{
-		MaxConcurrency: 1, Reducers: map[string]graph.Reducer{"log": graph.Append(), "n": graph.Sum()}, // branches in order, so that runs can be compared
+		// branches in order, so that runs are comparable
+		MaxConcurrency: 1, Reducers: map[string]graph.Reducer{"log": graph.Append(), "n": graph.Sum()},
 	})
 }
 
-// finish runs to the end, with an answer wherever the run waits.
+// finish runs to the end, answering wherever the run waits.
 func finish(rt *rapid.T, t *testing.T, e *hocket.Engine, g *graph.Compiled[state], r *hocket.Result[state], err error) *hocket.Result[state] {
 	t.Helper()
 	for err == nil && r.Status == hocket.StatusPaused {
@@ -102,9 +103,11 @@ func finish(rt *rapid.T, t *testing.T, e *hocket.Engine, g *graph.Compiled[state
 	return r
 }
 
-// TestResumeFromSnapshots: a run that is left at any steps, and resumed each time from its snapshot by an engine that never saw it, ends as the run
-// without interruption: the same state, the same nodes visited in the same order, the same count and outputs. No node that had ended in the snapshot
-// runs again; startedAt is that of the first start, completedAt is there when it ended (S2-63).
+// TestResumeFromSnapshots checks that a run that is abandoned at arbitrary steps, and resumed each
+// time from its snapshot by an engine that never saw it, ends like the run without interruption:
+// the same state, the same nodes visited in the same order, the same count and outputs. No node
+// that had ended in the snapshot runs again; startedAt is that of the first start, and completedAt
+// is set once the run has ended (S2-63).
 func TestResumeFromSnapshots(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -133,7 +136,7 @@ func TestResumeFromSnapshots(t *testing.T) {
 
 		o := hocket.RunOptions{ID: "r"}
 		var last *hocket.Snapshot[state]
-		var ended []string // keys of executions that had ended in the last snapshot
+		var ended []string // executions that had ended in the last snapshot
 		for resumes := 0; last == nil || last.Status != hocket.StatusCompleted; resumes++ {
 			if resumes > 200 {
 				rt.Fatal("it never ends")
@@ -183,7 +186,7 @@ func TestResumeFromSnapshots(t *testing.T) {
 	})
 }
 
-// paused runs a graph until it waits, and gives its snapshot.
+// paused runs a graph until it waits, and returns its snapshot.
 func paused(t *testing.T, e *hocket.Engine, g *graph.Compiled[state]) *hocket.Snapshot[state] {
 	t.Helper()
 	r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r"})
@@ -193,8 +196,9 @@ func paused(t *testing.T, e *hocket.Engine, g *graph.Compiled[state]) *hocket.Sn
 	return carried(t, &r.Snapshot)
 }
 
-// TestSnapshotRefused: a journal that was cut or changed, a run of another graph, another id: each is an error of its kind; no node runs, no run is
-// made (S2-63, P9, P17).
+// TestSnapshotRefused checks that a journal that was truncated or changed, a run of another graph
+// and another ID are each an error of the right kind, that no node runs, and that no run is created
+// (S2-63, P9, P17).
 func TestSnapshotRefused(t *testing.T) {
 	t.Parallel()
 	x := &executed{}
@@ -260,8 +264,9 @@ func TestSnapshotRefused(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfRunThatIsHere: an engine that has the run goes on with its own; where that went on meanwhile, or is another run, the snapshot is
-// refused, and nothing changes (S2-63).
+// TestSnapshotOfRunThatIsHere checks that an engine that has the run continues its own, and that if
+// that run has since progressed, or is another run, the snapshot is rejected and nothing changes
+// (S2-63).
 func TestSnapshotOfRunThatIsHere(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
@@ -297,8 +302,8 @@ func TestSnapshotOfRunThatIsHere(t *testing.T) {
 	})
 }
 
-// TestSnapshotInAnotherStore: a run that waits in a file goes on in another file, by its snapshot alone, large values and the model of the run included
-// (S2-63).
+// TestSnapshotInAnotherStore checks that a run that waits in one file continues in another file
+// from its snapshot alone, including large values and the model of the run (S2-63).
 func TestSnapshotInAnotherStore(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("words ", 20_000)

@@ -26,50 +26,55 @@ const (
 	StatusCancelled Status = "cancelled"
 )
 
-// isActive tells of a run that goes on, or would when it has its turn.
+// isActive reports whether a run is in progress, or would be if it were its turn.
 func (s Status) isActive() bool { return s == StatusRunning || s == StatusPending }
 
-// Step is one node of a Go graph that has settled: it ended, failed for good, waits for a person, or was cancelled (S2-73).
+// Step is one node of a Go graph that has settled: it has ended, failed permanently, waits for a
+// person, or was cancelled.
 type Step[S any] struct {
 	NodeID string
-	// Seq is the journal position at which it settled: a place for Engine.Fork.
+	// Seq is the journal position at which the step settled; it can be passed to Engine.Fork.
 	Seq uint64
-	// State is the run's state after the node; inside a branch of a parallel block, as that branch sees it.
+	// State is the run's state after the node; inside a branch of a parallel block, the state as
+	// seen by that branch.
 	State S
-	// Result is what the node gave: what it changed in Update (nil: nothing), its output, gotos and signals.
+	// Result is the result of the node: what it changed in Update (nil means nothing), its output,
+	// gotos and signals.
 	Result StepResult
-	// Status is the run's status with this step: running, and for the last one how the run ended or that it is paused.
+	// Status is the run's status at this step: running or, for the last step, how the run ended or
+	// that it is paused.
 	Status Status
-	// Error is why the node failed; nil where it did not.
+	// Error is why the node failed, or nil if it did not.
 	Error error
-	// ExecutionTime is the time from the node's start, over all attempts.
+	// ExecutionTime is the time since the node's start, over all attempts.
 	ExecutionTime time.Duration
 	// RetryCount is the number of attempts after the first.
 	RetryCount int
-	// ModelUsed is the model that the node resolved to, "" where it used none.
+	// ModelUsed is the model that the node resolved to, and empty if it used none.
 	ModelUsed string
-	// EmittedEvents are those that the node sent by Context.Emit, in order.
+	// EmittedEvents are the events that the node sent with Context.Emit, in order.
 	EmittedEvents []EmittedEvent
 }
 
-// StepResult is what a node gave, as it was recorded.
+// StepResult is the recorded result of a node.
 type StepResult struct {
-	// Update holds the top-level fields of the state that the node changed, by their names in JSON; nil: none.
+	// Update holds the top-level fields of the state that the node changed, by their JSON names;
+	// nil means none.
 	Update map[string]json.RawMessage `json:"stateUpdate,omitempty"`
-	// Output is the node's output; nil: none.
+	// Output is the node's output; nil means none.
 	Output  json.RawMessage `json:"output,omitempty"`
 	Goto    []string        `json:"goto,omitempty"`
 	Signals []graph.Signal  `json:"signals,omitempty"`
 }
 
-// EmittedEvent is an event of the program's own that a node sent while it ran.
+// EmittedEvent is an event defined by the program that a node sent while it ran.
 type EmittedEvent struct {
 	Type      string         `json:"type"`
 	Data      map[string]any `json:"data,omitempty"`
 	Timestamp time.Time      `json:"timestamp"`
 }
 
-// Result is how a run of a Go graph ended, or where it waits.
+// Result describes how a run of a Go graph ended, or where it waits.
 type Result[S any] struct {
 	State    S
 	Status   Status
@@ -78,41 +83,45 @@ type Result[S any] struct {
 	Err error
 }
 
-// Snapshot is everything about a run at one moment (S2-63). It survives JSON and can be resumed by RunOptions.ResumeFrom, in another process too.
+// Snapshot is the complete state of a run at one moment. It can be encoded as JSON and resumed with
+// RunOptions.ResumeFrom, in another process too.
 type Snapshot[S any] struct {
 	ExecutionID string `json:"executionId"`
 	State       S      `json:"state"`
-	// Outputs are the outputs of nodes, by id, and those that the run began with.
+	// Outputs holds the outputs of nodes, by ID, including those with which the run was started.
 	Outputs map[string]json.RawMessage `json:"outputs"`
-	// ContextWindowUsage is what the last agent or context monitor node told; nil: none did (S2-75).
+	// ContextWindowUsage is the usage reported by the last agent or context monitor node; nil means
+	// that none reported it.
 	ContextWindowUsage *graph.ContextWindowUsage `json:"contextWindowUsage,omitempty"`
 	Status             Status                    `json:"status"`
-	// CurrentNodeID is the node that settled last, or that waits.
+	// CurrentNodeID is the ID of the node that settled last, or that waits.
 	CurrentNodeID string `json:"currentNodeId,omitempty"`
-	// VisitedNodes are the nodes in the order in which they ended, once for each execution; those that were cancelled are none.
+	// VisitedNodes holds the nodes in the order in which they ended, once per execution; nodes that
+	// were cancelled are not included.
 	VisitedNodes []string `json:"visitedNodes"`
-	// Pending are the nodes that would run next.
+	// Pending holds the nodes that would run next.
 	Pending []string               `json:"pending"`
 	Errors  []graph.ExecutionError `json:"errors"`
-	// Signals are those of its nodes and, last, that of the DebugReport (S2-59).
+	// Signals holds the signals of the nodes and, last, that of the DebugReport.
 	Signals []graph.Signal `json:"signals"`
-	// Waiting are the open questions to people.
+	// Waiting holds the open questions to people.
 	Waiting     []Wait     `json:"waiting,omitempty"`
 	StartedAt   time.Time  `json:"startedAt"`
 	UpdatedAt   time.Time  `json:"updatedAt"`
 	CompletedAt *time.Time `json:"completedAt,omitempty"`
-	// NodeExecutionCount counts the executions of nodes over all resumes.
+	// NodeExecutionCount is the number of node executions over all resumes.
 	NodeExecutionCount int `json:"nodeExecutionCount"`
-	// DebugReport tells of a failed run (S2-59); nil for all others.
+	// DebugReport describes a failed run; it is nil for all others.
 	DebugReport *graph.DebugReport `json:"debugReport,omitempty"`
-	// Journal is the run's own record, which a resume on another store needs. Its form is Hocket's own.
+	// Journal is the run's own record, which is needed to resume the run on another store. Its
+	// format is internal to Hocket.
 	Journal json.RawMessage `json:"journal,omitempty"`
 }
 
-// AnySnapshot is a *[Snapshot], whatever its state.
+// AnySnapshot is a *[Snapshot] of any state type.
 type AnySnapshot interface{ taken() taken }
 
-// taken is what a run goes on from.
+// taken is what a run continues from.
 type taken struct {
 	ExecutionID string
 	Journal     json.RawMessage
@@ -133,24 +142,26 @@ type Wait struct {
 	Prompt  string    `json:"prompt"`
 	Options []string  `json:"options,omitempty"`
 	Since   time.Time `json:"since"`
-	// Input is what came to the node that waits: the text that is to be approved, or that the question follows. Nil for tool calls and budgets, and in a [Snapshot].
+	// Input is the input of the node that waits: the text to be approved, or that precedes the
+	// question. It is nil for tool calls and budgets, and in a [Snapshot].
 	Input json.RawMessage `json:"input,omitempty"`
-	// Tool and Arguments are those of a tool call that waits for a person, as it would be made (SEC12); empty for nodes that wait and for calls whose outcome
-	// is unknown. Changed: the tool's definition is not the one that the run began with, and approving accepts the new one. Schema is what the
-	// answer to a tool's question must fit.
+	// Tool and Arguments describe a tool call that waits for a person, as it would be made; they
+	// are empty for nodes that wait and for calls whose outcome is unknown. Changed is set if the
+	// tool's definition is not the one that the run began with; approving accepts the new
+	// definition. Schema is the schema of the answer to a tool's question.
 	Tool      string          `json:"tool,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Changed   bool            `json:"changed,omitempty"`
 	Schema    json.RawMessage `json:"schema,omitempty"`
 }
 
-// decode makes a state of recorded fields.
+// decode decodes a state from recorded fields.
 func decode[S any](c *graph.Compiled[S], fields map[string]engine.Value) (S, error) {
 	s, _, err := c.Running().Split(program.Folded{State: program.StateOf(fields)})
 	return s, err
 }
 
-// stepOf makes a step of its record.
+// stepOf converts the record of a step.
 func stepOf[S any](c *graph.Compiled[S], g project.GraphStep) (Step[S], error) {
 	state, err := decode(c, g.State)
 	if err != nil {
@@ -167,7 +178,7 @@ func stepOf[S any](c *graph.Compiled[S], g project.GraphStep) (Step[S], error) {
 	return s, nil
 }
 
-// signals shows recorded signals.
+// signals converts recorded signals.
 func signals(recorded []engine.SignalRaised) []graph.Signal {
 	var out []graph.Signal
 	for _, r := range recorded {
@@ -176,7 +187,7 @@ func signals(recorded []engine.SignalRaised) []graph.Signal {
 	return out
 }
 
-// values shows recorded data; nil where there is none.
+// values converts recorded data; it returns nil if there is none.
 func values(recorded map[string]engine.Value) map[string]any {
 	var out map[string]any
 	for name, raw := range recorded {
@@ -192,7 +203,7 @@ func values(recorded map[string]engine.Value) map[string]any {
 	return out
 }
 
-// resultOf makes a result of a folded run.
+// resultOf builds a result from a folded run.
 func resultOf[S any](c *graph.Compiled[S], f *following, typed program.State, g project.GraphState) (*Result[S], error) {
 	state, base, err := c.Running().Split(program.Folded{Run: f.run, Updated: g.UpdatedAt, State: typed, Outputs: g.Outputs})
 	if err != nil {
@@ -220,7 +231,7 @@ func resultOf[S any](c *graph.Compiled[S], f *following, typed program.State, g 
 	return r, nil
 }
 
-// listed gives a list that JSON shows as one where it is empty.
+// listed returns a list that is encoded as a JSON array even if it is empty.
 func listed(names []string) []string {
 	if names == nil {
 		return []string{}
@@ -228,7 +239,7 @@ func listed(names []string) []string {
 	return names
 }
 
-// stillborn is the result of a run that was cancelled before it started.
+// stillborn returns the result of a run that was cancelled before it started.
 func stillborn[S any](c *graph.Compiled[S], f *following) (*Result[S], error) {
 	var fields map[string]engine.Value
 	if err := json.Unmarshal(f.stillborn, &fields); err != nil {
@@ -241,10 +252,12 @@ func stillborn[S any](c *graph.Compiled[S], f *following) (*Result[S], error) {
 	})
 }
 
-// SnapshotOf gives everything about a run as it is now, driven by any process (S2-63). [RunOptions].ResumeFrom goes on with it, in another process and on
-// another store too; a run that goes on meanwhile is ahead of its snapshot.
+// SnapshotOf returns the complete current state of a run, whichever process drives it.
+// [RunOptions].ResumeFrom continues from it, in another process and on another store too; a run
+// that continues in the meantime is ahead of its snapshot.
 //
-// Errors: [ErrNotFound]; *[VersionError] where the run belongs to another version of the graph; [ErrClosed].
+// It returns [ErrNotFound], *[VersionError] if the run belongs to another version of the graph, or
+// [ErrClosed].
 func SnapshotOf[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string) (*Snapshot[S], error) {
 	b, err := bind(e, g)
 	if err != nil {
@@ -260,7 +273,7 @@ func SnapshotOf[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run
 	return &r.Snapshot, nil
 }
 
-// result folds the journal of the run. A run that can go on takes its journal along.
+// result folds the journal of the run. The result of a run that can continue includes its journal.
 func result[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Result[S], error) {
 	p, err := f.e.service.Export(ctx, f.run)
 	if err != nil {
@@ -282,7 +295,7 @@ func result[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 	return r, err
 }
 
-// adopt makes sure that the engine has the run of a snapshot.
+// adopt ensures that the engine has the run of a snapshot.
 func adopt(ctx context.Context, e *Engine, b *bound, o RunOptions) (run string, err error) {
 	s := o.ResumeFrom.taken()
 	if o.ID != "" && o.ID != s.ExecutionID {

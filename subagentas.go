@@ -20,44 +20,57 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// SubagentOptions say how [SubagentAs] asks. The zero value is good.
+// SubagentOptions configures a call of [SubagentAs]. The zero value is valid.
 type SubagentOptions struct {
-	// Key tells this piece of work from all others of the same execution of the node, or of the same tool call: asked for again with it, after a crash or by a later attempt, the answer is that of the
-	// first time. "" is made of agent, task and these options; a task that holds the time, say, needs a Key. It has at most 200 bytes.
+	// Key distinguishes this piece of work from all others of the same execution of the node, or of
+	// the same tool call: if it is requested again with the same key, after a crash or by a later
+	// attempt, the answer is that of the first time. If empty, it is derived from agent, task and
+	// these options; a task that contains the time, for example, needs a Key. Its maximum length is
+	// 200 bytes.
 	Key string
-	// SystemPrompt and Model take the place of the agent's own where they are not "", Tools where it is not nil.
+	// SystemPrompt and Model replace the agent's own unless they are empty, and Tools unless it is
+	// nil.
 	SystemPrompt, Model string
 	Tools               []string
-	// Limits are the budget of the run that does it, within what the run above leaves.
+	// Limits is the budget of the child run, within what remains of the parent run's.
 	Limits graph.Limits
 }
 
-// Subagent is what an agent gave to [SubagentAs].
+// Subagent is the result of an agent called with [SubagentAs].
 type Subagent[T any] struct {
-	// Value is the answer, its zero value where there is an error. Text is it as the agent wrote it.
+	// Value is the answer, or its zero value if there is an error. Text is the answer as the agent
+	// wrote it.
 	Value T
 	Text  string
-	// Run is the run that did it, a child run of the one that asked. Usage is what it used, with all that it started.
+	// Run is the run that did the work, a child run of the one that asked. Usage is its usage,
+	// including everything that it started.
 	Run      string
 	Usage    RunUsage
 	Duration time.Duration
 }
 
-// answered is what is kept of an answer; its value is that of its text.
+// answered is the stored form of an answer; its value is decoded from its text.
 type answered = Subagent[struct{}]
 
-// maxSubagentKey bounds SubagentOptions.Key: what is stored under has a prefix.
+// maxSubagentKey is the maximum length of SubagentOptions.Key; the key under which the answer is
+// stored adds a prefix.
 const maxSubagentKey = 200
 
-// SubagentAs asks an agent of the engine for a T, from a node function or a tool written in Go, with the context that it was given:
+// SubagentAs asks an agent of the engine for a T, from a node function or a tool written in Go,
+// with the context that the function received:
 //
 //	verdict, err := hocket.SubagentAs[Verdict](ctx, "critic", "Judge this: "+text)
 //
-// T is a struct, whose JSON Schema the answer must fit, as with [StructuredOutput]; or string, for an agent's text or whatever its own StructuredOutput is. The agent works in a child run: it is shown, paused and answered
-// like any other, and counts in the budgets of the run that asks. The answer is kept before SubagentAs returns: a crash repeats neither what the agent did nor what it cost, and later attempts of the node get
-// the same answer. An agent that failed is asked anew by the next attempt. One SubagentOptions at most may be given.
+// T is a struct, whose JSON Schema the answer must match, as with [StructuredOutput], or string,
+// for an agent's text or whatever its own StructuredOutput is. The agent works in a child run,
+// which is shown, paused and answered like any other, and counts in the budgets of the run that
+// asks. The answer is stored before SubagentAs returns: a crash repeats neither the agent's work
+// nor its cost, and later attempts of the node get the same answer. If an agent failed, the next
+// attempt asks it again. At most one SubagentOptions may be passed.
 //
-// Errors: the agent failed, a *[RunError], which [Subagent].Run and Usage are beside; no agent has the name; ctx belongs to no function of a run; T has no schema; *[BudgetError]; that of ctx.
+// It returns an error if the agent failed (a *[RunError]; [Subagent].Run and Usage are set as
+// well), if no agent has the name, if ctx does not belong to a function of a run, or if T has no
+// schema. It can also return a *[BudgetError] or the error of ctx.
 func SubagentAs[T any](ctx context.Context, agent, task string, options ...SubagentOptions) (Subagent[T], error) {
 	var out Subagent[T]
 	o, err := atMostOne(options, "SubagentOptions")
@@ -86,7 +99,7 @@ func SubagentAs[T any](ctx context.Context, agent, task string, options ...Subag
 	if w.attempt > 1 {
 		p.Key += "-" + strconv.Itoa(w.attempt)
 	}
-	var failed error // with what it used
+	var failed error // with its usage
 	kept, err := graph.Once(ctx, key, func(ctx context.Context) (answered, error) {
 		r, err := w.bridge.work(ctx, p, 1)
 		if err != nil {
@@ -122,7 +135,7 @@ type asking struct {
 	attempt int
 }
 
-// workOf gives the call that a context belongs to.
+// workOf returns the call that a context belongs to.
 func workOf(ctx context.Context) (asking, error) {
 	by := program.CallerOf(ctx)
 	if by == nil {
@@ -139,7 +152,7 @@ func workOf(ctx context.Context) (asking, error) {
 	return asking{}, errors.New("SubagentAs needs an engine, which the call does not have")
 }
 
-// outputOf gives what an agent is asked for a T; nil: its own.
+// outputOf returns the output that an agent is asked for to produce a T; nil means the agent's own.
 func outputOf[T any]() (*workflow.Output, error) {
 	t := reflect.TypeFor[T]()
 	if t == reflect.TypeFor[string]() {
@@ -161,17 +174,18 @@ func outputOf[T any]() (*workflow.Output, error) {
 	return &workflow.Output{Name: cmp.Or(name[:min(len(name), 64)], "answer"), Schema: schema}, nil
 }
 
-// workKey names a piece of work by what it is.
+// workKey derives a key for a piece of work from its content.
 func workKey(p piece) string {
 	raw, err := json.Marshal([]any{p.AgentName, p.Task, p.SystemPrompt, p.Model, p.Tools, p.output, p.limits})
-	if err != nil { // all of it are texts and numbers
+	if err != nil { // it holds only strings and numbers
 		raw = []byte(p.AgentName + "\x00" + p.Task)
 	}
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:8])
 }
 
-// subagentOf is what the run of an agent came to. The error is why it has no answer; what it used is there too.
+// subagentOf returns the result of an agent's run. The error is why it has no answer; the usage is
+// set in any case.
 func subagentOf(o project.Run) (answered, error) {
 	info := runInfo(o)
 	out := answered{Text: info.Text(), Run: info.ID, Usage: info.Usage}

@@ -18,13 +18,13 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// verdict is what the tests ask agents for.
+// verdict is the type that the tests ask agents for.
 type verdict struct {
 	Fine  bool   `json:"fine"`
 	Words string `json:"words"`
 }
 
-// judge answers each task with a verdict on it, and counts how often it is asked.
+// judge is an agent that answers each task with a verdict and counts how often it is asked.
 func judge(asked *atomic.Int64) hocket.Option {
 	return hocket.WithModel("own", hocket.ModelFunc(func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
 		asked.Add(1)
@@ -47,7 +47,8 @@ func do(t *testing.T, fn func(ctx context.Context, s *state) error, o ...graph.N
 	return compiled(t, graph.New[state]("t").Start(graph.Do("n", fn, o...)))
 }
 
-// X-152: a function asks an agent for a value of a type, and is told what it used. Asked for the same again in one execution, it is answered by the first answer.
+// TestSubagentAs checks that a function can ask an agent for a value of a type, and learns its
+// usage; if it asks for the same again in one execution, it gets the first answer (X-152).
 func TestSubagentAs(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -86,7 +87,9 @@ func TestSubagentAs(t *testing.T) {
 	}
 }
 
-// X-152: what cannot be is an error that says why; an agent that failed is told with what it used, and asked anew by the next attempt, which finds the answers that there were.
+// TestSubagentAsFails checks that an invalid call is an error that says why, and that an agent that
+// failed is reported with its usage and asked again by the next attempt, which reuses the answers
+// that exist (X-152).
 func TestSubagentAsFails(t *testing.T) {
 	t.Parallel()
 	var asked, attempts atomic.Int64
@@ -133,7 +136,8 @@ func TestSubagentAsFails(t *testing.T) {
 	}
 }
 
-// X-152, P12: an answer survives the process, in a function and in a tool of a document: the agent is not asked again.
+// TestSubagentAsAfterARestart checks that an answer survives the process, in a function and in a
+// tool of a document: the agent is not asked again (X-152, P12).
 func TestSubagentAsAfterARestart(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "app.db")
@@ -221,7 +225,8 @@ func TestSubagentAsAfterARestart(t *testing.T) {
 	}
 }
 
-// X-152, P20: the limits of the call, and those of the run that asks, bound what the agent uses.
+// TestSubagentAsWithinLimits checks that the limits of the call, and those of the run that asks,
+// limit the agent's usage (X-152, P20).
 func TestSubagentAsWithinLimits(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64

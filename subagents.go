@@ -19,7 +19,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// agentRegistry knows the agents of the engine: those of WithAgent, then those of the store's catalog.
+// agentRegistry provides the agents of the engine: those of WithAgent, then those of the store's
+// catalog.
 type agentRegistry struct{ e *Engine }
 
 var _ graph.SubagentRegistry = agentRegistry{}
@@ -30,7 +31,7 @@ func (r agentRegistry) Get(name string) (graph.SubagentInfo, bool) {
 	return graph.SubagentInfo{Name: name, Description: a.Description}, ok
 }
 
-// All implements graph.SubagentRegistry: by name.
+// All implements graph.SubagentRegistry. The agents are sorted by name.
 func (r agentRegistry) All() []graph.SubagentInfo {
 	var out []graph.SubagentInfo
 	for _, a := range r.all() {
@@ -63,9 +64,11 @@ func (r agentRegistry) all() []workflow.Agent {
 	return list
 }
 
-// bridge runs agents as runs of their own, each of a workflow with this agent alone, under an id that follows from the parent run and the key of the
-// work: asked again after a crash, it finds the run that is there and takes it up (ADR 80). Such a run pauses, is answered and shown like any other; a call
-// that waits for it holds no slot. Cancelling the run above cancels it, interrupting that run interrupts it.
+// bridge runs each agent in a child run of its own, with a workflow that contains only this agent,
+// under an ID derived from the parent run and the key of the work: when the work is requested again
+// after a crash, the existing run is found and resumed. Such a run pauses, is answered and is shown
+// like any other; a call that waits for it holds no slot. Cancelling or interrupting the parent run
+// cancels or interrupts the child run.
 type bridge struct {
 	e    *Engine
 	info driver.Info
@@ -83,7 +86,7 @@ func (b *bridge) Counted() {}
 func (b *bridge) SpawnParallel(ctx context.Context, o []graph.SpawnOptions) ([]graph.SubagentResult, error) {
 	out, errs := make([]graph.SubagentResult, len(o)), make([]error, len(o))
 	var wg sync.WaitGroup
-	var asked atomic.Int32 // those that asked for their share of what is left
+	var asked atomic.Int32 // calls that asked for a share of the rest
 	for i := range o {
 		wg.Go(func() {
 			if out[i], errs[i] = b.spawn(ctx, o[i], len(o)+1-int(asked.Add(1))); errs[i] != nil {
@@ -96,7 +99,7 @@ func (b *bridge) SpawnParallel(ctx context.Context, o []graph.SpawnOptions) ([]g
 		return nil, context.Cause(ctx)
 	}
 	for _, err := range errs {
-		if short := (program.Coded)(nil); errors.As(err, &short) { // the others are found when they are asked for again
+		if short := (program.Coded)(nil); errors.As(err, &short) { // the others are found on the next request
 			return nil, err
 		}
 	}
@@ -108,7 +111,7 @@ func (b *bridge) Spawn(ctx context.Context, o graph.SpawnOptions) (graph.Subagen
 	return b.spawn(ctx, o, 1)
 }
 
-// spawn runs an agent as one of so many that begin together.
+// spawn runs an agent as one of the given number of agents that start together.
 func (b *bridge) spawn(ctx context.Context, o graph.SpawnOptions, shares int) (graph.SubagentResult, error) {
 	r, err := b.work(ctx, piece{SpawnOptions: o}, shares)
 	if err != nil {
@@ -120,12 +123,12 @@ func (b *bridge) spawn(ctx context.Context, o graph.SpawnOptions, shares int) (g
 // piece is a piece of work for an agent.
 type piece struct {
 	graph.SpawnOptions
-	// output takes the place of the agent's own; nil: its own. limits bound the run.
+	// output replaces the agent's own output; nil keeps it. limits are the limits of the run.
 	output *workflow.Output
 	limits workflow.Limits
 }
 
-// work has an agent do a piece of work, and gives the run that did it.
+// work lets an agent do a piece of work, and returns the run that did it.
 func (b *bridge) work(ctx context.Context, o piece, shares int) (project.Run, error) {
 	run := agentRun(b.info.Run, cmp.Or(o.Key, o.AgentID))
 	err := b.e.service.Children().Drive(ctx, service.ChildWork{
@@ -140,14 +143,15 @@ func (b *bridge) work(ctx context.Context, o piece, shares int) (project.Run, er
 	if err != nil {
 		return project.Run{}, err
 	}
-	if r.Status == engine.StatusFailed && r.Error != nil && r.Error.Code == engine.CodeWorkflowBudget { // it goes on with the run above
+	// it continues with the parent run
+	if r.Status == engine.StatusFailed && r.Error != nil && r.Error.Code == engine.CodeWorkflowBudget {
 		callerOf(ctx).Short(engine.CodeWorkflowBudget)
 		return project.Run{}, &BudgetError{Code: engine.CodeWorkflowBudget, Message: r.Error.Message}
 	}
 	return r, nil
 }
 
-// subagentResult is what the run of an agent came to.
+// subagentResult returns the result of an agent's run.
 func subagentResult(id string, o project.Run) graph.SubagentResult {
 	r := graph.SubagentResult{AgentID: id, Success: o.Status == engine.StatusCompleted, ToolUses: o.Usage.ToolCalls}
 	if o.StartedAt != nil && o.EndedAt != nil {
@@ -165,7 +169,7 @@ func subagentResult(id string, o project.Run) graph.SubagentResult {
 	return r
 }
 
-// agentRun gives the id of the run that does a piece of work.
+// agentRun returns the ID of the run that does a piece of work.
 func agentRun(parent, key string) string {
 	name := strings.ReplaceAll(strings.TrimPrefix(key, parent+"/"), "/", "-")
 	return driver.ChildRunID(parent, name, parent+"\x00"+key)
@@ -194,13 +198,14 @@ func (b *bridge) start(ctx context.Context, run string, o piece, above *workflow
 	}
 	q := service.StartRequest{Workflow: w, Graph: b.info.Workflow.Name, Input: o.Task, RunID: run, ParentRun: b.info.Run, Above: above, Limits: o.limits, Trust: own}
 	if own {
-		q.Dir = "." // where the program looks for the files of its own agents
+		q.Dir = "." // where the program looks for its own agents' files
 	}
 	_, err = b.e.service.Start(ctx, q)
 	return err
 }
 
-// reopen lets a run go on that ended by the budget of its workflow: the run above was resumed.
+// reopen lets a run that ended because of its workflow's budget continue, because the parent run
+// was resumed.
 func (b *bridge) reopen(ctx context.Context, run string) error {
 	r, err := b.e.service.Show(ctx, run)
 	if err != nil || r.Status != engine.StatusFailed || r.Error == nil || r.Error.Code != engine.CodeWorkflowBudget {

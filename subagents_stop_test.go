@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// below gives the one run under another.
+// below returns the only child run of a run.
 func below(t *testing.T, e *hocket.Engine, parent string) hocket.RunSummary {
 	t.Helper()
 	runs, _, err := e.List(t.Context(), hocket.Filter{Parent: parent})
@@ -22,7 +22,8 @@ func below(t *testing.T, e *hocket.Engine, parent string) hocket.RunSummary {
 	return runs[0]
 }
 
-// P11, P12: a run that is interrupted interrupts the runs of its agents, so that nothing is spent without a follower, and takes them up again.
+// TestSubagentIsInterrupted checks that a run that is interrupted interrupts the runs of its
+// agents, so that nothing is spent without a follower, and resumes them later (P11, P12).
 func TestSubagentIsInterrupted(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 2)
@@ -59,13 +60,14 @@ func TestSubagentIsInterrupted(t *testing.T) {
 	}
 }
 
-// P11: an agent whose call ends while its run is being stored does not go on without it.
+// TestSubagentStopsWhileItBegins checks that an agent whose call ends while its run is being stored
+// does not continue without the call (P11).
 func TestSubagentStopsWhileItBegins(t *testing.T) {
 	t.Parallel()
 	var stop atomic.Pointer[context.CancelFunc]
 	e, err := hocket.Open(t.Context(), hocket.Config{Env: func(string) string {
 		if f := stop.Load(); f != nil {
-			(*f)() // models are looked up right before the run is stored
+			(*f)() // models are looked up just before the run is stored
 		}
 		return ""
 	}}, hocket.WithModel("own", hocket.ModelFunc(func(ctx context.Context, _ hocket.ModelRequest) (hocket.ModelReply, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// subagent is a graph of one sub-agent node that writes what the agent said into the state.
+// subagent returns a graph with one sub-agent node that writes the agent's output into the state.
 func subagent(t *testing.T, agent string) *graph.Compiled[state] {
 	t.Helper()
 	return compiled(t, graph.New[state]("t").Start(graph.SubagentConfig[state]{
@@ -30,7 +30,8 @@ func subagent(t *testing.T, agent string) *graph.Compiled[state] {
 
 var researcher = hocket.WithAgent(hocket.Agent{Name: "researcher", SystemPrompt: "You look things up.", Model: "own/m", Tools: []string{"lookup"}})
 
-// S2-71, S2-54: an agent of the engine does the task in a run of its own under the run of the graph, with the tools that it lists.
+// TestSubagent checks that an agent of the engine does the task in a child run of the graph's run,
+// with the tools that it lists (S2-71, S2-54).
 func TestSubagent(t *testing.T) {
 	t.Parallel()
 	var seen atomic.Pointer[hocket.ModelRequest]
@@ -60,7 +61,8 @@ func TestSubagent(t *testing.T) {
 	}
 }
 
-// S2-79, P14: agents work together under fewer slots than there are agents; one that fails does not stop the others.
+// TestSubagentsTogether checks that agents work concurrently with fewer slots than there are
+// agents, and that one that fails does not stop the others (S2-79, P14).
 func TestSubagentsTogether(t *testing.T) {
 	t.Parallel()
 	e, err := hocket.Open(t.Context(), hocket.Config{MaxCalls: 1},
@@ -93,8 +95,10 @@ func TestSubagentsTogether(t *testing.T) {
 	}
 }
 
-// P12, D8: a run that is interrupted while its agent works goes on where the agent was: what the model said is not asked again. The agent's tool call of
-// unknown outcome is asked about in the agent's own run, and the graph waits for the answer there.
+// TestSubagentGoesOn checks that a run that is interrupted while its agent works continues where
+// the agent was: replies of the model are not requested again (P12, D8). A tool call of the agent
+// with an unknown outcome opens a question in the agent's own run, and the graph waits for the
+// answer there.
 func TestSubagentGoesOn(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -143,7 +147,7 @@ func TestSubagentGoesOn(t *testing.T) {
 	}
 }
 
-// answerBelow answers the question of the run below another, as soon as it asks one.
+// answerBelow answers the question of the child run of a run, as soon as it asks one.
 func answerBelow(ctx context.Context, e *hocket.Engine, parent, answer string) error {
 	runs, _, err := e.List(ctx, hocket.Filter{Parent: parent})
 	if err != nil || len(runs) != 1 {
@@ -160,7 +164,7 @@ func answerBelow(ctx context.Context, e *hocket.Engine, parent, answer string) e
 	return errors.New("nothing was asked")
 }
 
-// D22: who cancels a run cancels the runs of its agents.
+// TestSubagentIsCancelled checks that cancelling a run cancels the runs of its agents (D22).
 func TestSubagentIsCancelled(t *testing.T) {
 	t.Parallel()
 	started := make(chan struct{}, 1)
@@ -196,7 +200,8 @@ func TestSubagentIsCancelled(t *testing.T) {
 	}
 }
 
-// S2-67, S2-71: custom tool nodes call the tools of the engine, without an agent.
+// TestCustomTool checks that custom tool nodes call the tools of the engine without an agent
+// (S2-67, S2-71).
 func TestCustomTool(t *testing.T) {
 	t.Parallel()
 	e, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithTool("lookup", "", func(ctx context.Context, in lookupArgs) (string, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// into makes a node that runs the graph of that name on the state of its own.
+// into returns a node that runs the graph with that name on its own state.
 func into(name string) graph.Node[state] {
 	return graph.SubgraphConfig[state, state]{ID: "to-" + name, Name: name, Output: func(s *state, last state) error {
 		*s = last
@@ -32,7 +32,8 @@ func register(t *testing.T, e *hocket.Engine, graphs ...*graph.Compiled[state]) 
 	}
 }
 
-// S2-66: names are those of registered graphs, in whatever order they were registered; what runs inside is no step of the graph itself.
+// TestNamedSubgraphs checks that names refer to registered graphs, in whatever order they were
+// registered, and that what runs inside is not a step of the graph itself (S2-66).
 func TestNamedSubgraphs(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
@@ -56,7 +57,8 @@ func TestNamedSubgraphs(t *testing.T) {
 	})
 }
 
-// S2-66: a graph that would contain itself is not registered, and those that are stay as they were.
+// TestRecursiveSubgraphs checks that a graph that would contain itself is not registered, and that
+// registered graphs are unchanged (S2-66).
 func TestRecursiveSubgraphs(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})
@@ -77,8 +79,9 @@ func TestRecursiveSubgraphs(t *testing.T) {
 	}
 }
 
-// P3, P9: another process registers the graphs and answers the question inside; nothing runs twice. One that knows another version
-// of the inner graph does not go on with the run.
+// TestSubgraphsOfAnotherProcess checks that another process can register the graphs and answer the
+// question inside, and that nothing runs twice. A process with another version of the inner graph
+// does not continue the run (P3, P9).
 func TestSubgraphsOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	var ran atomic.Int64
@@ -111,7 +114,8 @@ func TestSubgraphsOfAnotherProcess(t *testing.T) {
 	}
 	second := open(t, hocket.Config{DB: db})
 	register(t, second, outer, inner("1"))
-	if err := second.Answer(t.Context(), id, hocket.Answer{Wait: r.Snapshot.Waiting[0].ID, Value: "yes"}); err != nil { // known by the run's digest alone
+	// known only by the run's digest
+	if err := second.Answer(t.Context(), id, hocket.Answer{Wait: r.Snapshot.Waiting[0].ID, Value: "yes"}); err != nil {
 		t.Fatal(err)
 	}
 	r, err = hocket.Resume(t.Context(), second, outer, id, hocket.Answer{Wait: r.Snapshot.Waiting[0].ID, Value: "yes"})
@@ -120,7 +124,8 @@ func TestSubgraphsOfAnotherProcess(t *testing.T) {
 	}
 }
 
-// S2-53, S2-66: signals of nodes inside are those of the subgraph node, and a question inside is where the run is.
+// TestSignalsOfSubgraphs checks that signals of inner nodes are signals of the subgraph node, and
+// that a question inside is where the run is (S2-53, S2-66).
 func TestSignalsOfSubgraphs(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})

@@ -12,9 +12,9 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-type badTracker struct{ hocket.Tracker } // every call is one of nil
+type badTracker struct{ hocket.Tracker } // every call has a nil receiver
 
-// tracker writes down what it is told: times in order, durations that fit.
+// tracker records its calls and checks that times are in order and durations match.
 type tracker struct {
 	told
 	entered map[int]time.Time
@@ -62,7 +62,8 @@ func (k *tracker) WorkflowComplete(_ context.Context, e hocket.TrackedEnd) {
 	k.add(fmt.Sprintf("complete %s %s", e.WorkflowName, e.Status))
 }
 
-// TestTelemetry: start with name, steps and whether it resumes; enter and exit of each node; errors; completion (S2-72).
+// TestTelemetry checks the start with name, steps and whether it resumes, the enter and exit of
+// each node, errors, and completion (S2-72).
 func TestTelemetry(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})
@@ -93,7 +94,7 @@ func TestTelemetry(t *testing.T) {
 		"complete unnamed completed")
 }
 
-// TestTelemetryOfBranches: nodes of branches are in their block (S2-72).
+// TestTelemetryOfBranches checks that nodes of branches are in their block (S2-72).
 func TestTelemetryOfBranches(t *testing.T) {
 	t.Parallel()
 	k := &tracker{}
@@ -113,7 +114,8 @@ func TestTelemetryOfBranches(t *testing.T) {
 	}
 }
 
-// TestTelemetryOfLeft: a run that is left is complete for the tracker, and starts again with the nodes that were at work when it is resumed (S2-72).
+// TestTelemetryOfLeft checks that a run that is abandoned is complete for the tracker, and that
+// when it is resumed it starts again with the nodes that were in progress (S2-72).
 func TestTelemetryOfLeft(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{DB: t.TempDir() + "/app.db"})

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// silent is a client of coding agents that never tells what its agents use.
+// silent is a client of coding agents that never reports the usage of its agents.
 type silent struct{ made *atomic.Int32 }
 
 func (c silent) CreateSession(context.Context, graph.SessionConfig) (graph.Session, error) {
@@ -34,7 +34,8 @@ func (silentSession) ContextUsage(context.Context) (graph.SessionUsage, error) {
 func (silentSession) Summarize(context.Context) error { return nil }
 func (silentSession) Destroy(context.Context) error   { return nil }
 
-// Item 4: what cannot be counted is not started under a budget of tokens or money, at no door, unless the budget allows it.
+// TestGraphBudgetUncounted checks that work whose usage cannot be counted is not started under a
+// budget of tokens or money, in any way, unless the budget allows it (item 4).
 func TestGraphBudgetUncounted(t *testing.T) {
 	t.Parallel()
 	allow, tokens := graph.UncountedAllow, graph.Budget{MaxTokens: 1000}
@@ -118,7 +119,8 @@ func TestGraphBudgetUncounted(t *testing.T) {
 	}
 }
 
-// SEC13, P20: nor is it by a tool of a document.
+// TestDocumentBudgetUncounted checks that it is not started by a tool of a document either (SEC13,
+// P20).
 func TestDocumentBudgetUncounted(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[int64]string{0: "", 1000: "uncounted"} {

@@ -11,8 +11,9 @@ import (
 	"github.com/hocket-run/hocket/documents"
 )
 
-// P8, SEC12: a Go program is shown the call that waits for a person, with its real arguments, and its answer decides: after a yes the tool is called once, after a
-// no it is not, and the agent reads why.
+// TestToolCallWaits checks that a Go program is shown the call that waits for a person, with its
+// real arguments, and that its answer decides: after approval the tool is called once, after
+// rejection it is not, and the agent is told why (P8, SEC12).
 func TestToolCallWaits(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]string{"approve": "so tide is known", "reject": "Reason: not today"} {

@@ -21,8 +21,8 @@ func configured(t *testing.T, text string) string {
 	return path
 }
 
-// TestWithConfig: an engine heeds the operator's file as the command line does: the default model, permissions (SEC12), budgets
-// (P20), prices (D14) and the path of the store.
+// TestWithConfig checks that an engine uses the operator's file as the command line does: the
+// default model, permissions (SEC12), budgets (P20), prices (D14) and the path of the store.
 func TestWithConfig(t *testing.T) {
 	t.Parallel()
 	path := configured(t, `
@@ -70,7 +70,8 @@ store: {path: kept/runs.db}
 	}
 }
 
-// TestWithConfigWrong: what is wrong in the file keeps an engine from being made, and is told with its place; a program's own words win.
+// TestWithConfigWrong checks that an error in the file prevents an engine from being created and is
+// reported with its position, and that a program's own settings take precedence.
 func TestWithConfigWrong(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ path, err string }{

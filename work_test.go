@@ -23,7 +23,8 @@ type tide struct {
 	Done  int
 }
 
-// tides is a graph that does something, asks, and does something once more. first is called by the first node.
+// tides returns a graph that does something, asks, and does something again. first is called by the
+// first node.
 func tides(t *testing.T, first func(ctx context.Context) error) *graph.Compiled[tide] {
 	t.Helper()
 	g, err := graph.New[tide]("tides").
@@ -42,7 +43,7 @@ func tides(t *testing.T, first func(ctx context.Context) error) *graph.Compiled[
 
 func atOnce(context.Context) error { return nil }
 
-// peer is a process of the program, which works until end.
+// peer returns a process of the program, which works until end is called.
 func peer(t *testing.T, db string, g *graph.Compiled[tide]) (e *hocket.Engine, end func()) {
 	t.Helper()
 	e, err := hocket.Open(t.Context(), hocket.Config{DB: db, Program: "tides"})
@@ -77,8 +78,9 @@ func status(t *testing.T, e *hocket.Engine, run string) hocket.Status {
 	return r.Status
 }
 
-// TestWorkTakesUp: a run that one process of a program leaves goes on in another one that works, without a call of Recover. A run that a process interrupted by its
-// own wish stays so there (D15, D22).
+// TestWorkTakesUp checks that a run that one process of a program abandons continues in another one
+// that works, without a call of Recover. A run that a process interrupted deliberately stays
+// interrupted (D15, D22).
 func TestWorkTakesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -127,7 +129,8 @@ func TestWorkTakesUp(t *testing.T) {
 	})
 }
 
-// TestAnswerForProgram: an answer from outside the program is checked and stored; the program takes it when it lives, or when it comes back, and it decides once (D29, P24).
+// TestAnswerForProgram checks that an answer from outside the program is validated and stored, that
+// the program accepts it when it is running or restarts, and that it decides once (D29, P24).
 func TestAnswerForProgram(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,53 +14,69 @@ import (
 	"github.com/hocket-run/hocket/internal/session/acp"
 )
 
-// Config says how a coding agent is started and what it may do. Preset or Command is required; all else has a useful zero value.
+// Config specifies how a coding agent is started and what it may do. Preset or Command is required;
+// every other field has a useful zero value.
 type Config struct {
-	// Preset is an agent that is known here, see [Presets]: claude, copilot, gemini, opencode. "" is none.
+	// Preset is the name of a built-in agent, see [Presets]: claude, copilot, gemini, opencode. ""
+	// means no preset.
 	Preset string
-	// Command is the program and its arguments; no shell is involved. Nil is that of Preset.
+	// Command is the program and its arguments, run without a shell. If nil, the command of Preset
+	// is used.
 	Command []string
-	// Dir is the folder of sessions that name none; "" is that of the process.
+	// Dir is the working directory of sessions that do not set one; "" means that of the process.
 	Dir string
-	// Env are variables for the agent. PassEnv names variables of the process that it gets, too, beside those of Preset; those that are not set are left out.
-	// Beyond that it gets PATH, HOME and what else programs need to find themselves, and nothing that could be a key.
+	// Env holds environment variables for the agent. PassEnv names variables of the process to pass
+	// to the agent in addition to those of Preset; unset variables are omitted. The agent also gets
+	// PATH, HOME and the other variables that programs need to run, and nothing that could be a
+	// key.
 	Env     map[string]string
 	PassEnv []string
-	// Allow names what the agent may do without being asked about: kinds of tool calls of the protocol (read, edit, delete, move, search, execute, think, fetch,
-	// switch_mode, other) or titles of calls, each whole; "*" is everything. Nil: nothing (SEC13). Deny names what it may not do, and wins. Kind and title are
-	// what the agent says of itself, and many do some things without asking.
+	// Allow lists what the agent may do without asking: kinds of tool calls of the protocol (read,
+	// edit, delete, move, search, execute, think, fetch, switch_mode, other) or complete titles of
+	// calls; "*" allows everything. Nil allows nothing. Deny lists what the agent may not do, and
+	// takes precedence. Kind and title are reported by the agent itself, and many agents do some
+	// things without asking.
 	Allow, Deny []string
-	// Decide is asked about what neither names; nil: denied. It may ask a person and take its time: no time limit of the turn runs meanwhile. ctx is done when
-	// the answer is not awaited any more. An error and a panic are denials. It may be called by several goroutines at once.
+	// Decide is called for requests that match neither Allow nor Deny. If nil, such requests are
+	// denied. Decide may ask a person and take its time: no time limit of the turn runs meanwhile.
+	// ctx is done when the answer is no longer needed. An error or a panic denies the request.
+	// Decide may be called by several goroutines simultaneously.
 	Decide func(ctx context.Context, p Permission) (bool, error)
-	// ReadFiles and WriteFiles let the agent read and write text files through Hocket, inside of the session's folder and nowhere else (SEC16).
+	// ReadFiles and WriteFiles let the agent read and write text files through Hocket, within the
+	// session's folder and nowhere else.
 	ReadFiles, WriteFiles bool
-	// SummarizeCommand is the agent's command for a summary of its conversation, without slash; "" is that of Preset, else what the agent offers of compact,
-	// summarize and compress.
+	// SummarizeCommand is the agent's command for summarizing its conversation, without the slash.
+	// If "", the command of Preset is used, or else whichever of compact, summarize and compress
+	// the agent offers.
 	SummarizeCommand string
-	// RepeatUnknown sends a message again of which is not known whether the agent carried it out, since the program died meanwhile (D23). False: the session
-	// fails with graph.ErrUnknownOutcome.
+	// RepeatUnknown resends a message if the program died before it was known whether the agent had
+	// processed it. If false, the session fails with graph.ErrUnknownOutcome.
 	RepeatUnknown bool
-	// StartTimeout bounds the start of a session; 0 is 1 minute. IdleTimeout bounds the time between two signs of life within a turn, 0 is 10 minutes;
-	// TurnTimeout a whole turn, 0 is 1 hour (P11).
+	// StartTimeout limits the start of a session; 0 means 1 minute. IdleTimeout limits the time
+	// between two updates from the agent within a turn; 0 means 10 minutes. TurnTimeout limits a
+	// whole turn; 0 means 1 hour.
 	StartTimeout, IdleTimeout, TurnTimeout time.Duration
-	// CloseGrace is given to each way of ending an agent before the next, harder one; 0 is 1 s.
+	// CloseGrace is how long to wait after each attempt to stop an agent before escalating to a
+	// harder one; 0 means 1 s.
 	CloseGrace time.Duration
-	// Logger gets what agents write to standard error, at debug level; nil: dropped.
+	// Logger receives what agents write to standard error, at debug level. If nil, that output is
+	// discarded.
 	Logger *slog.Logger
 }
 
-// Permission is what an agent asks leave for.
+// Permission is a request by an agent for permission to make a tool call.
 type Permission struct {
-	// Session is the id of the session, Agent and Node are the Name and the Node of its config.
+	// Session is the id of the session; Agent and Node are the Name and Node of its config.
 	Session, Agent, Node string
-	// Kind is the protocol's word for what the call does, "" where the agent does not say; Tool is the call's title.
+	// Kind is the protocol's word for what the call does, or "" if the agent does not report it.
+	// Tool is the title of the call.
 	Kind, Tool string
-	// Arguments are those of the call, as JSON; nil where the agent does not tell them.
+	// Arguments holds the arguments of the call as JSON; nil if the agent does not report them.
 	Arguments json.RawMessage
 }
 
-// Client makes sessions with one coding agent. It is a graph.Client. Safe for concurrent use.
+// Client creates sessions with one coding agent. It implements graph.Client and is safe for
+// concurrent use.
 type Client struct {
 	sessions *acp.Client
 	dir      string
@@ -68,9 +84,11 @@ type Client struct {
 
 var _ graph.Client = (*Client)(nil)
 
-// New makes a client. It starts nothing, and does not look whether the program is there: [Client.CreateSession] tells.
+// New returns a new client. It starts nothing and does not check whether the program exists;
+// [Client.CreateSession] reports that.
 //
-// Errors: neither Preset nor Command; a preset that is not known; a negative time.
+// It returns an error if c has neither Preset nor Command, if the preset is unknown, or if a
+// duration is negative.
 func New(c Config) (*Client, error) {
 	var p acp.Preset
 	if c.Preset != "" {
@@ -97,29 +115,33 @@ func New(c Config) (*Client, error) {
 	return &Client{sessions, c.Dir}, nil
 }
 
-// CreateSession implements graph.Client. It starts the agent, and ends it when ctx is done.
+// CreateSession implements graph.Client. It starts the agent, and stops it when ctx is done.
 //
-// c.Model is one that the agent offers. c.Tools has to be empty: a coding agent has tools of its own. c.Options knows `mode`, the id of one of the agent's
-// modes. Errors say what became of the agent: it cannot be started, it ended with its last words, it did not answer in time, it wants a login.
+// c.Model is one of the models that the agent offers. c.Tools must be empty, since a coding agent
+// has its own tools. c.Options accepts `mode`, the id of one of the agent's modes. Errors describe
+// what happened to the agent: it could not be started, it exited (with its last output), it did not
+// respond in time, or it requires a login.
 func (cl *Client) CreateSession(ctx context.Context, c graph.SessionConfig) (graph.Session, error) {
 	c.Dir = cmp.Or(c.Dir, cl.dir)
 	return cl.sessions.CreateSession(ctx, c)
 }
 
-// Preset is what is known of an agent. Agents change; what stands here was true of the versions that Notes names.
+// Preset describes a known agent. Agents change; the values were correct for the versions that
+// Notes names.
 type Preset struct {
 	Name string
-	// Command starts it; the program has to be installed.
+	// Command starts the agent; the program must be installed.
 	Command []string
-	// PassEnv are the variables that hold its keys and settings; those that are set are handed on.
+	// PassEnv names the environment variables that hold the agent's keys and settings; those that
+	// are set are passed on.
 	PassEnv []string
-	// SummarizeCommand is for agents that do not tell of theirs.
+	// SummarizeCommand is used for agents that do not advertise their own.
 	SummarizeCommand string
-	// Install says how to get it, Notes what it can do.
+	// Install says how to install the agent; Notes describes what it can do.
 	Install, Notes string
 }
 
-// Presets gives what is known of agents, by name. The slices are the caller's.
+// Presets returns the known agents, by name. The caller owns the slices.
 func Presets() []Preset {
 	var out []Preset
 	for _, p := range acp.Presets() {

@@ -18,13 +18,13 @@ import (
 	"github.com/hocket-run/hocket/graph/compat"
 )
 
-// work is the state of the graphs of these tests.
+// work is the state of the graphs in these tests.
 type work struct {
 	Task string   `json:"task"`
 	Done []string `json:"done"`
 }
 
-// client drives this binary, which agentVar makes an agent.
+// client returns a client whose agent is this test binary, see agentVar.
 func client(t *testing.T, c acp.Config) *acp.Client {
 	t.Helper()
 	exe, err := os.Executable()
@@ -64,7 +64,9 @@ func told(t *testing.T, dir string) string {
 	return string(data)
 }
 
-// S2-68, D23: an agent node drives a coding agent in the folder of the config. A run that waits after it and goes on in another engine does not ask it again.
+// TestAgentInGraph checks that an agent node drives a coding agent in the folder of the config, and
+// that a run that waits after the node and continues in another engine does not ask the agent again
+// (S2-68, D23).
 func TestAgentInGraph(t *testing.T) {
 	t.Parallel()
 	dir, cfg := t.TempDir(), hocket.Config{DB: filepath.Join(t.TempDir(), "app.db"), Program: "test"}
@@ -98,7 +100,8 @@ func TestAgentInGraph(t *testing.T) {
 	}
 }
 
-// SEC13: what an agent asks leave for is decided by the config: Deny before Allow before Decide.
+// TestPermissions checks that the config decides an agent's permission requests: Deny before Allow
+// before Decide (SEC13).
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -131,7 +134,8 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// S2-69: context monitors act on a coding agent as they do on other sessions; what suits an agent goes by its type.
+// TestMonitor checks that context monitors act on a coding agent as on other sessions, and that the
+// agent's type determines which actions suit it (S2-69).
 func TestMonitor(t *testing.T) {
 	t.Parallel()
 	for agentType, want := range map[string]string{
@@ -207,7 +211,7 @@ func TestNew(t *testing.T) {
 		}
 	}
 	for _, p := range acp.Presets() {
-		p.Command[0] = "/nowhere/" + p.Command[0] // ours to change
+		p.Command[0] = "/nowhere/" + p.Command[0] // Presets returns copies
 		if _, err := acp.New(acp.Config{Preset: p.Name}); err != nil {
 			t.Error(err)
 		}
@@ -224,7 +228,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// Agent nodes of the type claude are done by Claude Code, in its own process. It may look around by itself; a person is asked about all else.
+// Agent nodes of type claude are executed by Claude Code, in its own process. It may look around on
+// its own; a person is asked about everything else.
 func ExampleNew() {
 	claude, err := acp.New(acp.Config{
 		Preset: "claude", Dir: "testdata", Allow: []string{"read", "search", "think"}, Deny: []string{"fetch"},
@@ -245,7 +250,7 @@ func ExampleNew() {
 		return
 	}
 	defer eng.Close()
-	fmt.Println(eng.Sessions("claude") != nil, eng.Sessions("copilot") != nil) // nothing runs yet
+	fmt.Println(eng.Sessions("claude") != nil, eng.Sessions("copilot") != nil) // nothing is running yet
 	// Output:
 	// true false
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/leaktest"
 )
 
-// agentVar makes the test binary a coding agent instead of a test.
+// agentVar is the environment variable that makes the test binary act as a coding agent.
 const agentVar = "HOCKET_TEST_PUBLIC_ACP"
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	<-a.conn.Done()
 }
 
-// held keeps the agent's input back until its connection is set.
+// held blocks the agent's input until its connection is set.
 type held chan struct{}
 
 func (h held) Read(p []byte) (int, error) {
@@ -39,7 +39,7 @@ func (h held) Read(p []byte) (int, error) {
 	return os.Stdin.Read(p)
 }
 
-// agent is a coding agent that notes what it is told in a file, and answers with its number.
+// agent is a coding agent that records what it is told in a file, and answers with its number.
 type agent struct{ conn *sdk.AgentSideConnection }
 
 func (a *agent) Initialize(context.Context, sdk.InitializeRequest) (sdk.InitializeResponse, error) {

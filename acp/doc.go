@@ -1,20 +1,27 @@
-// Package acp lets agent nodes of graphs work with coding agents that are programs of their own: Claude Code, OpenCode, Copilot CLI, Gemini CLI, and
-// whatever else speaks the Agent Client Protocol, version 1 (S2-68).
+// Package acp lets agent nodes of graphs use coding agents that run as separate programs: Claude
+// Code, OpenCode, Copilot CLI, Gemini CLI, and any other program that speaks the Agent Client
+// Protocol, version 1.
 //
 //	claude, err := acp.New(acp.Config{Preset: "claude", Dir: "/src/app", Allow: []string{"read", "search"}})
 //	eng, err := hocket.Open(ctx, hocket.Config{DB: "app.db"}, hocket.WithSessions("claude", claude))
 //
-// An agent node with AgentType "claude" then has a session with Claude Code, which is a process of its own for as long as the session lives.
+// An agent node with AgentType "claude" then has a session with Claude Code, which runs as a
+// separate process for the lifetime of the session.
 //
-// It refuses to start what the program does not name (SEC5), to give an agent the program's environment or Hocket's tools, to grant what the config does not
-// allow (SEC13), and to send a message again whose outcome a crash left unknown (D23). It is no sandbox: what an agent does without asking, it does with the
-// rights of its user. It stands apart from package hocket because it brings along the protocol's SDK.
+// The package does not start anything the program does not name, pass the program's environment or
+// Hocket's tools to an agent, grant what the config does not allow, or resend a message whose
+// outcome is unknown after a crash. It is not a sandbox: what an agent does without asking, it does
+// with the permissions of its user. It is separate from package hocket because it depends on the
+// protocol's SDK.
 //
-// The flow of a session: the command is started in its folder; the system prompt goes before the first message; what the agent says comes as it comes; what it
-// asks leave for is decided by Deny, Allow and Decide, in this order; when the session is destroyed, or the context that made it is done, the agent is told to
-// stop, and killed with its children if it does not. Messages, their answers and the session's id are kept by graph.Once: after a crash a
-// message that was answered is not sent again, and an agent that can load sessions goes on with its own.
+// A session proceeds as follows. The command is started in its folder. The system prompt is sent
+// before the first message. Agent output is streamed as it arrives. Permission requests are decided
+// by Deny, Allow and Decide, in this order. When the session is destroyed, or the context that
+// created it is done, the agent is told to stop, and is killed together with its children if it
+// does not. Messages, their replies and the session's id are stored through graph.Once: after a
+// crash an answered message is not sent again, and an agent that can load sessions continues its
+// own.
 //
-// Invariants: 5 s after the end of a session no process of it is left (P11). A summary, which context monitors ask for, is the agent's own command, where it has
-// one; the usage of the context is known where the agent tells it.
+// Five seconds after the end of a session none of its processes remain. Context monitors summarize
+// with the agent's own command, if it has one; context usage is known only if the agent reports it.
 package acp

@@ -19,7 +19,7 @@ import (
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
-// steadily is a model that takes a second, and says a piece ten times meanwhile.
+// steadily is a model that takes one second per call and streams ten chunks meanwhile.
 type steadily struct{}
 
 func (steadily) Call(ctx context.Context, q model.Request, say func(model.Delta)) (model.Reply, error) {
@@ -38,8 +38,10 @@ func (steadily) Call(ctx context.Context, q model.Request, say func(model.Delta)
 	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")}, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}, Model: q.Model, StopReason: model.StopEnd}, nil
 }
 
-// BenchmarkEventSeenBusy tells how long after an event was stored a watcher has it while 1,000 runs are busy, each with calls of a second: in the process that drives the runs, in another one on the
-// same file, and in another one on the same PostgreSQL database. 50 runs are watched.
+// BenchmarkEventSeenBusy measures the delay between storing an event and a watcher receiving it
+// while 1,000 runs are busy, each with calls of one second: in the process that drives the runs, in
+// another process on the same file, and in another process on the same PostgreSQL database. 50 runs
+// are watched.
 func BenchmarkEventSeenBusy(b *testing.B) {
 	const runs, watched = 1000, 50
 	for _, c := range []struct {
@@ -88,7 +90,8 @@ func BenchmarkEventSeenBusy(b *testing.B) {
 							mu.Lock()
 							if u.Event == nil {
 								pieces++
-							} else if at, ok := stored[fmt.Sprint(run, u.Event.Seq)]; u.Event.Seq > 20 { // the first ones may be older than the watcher
+							} else if at, ok := stored[fmt.Sprint(run, u.Event.Seq)]; u.Event.Seq > 20 {
+								// the first ones may be older than the watcher
 								if !ok {
 									at = time.Now() // a watcher may have it before the hook
 								}

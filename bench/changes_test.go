@@ -23,7 +23,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// reads counts the calls of a store that read it.
+// reads counts the read calls on a store.
 type reads struct {
 	journal.Backend
 	n atomic.Int64
@@ -49,10 +49,11 @@ func (r *reads) Take(ctx context.Context) ([]journal.Request, error) {
 	return r.Backend.Take(ctx)
 }
 
-// kinds open stores in PostgreSQL, each with connections of its own, as processes have.
+// kinds opens stores in PostgreSQL, each with its own connections, as separate processes have.
 func kinds() store.Servers { return store.Servers{Postgres: pghome.New(nil)} }
 
-// process is a handle and a driver, as a process has them; the store does not tell two handles of one process from two processes.
+// process returns a handle and a driver, as one process has them; the store cannot distinguish two
+// handles of one process from two processes.
 func process(b *testing.B, path string, models model.Client, hooks embedded.Hooks) (*embedded.Driver, *reads) {
 	b.Helper()
 	at, err := store.Parse(path, kinds())
@@ -89,7 +90,8 @@ func percentiles(b *testing.B, all []time.Duration) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkEventSeen tells how long after an event was stored a watcher has it, in the process that drives the run and in another one. Models take 50 ms.
+// BenchmarkEventSeen measures the delay between storing an event and a watcher receiving it, in the
+// process that drives the run and in another one. Models take 50 ms.
 func BenchmarkEventSeen(b *testing.B) {
 	for _, other := range []bool{false, true} {
 		b.Run(map[bool]string{false: "same", true: "other"}[other], func(b *testing.B) {
@@ -124,7 +126,8 @@ func BenchmarkEventSeen(b *testing.B) {
 						continue
 					}
 					mu.Lock()
-					all = append(all, max(0, time.Since(stored[u.Event.Seq]))) // a watcher of the same process may have it before the hook
+					// a watcher of the same process may have it before the hook
+					all = append(all, max(0, time.Since(stored[u.Event.Seq])))
 					mu.Unlock()
 				}
 			}
@@ -133,7 +136,8 @@ func BenchmarkEventSeen(b *testing.B) {
 	}
 }
 
-// BenchmarkRequest tells how long a request to a run that another process drives takes, with its result: a cancellation of a call under way.
+// BenchmarkRequest measures how long a request to a run driven by another process takes, including
+// its result: cancelling a call in flight.
 func BenchmarkRequest(b *testing.B) {
 	slow, gate := &slowly{}, make(chan struct{})
 	slow.gate.Store(&gate)
@@ -158,7 +162,8 @@ func BenchmarkRequest(b *testing.B) {
 	percentiles(b, all)
 }
 
-// BenchmarkIdle tells what a server costs in which nothing happens for ten seconds: reads of the journal and processor time, with watchers of paused runs.
+// BenchmarkIdle measures what an idle server costs over ten seconds: journal reads and processor
+// time, with watchers of paused runs.
 func BenchmarkIdle(b *testing.B) {
 	for _, watchers := range []int{0, 100, 1000} {
 		b.Run(fmt.Sprintf("watchers=%d", watchers), func(b *testing.B) {
@@ -199,7 +204,7 @@ func BenchmarkIdle(b *testing.B) {
 	}
 }
 
-// used is the processor time of this process.
+// used returns the processor time of this process.
 func used(b *testing.B) time.Duration {
 	b.Helper()
 	var r syscall.Rusage

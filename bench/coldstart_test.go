@@ -17,8 +17,8 @@ workflow:
   - {type: agent, name: a}
 `
 
-// BenchmarkColdStart builds the binary as `make build` does and measures from the start of `hocket run` to its first model call, with a store of
-// its own, and to its end.
+// BenchmarkColdStart builds the binary as `make build` does and measures the time from starting
+// `hocket run`, with a store of its own, to its first model call and to its exit.
 func BenchmarkColdStart(b *testing.B) {
 	dir := b.TempDir()
 	bin := filepath.Join(dir, "hocket")

@@ -22,7 +22,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// models answers every call at once with the same text.
+// models answers every call immediately with the same text.
 type models struct{}
 
 func (models) Call(context.Context, model.Request, func(model.Delta)) (model.Reply, error) {
@@ -52,7 +52,7 @@ func open(b testing.TB, path string) (journal.Backend, *embedded.Driver) {
 	return home.Journal, d
 }
 
-// agents is n agent nodes in a row, each a model call.
+// agents returns a workflow of n agent nodes in a row, each with one model call.
 func agents(n int) *workflow.Workflow {
 	w := &workflow.Workflow{Name: "bench", Entry: "n0", Agents: []workflow.Agent{{ID: "a"}}}
 	for i := range n {
@@ -64,8 +64,8 @@ func agents(n int) *workflow.Workflow {
 	return w
 }
 
-// BenchmarkDurable runs agent steps whose results are on disk, with fsync, before the next step starts: one run, and 1,000 runs at once. To be
-// read beside BenchmarkFloorInserts.
+// BenchmarkDurable runs agent steps whose results are on disk, with fsync, before the next step
+// starts: one run, and 1,000 runs concurrently. Compare with BenchmarkFloorInserts.
 func BenchmarkDurable(b *testing.B) {
 	for _, bc := range []struct{ runs, steps int }{{1, 500}, {1000, 20}} {
 		b.Run(fmt.Sprintf("runs=%d", bc.runs), func(b *testing.B) {
@@ -94,7 +94,8 @@ func BenchmarkDurable(b *testing.B) {
 	}
 }
 
-// BenchmarkFloorInserts inserts rows of a step's size with the same driver and settings, one or 1,000 in a transaction, by one goroutine.
+// BenchmarkFloorInserts inserts rows of a step's size with the same driver and settings, one or
+// 1,000 per transaction, from one goroutine.
 func BenchmarkFloorInserts(b *testing.B) {
 	for _, batch := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) {
@@ -112,7 +113,7 @@ func BenchmarkFloorInserts(b *testing.B) {
 	}
 }
 
-// paused is a run that waits for a person after one agent step.
+// paused returns a workflow that waits for a person after one agent step.
 func paused() *workflow.Workflow {
 	w := agents(1)
 	w.Nodes = append(w.Nodes, workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval}})
@@ -120,8 +121,8 @@ func paused() *workflow.Workflow {
 	return w
 }
 
-// BenchmarkPaused stores 10,000 paused runs and tells what they cost: bytes on disk and in an idle process, time to list them all, and time from an
-// answer to the end of the run.
+// BenchmarkPaused stores 10,000 paused runs and reports what they cost: bytes on disk and in an
+// idle process, time to list them all, and time from an answer to the end of the run.
 func BenchmarkPaused(b *testing.B) {
 	const runs = 10_000
 	for b.Loop() {
@@ -190,7 +191,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// diskSize is the size of a store with its log.
+// diskSize returns the size of a store including its log.
 func diskSize(b testing.TB, path string) int64 {
 	b.Helper()
 	var n int64
@@ -203,7 +204,7 @@ func diskSize(b testing.TB, path string) int64 {
 }
 
 func median(d []time.Duration) time.Duration {
-	for i := range d { // insertion: the lists are short
+	for i := range d { // insertion sort: the lists are short
 		for j := i; j > 0 && d[j] < d[j-1]; j-- {
 			d[j], d[j-1] = d[j-1], d[j]
 		}
@@ -211,7 +212,7 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
-// talker calls a tool 100 times with 5 KB of its own text each time.
+// talker calls a tool 100 times with 5 KB of unique text each time.
 type talker struct{ turn int }
 
 const turnBytes = 5 << 10
@@ -225,7 +226,7 @@ func (t *talker) Call(_ context.Context, r model.Request, _ func(model.Delta)) (
 	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{{ID: fmt.Sprint("c", t.turn), Name: "sub", Arguments: []byte(args)}}}}, nil
 }
 
-// unique is text of turnBytes that no other turn has and nothing compresses.
+// unique returns incompressible text of turnBytes bytes that differs for each turn.
 func unique(turn int) string {
 	var s strings.Builder
 	x := uint64(turn)*0x9e3779b97f4a7c15 + 1
@@ -238,7 +239,8 @@ func unique(turn int) string {
 	return s.String()[:turnBytes]
 }
 
-// BenchmarkConversation runs an agent with 100 tool turns of 5 KB (P6) and tells how many bytes the store holds for each unique byte.
+// BenchmarkConversation runs an agent with 100 tool turns of 5 KB (P6) and reports how many bytes
+// the store holds per unique byte.
 func BenchmarkConversation(b *testing.B) {
 	for b.Loop() {
 		path := filepath.Join(b.TempDir(), "hocket.db")

@@ -14,7 +14,7 @@ func funcNode(id string) workflow.Node {
 	return workflow.Node{ID: id, Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "noop"}}
 }
 
-// chain is n function nodes in a row.
+// chain returns a workflow of n function nodes in a row.
 func chain(n int) *workflow.Workflow {
 	w := &workflow.Workflow{Entry: "n0"}
 	for i := range n {
@@ -26,7 +26,7 @@ func chain(n int) *workflow.Workflow {
 	return w
 }
 
-// decisions is n decide nodes in a row: steps without any effect.
+// decisions returns a workflow of n decide nodes in a row: steps without side effects.
 func decisions(n int) *workflow.Workflow {
 	w := &workflow.Workflow{Entry: "n0"}
 	for i := range n {
@@ -39,7 +39,7 @@ func decisions(n int) *workflow.Workflow {
 	return w
 }
 
-// loop is one function node that runs n times.
+// loop returns a workflow with one function node that runs n times.
 func loop(n int) *workflow.Workflow {
 	most := n
 	return &workflow.Workflow{
@@ -50,7 +50,7 @@ func loop(n int) *workflow.Workflow {
 	}
 }
 
-// fan is a fork of n function nodes and its join.
+// fan returns a workflow that forks into n function nodes and joins them.
 func fan(n int) *workflow.Workflow {
 	f := &workflow.Fork{Join: "j", Shape: workflow.ShapeMap}
 	w := &workflow.Workflow{Entry: "f", Nodes: []workflow.Node{{ID: "f", Kind: workflow.KindFork, Fork: f}, {ID: "j", Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{Fork: "f"}}}}
@@ -71,7 +71,8 @@ var (
 	done = engine.Value(`"done"`)
 )
 
-// answerAll runs a workflow in memory, answering every call at once, and gives the number of steps.
+// answerAll runs a workflow in memory, answering every call immediately, and checks the number of
+// calls.
 func answerAll(b *testing.B, p *engine.Plan, calls int) {
 	r := engine.New(p, "run")
 	d, err := r.Activate([]engine.Input{{At: at, Data: engine.Start{}}})
@@ -103,12 +104,12 @@ func compile(b *testing.B, w *workflow.Workflow) *engine.Plan {
 	return p
 }
 
-// BenchmarkMemory is the engine without a store: time and allocations of a whole run, and for each step.
+// BenchmarkMemory measures the engine without a store: time and allocations per run and per step.
 func BenchmarkMemory(b *testing.B) {
 	for _, bc := range []struct {
 		name  string
 		w     *workflow.Workflow
-		steps int // of one run
+		steps int // nodes of one run
 		calls int
 	}{
 		{"chain of 100 functions", chain(100), 100, 100},
@@ -127,7 +128,8 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkMemoryThousandRuns interleaves 1,000 runs of a chain of 100 functions, one call of each in turn.
+// BenchmarkMemoryThousandRuns interleaves 1,000 runs of a chain of 100 functions, one call of each
+// in turn.
 func BenchmarkMemoryThousandRuns(b *testing.B) {
 	const runs, steps = 1000, 100
 	p := compile(b, chain(steps))
@@ -157,7 +159,7 @@ func BenchmarkMemoryThousandRuns(b *testing.B) {
 	b.ReportMetric(float64(b.N)*runs*steps/b.Elapsed().Seconds(), "steps/s")
 }
 
-// BenchmarkFloorClosures is what a chain of 100 costs without any engine.
+// BenchmarkFloorClosures measures a chain of 100 closures without any engine.
 func BenchmarkFloorClosures(b *testing.B) {
 	fs := make([]func(engine.Value) engine.Value, 100)
 	for i := range fs {

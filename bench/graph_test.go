@@ -34,7 +34,7 @@ func first() small {
 	return small{Topic: "a state as small ones are", Draft: "a sentence of some length, \"quoted\" once", Notes: []string{"one", "two", "three", "four"}}
 }
 
-// change is what every node does: one number, one element of the list.
+// change is what every node does: it sets one number and one list element.
 func change(s *small) {
 	s.Notes[s.N%len(s.Notes)] = "changed"
 	s.N++
@@ -47,12 +47,13 @@ func changing(id string) graph.Node[small] {
 	})
 }
 
-// goGraph is one of the graphs: steps is how many nodes run, want the number in the state at the end.
+// goGraph is one of the benchmarked graphs: steps is how many nodes run, want the number in the
+// final state.
 type goGraph struct {
 	name        string
 	build       func() (*graph.Compiled[small], error)
 	steps, want int
-	direct      func(*small) // the same without any engine
+	direct      func(*small) // the same work without an engine
 }
 
 const (
@@ -106,11 +107,12 @@ func goGraphs() []goGraph {
 	}
 }
 
-// call keeps the compiler from folding a loop of closures into nothing.
+// call keeps the compiler from optimizing a loop of closures away.
 var call = change
 
-// BenchmarkGraph runs Go graphs with a small typed state on the engine alone, on the embedded driver with a journal in memory, by hocket.Run in memory,
-// and on the embedded driver with SQLite and fsync. To be read beside BenchmarkFloorGraph.
+// BenchmarkGraph runs Go graphs with a small typed state on the engine alone, on the embedded
+// driver with a journal in memory, with hocket.Run in memory, and on the embedded driver with
+// SQLite and fsync. Compare with BenchmarkFloorGraph.
 func BenchmarkGraph(b *testing.B) {
 	for _, gg := range goGraphs() {
 		g, err := gg.build()
@@ -171,7 +173,8 @@ func BenchmarkGraph(b *testing.B) {
 	}
 }
 
-// BenchmarkGraphThousandRuns runs 1,000 graphs of ten nodes at once, in memory, by hocket.Run: what a step costs, and what a run costs beside its steps.
+// BenchmarkGraphThousandRuns runs 1,000 graphs of ten nodes concurrently, in memory, with
+// hocket.Run: it measures the cost of a step and the overhead of a run beyond its steps.
 func BenchmarkGraphThousandRuns(b *testing.B) {
 	const runs, length = 1000, 10
 	g := graph.New[small]("chain")
@@ -213,8 +216,9 @@ func BenchmarkGraphThousandRuns(b *testing.B) {
 	}
 }
 
-// BenchmarkFloorGraph is the same work without an engine: as calls of closures on one state, and with a round trip of the state through JSON around
-// each call, which is what a copy that survives JSON (D27) costs with encoding/json. A step is a call here.
+// BenchmarkFloorGraph does the same work without an engine: as calls of closures on one state, and
+// with a JSON round trip of the state around each call, which is what a copy that survives JSON
+// (D27) costs with encoding/json. A step is one call here.
 func BenchmarkFloorGraph(b *testing.B) {
 	for _, gg := range goGraphs() {
 		b.Run("closures/"+gg.name, func(b *testing.B) {
@@ -245,7 +249,7 @@ func BenchmarkFloorGraph(b *testing.B) {
 	}
 }
 
-// perStep measures run and tells its time and allocations for each step.
+// perStep measures run and reports its time and allocations per step.
 func perStep(b *testing.B, steps int, run func()) {
 	b.Helper()
 	run() // opens files, fills pools

@@ -10,14 +10,14 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// counter is the state of the work of bench/peers.
+// counter is the state of the workloads of bench/peers.
 type counter struct {
 	N int `json:"n"`
 }
 
 func nothing(context.Context, *counter) error { return nil }
 
-// counterChain is a chain of n nodes that do nothing.
+// counterChain returns a chain of n nodes that do nothing.
 func counterChain(n int) *graph.Builder[counter] {
 	b := graph.New[counter]("chain")
 	for i := range n {
@@ -39,8 +39,9 @@ func counterFan(n int) *graph.Builder[counter] {
 	return b
 }
 
-// BenchmarkPeerWork is the work in memory of bench/peers, without the peers: nodes that do nothing, or count, in hocket.Run. A step of the loop is a body or a check; the
-// fan-out is told for each branch.
+// BenchmarkPeerWork runs the in-memory workloads of bench/peers without the peers: nodes that do
+// nothing, or count, in hocket.Run. A step of the loop is a body or a check; the fan-out is
+// reported per branch.
 func BenchmarkPeerWork(b *testing.B) {
 	const passes = 1000
 	count := graph.Do("body", func(_ context.Context, s *counter) error {

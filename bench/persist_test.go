@@ -35,7 +35,8 @@ func (s *timed) Append(ctx context.Context, a journal.Append) error {
 	return err
 }
 
-// BenchmarkPersist tells what a step waits for the disk, with fsync (P40): one run alone, 200 runs whose calls take 50 ms, and 200 runs whose calls take no time.
+// BenchmarkPersist measures how long a step waits for the disk, with fsync (P40): a single run, 200
+// runs whose calls take 50 ms, and 200 runs whose calls take no time.
 func BenchmarkPersist(b *testing.B) {
 	for _, bc := range []struct {
 		runs, steps int
@@ -84,7 +85,7 @@ func BenchmarkPersist(b *testing.B) {
 	}
 }
 
-// late is the turn of a call that takes a while.
+// late is the turn of a call with latency.
 type late struct{ call time.Duration }
 
 func (l late) Ready(ctx context.Context) error {

@@ -23,7 +23,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// slowly answers after 50 ms, as a model would, once the gate is open.
+// slowly answers after 50 ms, like a real model, once the gate is open.
 type slowly struct{ gate atomic.Pointer[chan struct{}] }
 
 func (m *slowly) Call(ctx context.Context, q model.Request, say func(model.Delta)) (model.Reply, error) {
@@ -40,8 +40,10 @@ func (m *slowly) Call(ctx context.Context, q model.Request, say func(model.Delta
 	return models{}.Call(ctx, q, say)
 }
 
-// BenchmarkWatch runs workflows of 20 agent steps, whose models take 50 ms, with and without 1,000 watchers over HTTP: on one run, and on 50. It tells the steps a second
-// and how long after an event was stored a client had it. Clients are in the same process, on the same two cores.
+// BenchmarkWatch runs workflows of 20 agent steps, whose models take 50 ms, with and without 1,000
+// watchers over HTTP: on one run, and on 50. It reports the steps per second and the delay between
+// storing an event and a client receiving it. Clients run in the same process, on the same two
+// cores.
 func BenchmarkWatch(b *testing.B) {
 	const watchers, steps = 1000, 20
 	for _, bc := range []struct{ runs, watchers int }{{1, 0}, {1, watchers}, {50, 0}, {50, watchers}} {
@@ -81,7 +83,8 @@ func BenchmarkWatch(b *testing.B) {
 	}
 }
 
-// watched carries out runs that are watched, and gives the delays of all events at all watchers, and how long it took.
+// watched executes watched runs, and returns the delays of all events at all watchers, and the
+// total time.
 func watched(b *testing.B, s *service.Service, slow *slowly, addr string, runs, watchers, steps int) (delays []time.Duration, took time.Duration) {
 	var ids []string
 	w := agents(steps)
@@ -120,7 +123,8 @@ func watched(b *testing.B, s *service.Service, slow *slowly, addr string, runs, 
 	return slices.Concat(each...), took
 }
 
-// follow reads a stream to its end, and tells when it begins. Events that were stored before do not count.
+// follow reads a stream to its end, and sends on came when the stream starts. Events that were
+// stored before do not count.
 func follow(b *testing.B, addr, run string, came chan<- struct{}) []time.Duration {
 	told := sync.OnceFunc(func() { came <- struct{}{} })
 	defer told()

@@ -22,8 +22,9 @@ import (
 	"github.com/hocket-run/hocket/provider"
 )
 
-// toolServer answers model calls of all three protocols: it asks for the tool look until turns calls were made, then it answers with a text. It reads requests and
-// keeps nothing of them but their sizes and the times at which they were complete.
+// toolServer answers model calls in all three protocols: it calls the tool look until turns calls
+// were made, then answers with a text. Of the requests it keeps only the sizes and the times at
+// which they were complete.
 type toolServer struct {
 	turns int
 
@@ -52,7 +53,7 @@ func (s *toolServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, answerOf(r.URL.Path, turn, turn > s.turns))
 }
 
-// answerOf is a whole stream.
+// answerOf returns a complete stream.
 func answerOf(path string, turn int, last bool) string {
 	call, args := fmt.Sprintf("call_%d", turn), fmt.Sprintf(`{"n":%d}`, turn)
 	quoted := strings.ReplaceAll(args, `"`, `\"`)
@@ -87,7 +88,8 @@ func answerOf(path string, turn int, last bool) string {
 	}
 }
 
-// late gives the median time from request to request over the last turns, and the bytes of the last request.
+// late returns the median time between requests over the last turns, and the size of the last
+// request in bytes.
 func (s *toolServer) late(b *testing.B) (time.Duration, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +113,7 @@ func (s *toolServer) sent() (sum int64) {
 	return sum
 }
 
-// page is a tool's result of 20 KB: lines of words, some with quotes, as programs print them.
+// page returns a tool result of 20 KB: lines of words, some with quotes, like program output.
 func page(n int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < 20<<10; i++ {
@@ -120,9 +122,11 @@ func page(n int) string {
 	return b.String()[:20<<10]
 }
 
-// BenchmarkWire runs an agent of many tool turns with results of 20 KB over HTTP on loopback, in each protocol, as `hocket run` does, on SQLite. ms/turn is the median of the
-// last 20 turns, floor-ms the median time to send as many bytes as the last request has and to read the answer; cpu-ms is the processor time of a turn, of the server too,
-// over the whole run, and KB-alloc/turn what a turn allocates. docs/performance.md has what was seen.
+// BenchmarkWire runs an agent of many tool turns with results of 20 KB over HTTP on loopback, in
+// each protocol, as `hocket run` does, on SQLite. ms/turn is the median of the last 20 turns,
+// floor-ms the median time to send as many bytes as the last request has and to read the response;
+// cpu-ms is the processor time per turn over the whole run, including the server, and KB-alloc/turn
+// the memory allocated per turn. docs/performance.md lists the results.
 func BenchmarkWire(b *testing.B) {
 	for _, protocol := range []string{"openai", "anthropic", "google"} {
 		for _, turns := range []int{250, 500} {
@@ -135,11 +139,12 @@ func BenchmarkWire(b *testing.B) {
 	}
 }
 
-// Two times the turns allocate two times the memory, though four times as many bytes are sent.
+// TestTurnsShareTheirConversation checks that twice the turns allocate only twice the memory,
+// though four times as many bytes are sent.
 func TestTurnsShareTheirConversation(t *testing.T) {
 	const turns = 24
 	for _, protocol := range []string{"openai", "anthropic", "google"} {
-		runAgent(t, protocol, 2, func(*toolServer, string) {}) // what is made once
+		runAgent(t, protocol, 2, func(*toolServer, string) {}) // one-time allocations
 		allocated := func(turns int) (size uint64, sent int64) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
@@ -155,7 +160,7 @@ func TestTurnsShareTheirConversation(t *testing.T) {
 	}
 }
 
-// runAgent runs the agent and hands the server with its address to done.
+// runAgent runs the agent, then calls done with the server and its address.
 func runAgent(b testing.TB, protocol string, turns int, done func(*toolServer, string)) {
 	b.Helper()
 	s := &toolServer{turns: turns}
@@ -205,7 +210,7 @@ func wireRun(b *testing.B, protocol string, turns int) {
 	})
 }
 
-// writeFloor is the median time of plain requests with a body of n bytes.
+// writeFloor returns the median time of plain requests with a body of n bytes.
 func writeFloor(b *testing.B, url string, n int64) time.Duration {
 	body := bytes.Repeat([]byte("x"), int(n))
 	var all []time.Duration
@@ -231,7 +236,8 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// watchHeap samples the memory that the heap takes until the returned function is called, which gives the most.
+// watchHeap samples the size of the heap until the returned function is called, which returns the
+// maximum.
 func watchHeap() func() uint64 {
 	stop, most := make(chan struct{}), make(chan uint64)
 	go func() {

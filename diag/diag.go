@@ -7,25 +7,26 @@ import (
 	"strings"
 )
 
-// Pos is a place in a document. Line and Column count from 1, Column in Unicode code points; Offset counts bytes from 0.
-// The zero Pos means that the place is not known.
+// Pos is a position in a document. Line and Column count from 1, Column in Unicode code points;
+// Offset counts bytes from 0. The zero Pos means that the position is unknown.
 type Pos struct {
 	Line   int `json:"line"`
 	Column int `json:"column"`
 	Offset int `json:"offset,omitempty"`
 }
 
-// IsKnown tells whether p names a place.
+// IsKnown reports whether p is a known position.
 func (p Pos) IsKnown() bool { return p.Line > 0 }
 
-// Span is a stretch of one file, Start included, End excluded. End may be zero where only the start is known.
+// Span is a range in one file, including Start and excluding End. End may be zero if only the start
+// is known.
 type Span struct {
 	File  string `json:"file,omitempty"`
 	Start Pos    `json:"start"`
 	End   Pos    `json:"end,omitzero"`
 }
 
-// String gives FILE:LINE:COL, without the parts that are not known.
+// String returns FILE:LINE:COL, omitting unknown parts.
 func (s Span) String() string {
 	file := s.File
 	if file == "" {
@@ -37,7 +38,7 @@ func (s Span) String() string {
 	return fmt.Sprintf("%s:%d:%d", file, s.Start.Line, s.Start.Column)
 }
 
-// Severity orders problems. Only an Error keeps a document from running.
+// Severity is the severity of a problem. Only an Error prevents a document from running.
 type Severity string
 
 const (
@@ -56,7 +57,7 @@ func (s Severity) rank() int {
 	return 2
 }
 
-// Related points at a second place that explains a problem, such as the first of two equal ids.
+// Related points to another position that explains a problem, such as the first of two equal ids.
 type Related struct {
 	Span    Span   `json:"span"`
 	Message string `json:"message"`
@@ -64,8 +65,9 @@ type Related struct {
 
 // Diagnostic is one problem of a document.
 //
-// Code is a stable lower-case word with dashes (`unknown-node`); Path is where the value is in the document (`nodes[2].data.model`), empty
-// for the whole document; Hint says what to do, empty where there is nothing to say.
+// Code is a stable lower-case word with dashes (`unknown-node`). Path is the path of the value in
+// the document (`nodes[2].data.model`), empty for the whole document. Hint suggests what to do; it
+// may be empty.
 type Diagnostic struct {
 	Code     string    `json:"code"`
 	Severity Severity  `json:"severity"`
@@ -74,15 +76,19 @@ type Diagnostic struct {
 	Message  string    `json:"message"`
 	Hint     string    `json:"hint,omitempty"`
 	Related  []Related `json:"related,omitempty"`
-	// Remedy names what to do about the problem, where that differs between the command line, HTTP and MCP; Hint then has words that hold for all. "": Hint is complete.
+	// Remedy names what to do about the problem, if that differs between the command line, HTTP and
+	// MCP; Hint is then worded to fit all of them. If "", Hint is complete.
 	Remedy string `json:"remedy,omitempty"`
-	// Name is the name that the document misses, for programs that can find it elsewhere: with the code `unknown-agent` the agent's id. It is not shown.
+	// Name is the name that the document fails to resolve, for programs that can find it elsewhere:
+	// with the code `unknown-agent` it is the agent's id. It is not displayed.
 	Name string `json:"-"`
-	// Unknown marks a key, or the type of a toolset, that the reader does not know and refuses: [List.AllowUnknown] makes it a warning.
+	// Unknown marks a key or toolset type that the reader does not know and rejects;
+	// [List.AllowUnknown] turns it into a warning.
 	Unknown bool `json:"-"`
 }
 
-// String gives the line that `hocket validate` prints: FILE:LINE:COL: severity: message (code), then the hint after a semicolon.
+// String returns the line that `hocket validate` prints: FILE:LINE:COL: severity: message (code),
+// then the hint after a semicolon.
 func (d Diagnostic) String() string {
 	s := fmt.Sprintf("%s: %s: %s (%s)", d.Span, d.Severity, d.Message, d.Code)
 	if d.Hint != "" {
@@ -91,11 +97,11 @@ func (d Diagnostic) String() string {
 	return s
 }
 
-// List is every problem that was found, in the order in which it was found until Sort is called. The zero List is ready for use.
-// Not safe for concurrent use.
+// List is a list of problems, in the order in which they were found until Sort is called. The zero
+// List is ready to use. It is not safe for concurrent use.
 type List []Diagnostic
 
-// Add appends d.
+// Add appends d to l.
 func (l *List) Add(d Diagnostic) { *l = append(*l, d) }
 
 // Errorf adds an error.
@@ -113,17 +119,18 @@ func (l *List) addf(sev Severity, span Span, path, code, format string, args ...
 	return &(*l)[len(*l)-1]
 }
 
-// HasErrors tells whether the document may not run.
+// HasErrors reports whether l contains an error, so that the document cannot run.
 func (l List) HasErrors() bool {
 	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error })
 }
 
-// HasFaults is HasErrors without regard to the names that [List.AllowUnknown] would allow: what was understood can be checked beside them.
+// HasFaults is like HasErrors but ignores the names that [List.AllowUnknown] would allow, so that
+// the rest of the document can still be checked.
 func (l List) HasFaults() bool {
 	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error && !d.Unknown })
 }
 
-// AllowUnknown turns the errors of unknown keys and types of toolsets into warnings.
+// AllowUnknown turns the errors for unknown keys and toolset types into warnings.
 func (l List) AllowUnknown() {
 	for i := range l {
 		if l[i].Unknown && l[i].Severity == Error {
@@ -132,8 +139,8 @@ func (l List) AllowUnknown() {
 	}
 }
 
-// UnknownKey marks d as an unknown name and gives it its severity and its hint: one that is a misspelling of a known name is an error; any other has the
-// severity that d has, which is that of the reader.
+// UnknownKey marks d as an unknown name and sets its severity and hint: a misspelling of a known
+// name is an error; any other name keeps the severity of d, which the reader chose.
 func (d *Diagnostic) UnknownKey(name string, known []string) *Diagnostic {
 	if meant := Misspelt(name, known); meant != "" {
 		d.Severity, d.Hint = Error, didYouMean(meant)
@@ -144,12 +151,12 @@ func (d *Diagnostic) UnknownKey(name string, known []string) *Diagnostic {
 	return d
 }
 
-// UnknownAs is UnknownKey for a name that is known to be written for another one, meant.
+// UnknownAs is like UnknownKey for a name that is known to stand for another name, meant.
 func (d *Diagnostic) UnknownAs(meant string) {
 	d.Severity, d.Unknown, d.Hint = Error, true, didYouMean(meant)
 }
 
-// Sort orders by file, place, severity and code, and keeps the order of equals.
+// Sort sorts l by file, position, severity and code. The sort is stable.
 func (l List) Sort() {
 	slices.SortStableFunc(l, func(a, b Diagnostic) int {
 		return cmp.Or(
@@ -162,7 +169,7 @@ func (l List) Sort() {
 	})
 }
 
-// Err gives l as an error, or nil where l holds no error (warnings alone are none).
+// Err returns l as an error, or nil if l contains no error; warnings alone do not count.
 func (l List) Err() error {
 	if !l.HasErrors() {
 		return nil
@@ -170,7 +177,8 @@ func (l List) Err() error {
 	return l
 }
 
-// Error gives one line per problem. It makes List an error; use [List.Err] rather than a conversion.
+// Error returns one line per problem. It makes List an error; use [List.Err] rather than a
+// conversion.
 func (l List) Error() string {
 	lines := make([]string, len(l))
 	for i, d := range l {

@@ -70,7 +70,8 @@ func ExampleList() {
 	// Output: a.yaml:2:3: error: there are no agents (no-agents)
 }
 
-// TestMisspelt is the measure by which a name is taken to be another one's misspelling, and refused: what is further away is only warned of.
+// TestMisspelt defines when a name is treated as a misspelling of another one and rejected; names
+// that are further away only cause a warning.
 func TestMisspelt(t *testing.T) {
 	t.Parallel()
 	known := []string{"id", "url", "name", "model", "maxRounds", "system_prompt", "instruction", "add_date", "toolsets"}
@@ -85,7 +86,8 @@ func TestMisspelt(t *testing.T) {
 	}
 }
 
-// TestAllowUnknown: only the errors of unknown names become warnings; without it they are errors, which are told from others.
+// TestAllowUnknown checks that only the errors for unknown names become warnings, and that without
+// AllowUnknown they are errors that can be told apart from others.
 func TestAllowUnknown(t *testing.T) {
 	t.Parallel()
 	var l diag.List

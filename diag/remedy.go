@@ -1,24 +1,24 @@
 package diag
 
-// Names of remedies: the values of [Diagnostic.Remedy].
+// Names of remedies, the values of [Diagnostic.Remedy].
 const (
-	// DefineAgent: define the agent that is missing.
+	// DefineAgent means: define the missing agent.
 	DefineAgent = "define-agent"
-	// GiveAgentsFile: the document is a list of agents, which is given beside a workflow.
+	// GiveAgentsFile means: the document is a list of agents; pass it along with a workflow.
 	GiveAgentsFile = "give-agents-file"
-	// DefineProvider: define the model provider, or choose another model.
+	// DefineProvider means: define the model provider, or choose another model.
 	DefineProvider = "define-provider"
-	// DefineServer: leave the operator's server as it is, or define another one.
+	// DefineServer means: leave the operator's server unchanged, or define another one.
 	DefineServer = "define-server"
-	// GiveTools: provide a toolset with the tool.
+	// GiveTools means: provide a toolset with the tool.
 	GiveTools = "give-tools"
-	// GiveID: name an id for the document.
+	// GiveID means: specify an id for the document.
 	GiveID = "give-id"
-	// SameID: the document and the request name different ids.
+	// SameID means: the document and the request specify different ids.
 	SameID = "same-id"
 )
 
-// remedies are hints that hold for every transport, by remedy.
+// remedies holds the hint of each remedy, worded for every transport.
 var remedies = map[string]string{
 	DefineAgent:    "agents are defined under the key agents, in a file of agents, or in the catalog",
 	GiveAgentsFile: "give it as the file of agents, together with a workflow",
@@ -29,10 +29,10 @@ var remedies = map[string]string{
 	SameID:         "leave the id of the request out, or give the id of the document",
 }
 
-// Remedies returns the names of all remedies, each with the hint that [Diagnostic.Advise] gives it.
+// Remedies returns the names of all remedies, each with the hint that [Diagnostic.Advise] sets.
 func Remedies() map[string]string { return remedies }
 
-// Advise gives d a remedy and its hint.
+// Advise sets the remedy of d and its hint.
 func (d *Diagnostic) Advise(remedy string) {
 	d.Remedy, d.Hint = remedy, remedies[remedy]
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Suggest gives the candidate nearest to name by edit distance, or "" where none is near enough to be what was meant:
-// at most a third of the longer word's letters may differ, and at most three.
+// Suggest returns the candidate nearest to name by edit distance, or "" if none is near enough to
+// be a likely intent: at most a third of the longer word's letters may differ, and at most three.
 func Suggest(name string, candidates []string) string {
 	best, bestDist := "", 4
 	for _, c := range candidates {
@@ -18,7 +18,7 @@ func Suggest(name string, candidates []string) string {
 	return best
 }
 
-// DidYouMean gives a hint such as `did you mean "nodes"?`, or "".
+// DidYouMean returns a hint such as `did you mean "nodes"?`, or "".
 func DidYouMean(name string, candidates []string) string {
 	if s := Suggest(name, candidates); s != "" {
 		return didYouMean(s)
@@ -28,13 +28,16 @@ func DidYouMean(name string, candidates []string) string {
 
 func didYouMean(name string) string { return `did you mean "` + name + `"?` }
 
-// Misspelt gives the candidate of which name is taken to be a misspelling, or "". It is stricter than [Suggest], because what it finds is refused:
+// Misspelt returns the candidate that name appears to misspell, or "". It is stricter than
+// [Suggest], because such names are rejected:
 //
-//   - name and candidate are equal where case, `-` and `_` do not count; or
-//   - they differ by one edit (a letter more, less or another, or two neighbours swapped), and the shorter one has three letters or more; or
+//   - name and candidate are equal ignoring case, `-` and `_`; or
+//   - they differ by one edit (an inserted, deleted or substituted letter, or two neighbors
+//     swapped), and the shorter one has three letters or more; or
 //   - they differ by two edits, and the shorter one has seven letters or more.
 //
-// An exact candidate is none: it gives "". The measure is docs/errors.md's; docker-agent's keys pass it (ADR 48).
+// For an exact match it returns "". docs/errors.md defines this measure; the keys of docker-agent
+// pass it.
 func Misspelt(name string, candidates []string) string {
 	if slices.Contains(candidates, name) {
 		return ""
@@ -53,12 +56,13 @@ func Misspelt(name string, candidates []string) string {
 	return best
 }
 
-// letters gives a name as it is compared: in lower case, without `-` and `_`.
+// letters returns a name in the form used for comparison: in lower case, without `-` and `_`.
 func letters(name string) string {
 	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name))
 }
 
-// distance is the optimal string alignment distance over bytes: insertions, deletions, substitutions and swaps of neighbours.
+// distance returns the optimal string alignment distance over bytes: insertions, deletions,
+// substitutions and swaps of neighbors.
 func distance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 64

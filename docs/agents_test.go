@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the tests derive into the pages")
 
-// tables gives the tables of the page on agents, as the code has them.
+// tables returns the tables of the page on agents, as the code defines them.
 func tables() map[string]string {
 	var keys, sections strings.Builder
 	keys.WriteString("| steps | lists and canvas | |\n| --- | --- | --- |\n")
@@ -50,27 +50,30 @@ func tables() map[string]string {
 	return map[string]string{"<!-- keys of agents -->": keys.String(), "<!-- keys of sections -->": sections.String()}
 }
 
-// TestAgentKeyTables: the page on agents has the tables of the code; -update writes them.
+// TestAgentKeyTables checks that the page on agents has the tables of the code; -update writes
+// them.
 func TestAgentKeyTables(t *testing.T) {
 	checkTables(t, "agents.md", tables())
 }
 
-// TestToolsetTable: the page on tools has a row for each type of toolset; -update writes them.
+// TestToolsetTable checks that the page on tools has a row for each type of toolset; -update writes
+// them.
 func TestToolsetTable(t *testing.T) {
 	checkTables(t, "tools.md", map[string]string{"<!-- types of toolsets -->": kinds.Table()})
 }
 
-// TestFormatTable: the page on documents has a row for each format; -update writes them.
+// TestFormatTable checks that the page on documents has a row for each format; -update writes them.
 func TestFormatTable(t *testing.T) {
 	checkTables(t, "formats.md", map[string]string{"<!-- formats of documents -->": format.Table()})
 }
 
-// TestFailureTable: the page on operations has the failure matrix, whose rows name the tests that prove them; -update writes it.
+// TestFailureTable checks that the page on operations has the failure matrix, whose rows name the
+// tests that prove them; -update writes it.
 func TestFailureTable(t *testing.T) {
 	checkTables(t, "operations.md", map[string]string{"<!-- failures -->": faultmatrix.Table()})
 }
 
-// checkTables compares the tables of a page, each after its mark, with those of the code.
+// checkTables compares the tables of a page, each following its marker, with those of the code.
 func checkTables(t *testing.T, file string, want map[string]string) {
 	t.Helper()
 	raw, err := os.ReadFile(file)

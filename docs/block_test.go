@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// block is a fenced block of a page.
+// block is a fenced code block of a page.
 type block struct {
 	page string
-	line int    // of the opening fence, from 1
-	lang string // "" where the fence names none
+	line int    // of the opening fence, counting from 1
+	lang string // "" if the fence has none
 	text string // without the fences
-	file string // the file that it is written to: named in its first line, or before it
+	file string // file that the block is written to, named in or before its first line
 	skip string // why it is not run: <!-- not run: reason -->
-	bad  bool   // a document with errors on purpose: <!-- not valid: reason -->
-	gap  int    // lines with text since the block before it
+	bad  bool   // a document with deliberate errors: <!-- not valid: reason -->
+	gap  int    // number of nonblank lines since the previous block
 }
 
 var (
@@ -27,14 +27,14 @@ var (
 	notRun      = regexp.MustCompile(`^<!-- not run: (\S.*) -->$`)
 )
 
-// blocks gives the fenced blocks of a page, in order.
+// blocks returns the fenced code blocks of a page, in order.
 func blocks(t *testing.T, page string) []block {
 	t.Helper()
 	var (
 		out    []block
 		open   *block
 		fence  string
-		before string // the last line with text above
+		before string // the last nonblank line above
 		gap    int
 	)
 	for i, line := range strings.Split(read(t, page), "\n") {
@@ -72,7 +72,7 @@ func blocks(t *testing.T, page string) []block {
 	return out
 }
 
-// written writes a block into its file below the present folder.
+// written writes a block to its file in the current folder.
 func (b block) written(t *testing.T) {
 	t.Helper()
 	if err := os.MkdirAll(path.Dir(b.file), 0o755); err != nil {
@@ -95,7 +95,8 @@ var (
 	blanks   = regexp.MustCompile(`[ ─]+`)
 )
 
-// plain makes outputs comparable: ids of runs, times and durations become words, and runs of blanks one blank.
+// plain makes outputs comparable: it replaces ids of runs, times and durations with words, and runs
+// of blanks with one blank.
 func plain(text string) string {
 	text = runID.ReplaceAllString(text, "RUN")
 	text = moment.ReplaceAllString(text, "TIME")
@@ -107,7 +108,8 @@ func plain(text string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// printed tells whether an output is what a page shows: "…" is the rest of a line or of a word, a line of it any number of lines.
+// printed reports whether output matches what a page shows: "…" stands for the rest of a line or
+// word, and a line consisting of it for any number of lines.
 func printed(shown, output string) bool {
 	var pattern strings.Builder
 	pattern.WriteString(`(?s)^`)

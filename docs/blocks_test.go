@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestBlocks: each block of Go in the guide and in the README is in a file that is compiled and run by the tests, line by line; blank lines and
-// indentation do not count.
+// TestBlocks checks that each Go block in the guides and the README occurs, line by line, in a file
+// that the tests compile and run; blank lines and indentation are ignored.
 func TestBlocks(t *testing.T) {
 	t.Parallel()
 	var code []string
@@ -42,7 +42,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// lines gives the lines of a file without indentation and without those that are blank, with a newline before the first and behind the last.
+// lines returns the nonblank lines of a file without indentation, with a newline before the first
+// and after the last.
 func lines(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)

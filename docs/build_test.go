@@ -1,5 +1,5 @@
-// Package docs_test runs the Go that the guides show. Each block of a guide stands word for word in one of these files, which the compiler and the tests
-// hold to their outputs: see TestBlocks.
+// Package docs_test runs the Go code that the guides show. Each block of a guide appears verbatim
+// in one of these files, whose output the compiler and the tests verify: see TestBlocks.
 package docs_test
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// Article is the state of the graphs of the guide.
+// Article is the state of the graphs in the guides.
 type Article struct {
 	Topic    string   `json:"topic"`
 	Text     string   `json:"text"`
@@ -28,7 +28,7 @@ func engine(options ...hocket.Option) *hocket.Engine {
 	return must(hocket.Open(context.Background(), hocket.Config{}, options...))
 }
 
-// must gives what was made without an error.
+// must returns v, and panics if err is not nil.
 func must[T any](v T, err error) T {
 	if err != nil {
 		log.Fatal(err)
@@ -36,7 +36,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// play runs a graph from a state and prints what came of it.
+// play runs a graph from an initial state and prints the result.
 func play(g *graph.Compiled[Article], err error, first Article, options ...hocket.Option) *hocket.Result[Article] {
 	eng := engine(options...)
 	defer eng.Close()

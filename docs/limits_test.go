@@ -19,7 +19,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// SEC17: the table of limits has the numbers, the codes and the keys that hold.
+// TestLimits checks that the table of limits has the actual numbers, codes and keys (SEC17).
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("limits.md")

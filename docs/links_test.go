@@ -21,7 +21,7 @@ var (
 	unanchored = regexp.MustCompile("[^a-z0-9 _-]")
 )
 
-// pages gives the paths of all pages below docs/, with slashes.
+// pages returns the slash-separated paths of all pages under docs/.
 func pages(t *testing.T) []string {
 	t.Helper()
 	var found []string
@@ -37,10 +37,11 @@ func pages(t *testing.T) []string {
 	return found
 }
 
-// outside are the texts of the repository whose links are checked as well.
+// outside lists the other files of the repository whose links are checked.
 var outside = []string{"../README.md", "../ARCHITECTURE.md", "../CONTRIBUTING.md", "../SECURITY.md", "../CHANGELOG.md", "../examples/README.md"}
 
-// TestLinks: every page can be reached from docs/README.md, which is linked from README.md; links within the repository lead to files and headings that exist.
+// TestLinks checks that every page can be reached from docs/README.md, which is linked from
+// README.md, and that links within the repository lead to existing files and headings.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	all := pages(t)
@@ -74,7 +75,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestCommandLine: docs/cli holds the reference of the present commands.
+// TestCommandLine checks that docs/cli is the reference of the current commands.
 func TestCommandLine(t *testing.T) {
 	t.Parallel()
 	want := cli.ReferencePages()
@@ -89,7 +90,8 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// targets gives what a page links to within the repository, whole and without the part after #.
+// targets returns the targets of a page's links within the repository, both complete and without
+// the part after #.
 func targets(t *testing.T, page string) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
@@ -133,7 +135,8 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestPageSize: no page has more than 400 lines, and no line outside tables and blocks more than 160 characters.
+// TestPageSize checks that no page has more than 400 lines, and no line outside tables and blocks
+// more than 160 characters.
 func TestPageSize(t *testing.T) {
 	t.Parallel()
 	for _, page := range append(pages(t), "../README.md", "../examples/README.md") {
@@ -144,7 +147,7 @@ func TestPageSize(t *testing.T) {
 		if strings.HasPrefix(page, "adr/") || page == "STATUS.md" {
 			continue // notes for maintainers; accepted decisions are not edited
 		}
-		blocks := strings.Repeat("\n", strings.Count(text, "\n")) // each block is replaced by as many empty lines
+		blocks := strings.Repeat("\n", strings.Count(text, "\n")) // replaces each block with as many empty lines
 		prose := codeBlock.ReplaceAllStringFunc(text, func(b string) string { return blocks[:strings.Count(b, "\n")] })
 		for i, line := range strings.Split(prose, "\n") {
 			if n := len([]rune(line)); n > 160 && !strings.HasPrefix(line, "|") {

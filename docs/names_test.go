@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestNames: what the texts call by a Go name is there.
+// TestNames checks that Go names mentioned in the documentation exist.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
@@ -45,7 +45,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// exported notes the exported names of the package in a folder: pkg.Name and pkg.Type.Member.
+// exported adds the exported names of the package in a folder to into: pkg.Name and
+// pkg.Type.Member.
 func exported(t *testing.T, dir, pkg string, into map[string]bool) {
 	t.Helper()
 	source := os.DirFS(path.Join("..", dir))

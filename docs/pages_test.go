@@ -18,10 +18,10 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// programs are those that pages may start.
+// programs lists the programs that pages may start.
 var programs = []string{"hocket", "cat", "ls", "mkdir", "cp", "sed", "grep", "sleep", "true"}
 
-// guides are the pages whose blocks are run: all but generated ones and notes for maintainers.
+// guides returns the pages whose blocks are run: all but generated ones and notes for maintainers.
 func guides(t *testing.T) []string {
 	t.Helper()
 	return slices.DeleteFunc(pages(t), func(p string) bool {
@@ -29,7 +29,7 @@ func guides(t *testing.T) []string {
 	})
 }
 
-// elsewhere are pages whose shell blocks are not run by TestPages.
+// elsewhere lists the pages whose shell blocks are not run by TestPages, with the reason.
 var elsewhere = map[string]string{
 	"api.md":        "run with curl by TestGuide of internal/api/httpapi",
 	"webhooks.md":   "run by TestDocsSender of internal/api/hooks",
@@ -42,9 +42,11 @@ var elsewhere = map[string]string{
 	"deploy.md":     "needs a machine to deploy to",
 }
 
-// TestPages runs each page from top to bottom in an empty folder, that of the examples in a copy of them: blocks that name a file are written, documents, configurations, reply scripts and tools files are
-// checked, shell blocks are run, and a block of text after one of them is what it prints. A document that is followed by a reply script and a text is run with it. A
-// block with the comment <!-- not run: reason --> before it is only read.
+// TestPages runs each page from top to bottom in an empty folder, and the page of the examples in a
+// copy of them: blocks that name a file are written, documents, configurations, reply scripts and
+// tools files are checked, shell blocks are run, and a text block after a shell block is its
+// expected output. A document that is followed by a reply script and a text is run with that
+// script. A block preceded by the comment <!-- not run: reason --> is only parsed.
 func TestPages(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the pages use a POSIX shell")
@@ -89,7 +91,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// checkText checks a block of YAML or JSON by what it is. next are the blocks after it.
+// checkText checks a block of YAML or JSON according to its kind. next holds the blocks after it.
 func checkText(t *testing.T, b block, next []block) {
 	t.Helper()
 	var value any
@@ -144,10 +146,11 @@ var (
 	flags = regexp.MustCompile(`^--([a-z][a-z-]*)`)
 )
 
-// foreign are flags of other programs that pages name.
+// foreign lists flags of other programs that pages mention.
 var foreign = []string{"trimpath"}
 
-// TestCommands: the verbs and flags of Hocket that pages name exist, in blocks that are not run as well.
+// TestCommands checks that the verbs and flags of Hocket that pages mention exist, also in blocks
+// that are not run.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	lines := 0
@@ -159,7 +162,7 @@ func TestCommands(t *testing.T) {
 	}
 	for _, page := range append(pages(t), "../README.md", "../examples/README.md") {
 		if strings.HasPrefix(page, "adr/") || page == "STATUS.md" {
-			continue // decisions name what was there when they were made, the status what is planned
+			continue // decisions name what existed then, the status what is planned
 		}
 		for _, b := range blocks(t, page) {
 			if b.lang != "sh" && b.lang != "console" {

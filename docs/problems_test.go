@@ -20,8 +20,9 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// TestProblems holds the table of problems in api.md to what the doors say: the status and the code over HTTP, the type in OpenAI's form, and the exit status of
-// a command line that meets the problem at a server.
+// TestProblems checks the table of problems in api.md against the actual replies: the status and
+// the code over HTTP, the type in OpenAI's form, and the exit status of a command that gets the
+// problem from a server.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("api.md")

@@ -18,8 +18,10 @@ import (
 	"github.com/hocket-run/hocket/internal/temporalserver"
 )
 
-// TestReadme runs README.md in a fresh checkout, block by block in its order: files are written, shell blocks are run with the binary that its first block builds,
-// and outputs are compared. Then each command gets --db with a store in PostgreSQL, nothing else changed: it ends and prints as before. Blocks that are not run have a mark with a reason.
+// TestReadme runs README.md in a fresh checkout, block by block in order: files are written, shell
+// blocks are run with the binary that the first block builds, and outputs are compared. Then it
+// runs again with --db and a store in PostgreSQL added to each command and nothing else changed: it
+// ends and prints as before. Blocks that are not run have a mark with a reason.
 func TestReadme(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program")
@@ -35,7 +37,8 @@ func TestReadme(t *testing.T) {
 	sameReadme(t, plain, playReadme(t, dir, "", func(string) []string { return []string{"--db", db} }))
 }
 
-// TestReadmeTemporal: README.md as in TestReadme, where a Temporal server carries the runs. All that changes is --db and, for the verbs that start or continue a run, --temporal.
+// TestReadmeTemporal runs README.md like TestReadme, with a Temporal server executing the runs. All
+// that changes is --db and, for the verbs that start or continue a run, --temporal.
 func TestReadmeTemporal(t *testing.T) {
 	t.Parallel()
 	server := temporalserver.Start(t, temporalserver.Config{})
@@ -76,7 +79,8 @@ func TestReadmeTemporal(t *testing.T) {
 	}
 }
 
-// playReadme runs the blocks of README.md in a checkout, each call of hocket with the flags that are added to its verb, or of program in its place, and gives what the statements did.
+// playReadme runs the blocks of README.md in a checkout and returns the executed statements. Each
+// call of hocket, or of program in its place, gets the flags for its verb.
 func playReadme(t *testing.T, dir, program string, flags func(verb string) []string) []statement {
 	t.Helper()
 	found := blocks(t, "../README.md")
@@ -118,10 +122,12 @@ func playReadme(t *testing.T, dir, program string, flags func(verb string) []str
 	return sh.said
 }
 
-// completed are lines of steps that completed one after the other: parallel ones complete in no order.
+// completed matches lines of consecutive completed steps: parallel steps complete in no particular
+// order.
 var completed = regexp.MustCompile(`(?m)(^✓ .*\n)+`)
 
-// varies are the parts of an output that differ from run to run: ids, times, durations, and with them the width of columns; and the flags that were added.
+// varies lists the parts of an output that differ from run to run: ids, times, durations and the
+// column widths that depend on them, and the flags that were added.
 var varies = []struct {
 	is *regexp.Regexp
 	as string
@@ -129,12 +135,13 @@ var varies = []struct {
 	{regexp.MustCompile(`\b01[0-9A-HJKMNP-TV-Z]{24}\b`), "ID"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?`), "TIME"},
 	{regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d\b`), "TIME"},
-	{regexp.MustCompile(` --db '[^']+'( --temporal \S+)?`), ""}, // in the commands that are suggested
+	{regexp.MustCompile(` --db '[^']+'( --temporal \S+)?`), ""}, // in suggested commands
 	{regexp.MustCompile(`\b\d+(\.\d+)?(µs|ms|s)\b`), "DURATION"},
 	{regexp.MustCompile(` +`), " "},
 }
 
-// sameReadme compares what the commands of README.md printed, and their status. What hocket doctor says of the store differs on purpose; make builds the program.
+// sameReadme compares what the commands of README.md printed, and their status. The description of
+// the store by hocket doctor differs on purpose; make builds the program.
 func sameReadme(t *testing.T, want, got []statement) {
 	t.Helper()
 	plain := func(all []statement) []statement {
@@ -161,7 +168,7 @@ func sameReadme(t *testing.T, want, got []statement) {
 	}
 }
 
-// lastRun leaves out what make printed before the first run.
+// lastRun removes what make printed before the first run.
 func lastRun(out string) string {
 	if i := strings.Index(out, "\nrun "); i >= 0 {
 		return out[i+1:]
@@ -179,7 +186,7 @@ func checkout(t *testing.T, dir string) {
 	for name := range strings.SplitSeq(strings.TrimRight(string(list), "\x00"), "\x00") {
 		text, err := os.ReadFile(filepath.Join("..", name))
 		if os.IsNotExist(err) {
-			continue // deleted and not committed yet
+			continue // deleted but not committed yet
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/graph/compat"
 )
 
-// asking drafts, asks whether to publish, and publishes.
+// asking returns a graph that drafts, asks whether to publish, and publishes.
 func asking(version string) *graph.Compiled[Article] {
 	g, err := graph.New[Article]("ask").
 		Do("draft", draft).
@@ -148,7 +148,7 @@ func Example_wholeAgent() {
 	// Output: {"title":"0.2","words":2} <nil>
 }
 
-// Verdict is what a critic gives.
+// Verdict is the output of a critic.
 type Verdict struct {
 	Fine  bool     `json:"fine"`
 	Notes []string `json:"notes"`
@@ -178,7 +178,7 @@ func Example_subagentAs() {
 	// [shorten it]
 }
 
-// signedIn is who is signed in at the program's own server.
+// signedIn returns the user who is signed in to the program's own server.
 func signedIn(r *http.Request) string {
 	name, _, _ := r.BasicAuth()
 	return name
@@ -220,7 +220,8 @@ func Example_sessions() {
 	echo := hocket.ModelFunc(func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
 		return hocket.ModelReply{Text: strings.ToUpper(r.Messages[len(r.Messages)-1].Text)}, nil
 	})
-	claude, err := acp.New(acp.Config{Preset: "claude", Dir: "/src/app", Allow: []string{"read", "search"}}) // starts nothing yet
+	// starts nothing yet
+	claude, err := acp.New(acp.Config{Preset: "claude", Dir: "/src/app", Allow: []string{"read", "search"}})
 	must(claude, err)
 	eng, err := hocket.Open(context.Background(), hocket.Config{},
 		hocket.WithModel("own", echo),

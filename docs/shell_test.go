@@ -21,20 +21,21 @@ import (
 	"github.com/hocket-run/hocket/internal/cli"
 )
 
-// shell runs the shell blocks of a page in the present folder. Only the programs in allowed are started; hocket is called in this process unless binary is set.
+// shell runs the shell blocks of a page in the current folder. Only the programs in allowed are
+// started; hocket is called in this process unless binary is set.
 type shell struct {
 	t       *testing.T
 	env     []string
 	allowed []string
 	binary  bool
-	program string                     // what is started in place of hocket; "": hocket
-	flags   func(verb string) []string // added to each call of hocket; nil: none
-	said    []statement                // all that were run
+	program string                     // started in place of hocket; "" means hocket
+	flags   func(verb string) []string // added to each call of hocket; may be nil
+	said    []statement                // all executed statements
 	runner  *interp.Runner
 	out     bytes.Buffer
 }
 
-// statement is one of a block, and what it did.
+// statement is a statement of a block, and its outcome.
 type statement struct {
 	text, out string
 	status    int
@@ -112,7 +113,8 @@ var printsThat = regexp.MustCompile(`^ prints: (.+)$`)
 
 var endsWith = regexp.MustCompile(`(?:ends|exits) with (?:status )?(\d+)`)
 
-// run runs a block and gives what it printed. Each command must end with status 0, or with the one that a comment beside it says: "ends with 3".
+// run runs a block and returns its output. Each command must end with status 0, or with the status
+// in a comment next to it: "ends with 3".
 func (s *shell) run(b block) string {
 	s.t.Helper()
 	file, err := syntax.NewParser(syntax.KeepComments(true)).Parse(strings.NewReader(b.text), b.page)
@@ -150,7 +152,7 @@ func (s *shell) run(b block) string {
 	return s.out.String()
 }
 
-// statementText gives a statement without its comments.
+// statementText returns a statement without its comments.
 func statementText(t *testing.T, stmt *syntax.Stmt) string {
 	t.Helper()
 	bare := *stmt
@@ -162,7 +164,7 @@ func statementText(t *testing.T, stmt *syntax.Stmt) string {
 	return b.String()
 }
 
-// commands gives the calls of hocket in a text of shell, as words without quotes.
+// commands returns the calls of hocket in a shell script, as unquoted words.
 func commands(text string) ([][]string, error) {
 	file, err := syntax.NewParser().Parse(strings.NewReader(text), "")
 	if err != nil {
@@ -188,7 +190,7 @@ func commands(text string) ([][]string, error) {
 	return out, nil
 }
 
-// literal gives the text of a word; what is expanded is an X.
+// literal returns the text of a word; expansions become an X.
 func literal(w *syntax.Word) string {
 	var b strings.Builder
 	var add func([]syntax.WordPart)

@@ -18,7 +18,8 @@ var (
 	uncited     = regexp.MustCompile(`(?s)<!-- uncited -->\n.*<!-- /uncited -->`)
 )
 
-// TestCitations: every rule number that the repository cites is defined in docs/spec, once, and docs/spec/README.md lists the rules that no test cites.
+// TestCitations checks that every rule number cited in the repository is defined in docs/spec
+// exactly once, and that docs/spec/README.md lists the rules that no test cites.
 func TestCitations(t *testing.T) {
 	t.Parallel()
 	defined := map[string]string{}
@@ -70,7 +71,8 @@ func TestCitations(t *testing.T) {
 	}
 }
 
-// citing gives the texts in which rules are cited, by path from the repository's root. Decision records and the changelog are history: they are left out.
+// citing returns the contents of the files that cite rules, by path from the repository's root.
+// Decision records and the changelog are history and are omitted.
 func citing(t *testing.T) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
@@ -93,7 +95,7 @@ func citing(t *testing.T) map[string]string {
 	return texts
 }
 
-// series gives the part of a rule's number before the last number: `S0-`, `SEC`.
+// series returns the part of a rule's number before the last number: `S0-`, `SEC`.
 func series(rule string) string { return strings.TrimRight(rule, "0123456789") }
 
 func number(rule string) int {

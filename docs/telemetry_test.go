@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// TestTelemetryNames: the tables of telemetry.md name every attribute and metric that package telemetry has, and none that it has not.
+// TestTelemetryNames checks that the tables of telemetry.md list exactly the attributes and metrics
+// that package telemetry has.
 func TestTelemetryNames(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("telemetry.md")
@@ -46,7 +47,8 @@ func TestTelemetryNames(t *testing.T) {
 	}
 }
 
-// TestTelemetryVariables: the table of telemetry.md names the variables that are read.
+// TestTelemetryVariables checks that the table of telemetry.md lists the environment variables that
+// are read.
 func TestTelemetryVariables(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("telemetry.md")

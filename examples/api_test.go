@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// TestNightlyReportCallsAPI: the tools of shop/tools.yaml call a shop, again where it fails, and mail the report.
+// TestNightlyReportCallsAPI checks that the tools of shop/tools.yaml call a shop, retry if it
+// fails, and mail the report.
 func TestNightlyReportCallsAPI(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -1,4 +1,4 @@
-// Package examples_test runs every example as README says, offline.
+// Package examples_test runs every example as described in the README, offline.
 package examples_test
 
 import (
@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/cli"
 )
 
-// hocket runs one command line with its own store and gives standard output, standard error and the exit status.
+// hocket runs one command line with its own store and returns standard output, standard error and
+// the exit status.
 func hocket(t *testing.T, db string, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -22,9 +23,10 @@ func hocket(t *testing.T, db string, args ...string) (stdout, stderr string, sta
 	return out.String(), errs.String(), status
 }
 
-// Each folder holds a document of its name, replies.yaml, output.txt, and where it needs them agents.yaml, tools.yaml, input.txt, flags.txt
-// with more flags of run, and answers.txt, a line of resume flags for each answer. One whose paths need a folder of
-// its own is run by init.txtar in internal/cli, as are all templates.
+// TestExamples runs each example. Each folder holds a document with the folder's name,
+// replies.yaml, output.txt, and where needed agents.yaml, tools.yaml, input.txt, flags.txt with
+// more flags of run, and answers.txt, with a line of resume flags for each answer. The example
+// whose paths need a folder of its own is run by init.txtar in internal/cli, as are all templates.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	folders, err := filepath.Glob("*/replies.yaml")
@@ -37,7 +39,7 @@ func TestExamples(t *testing.T) {
 	for _, path := range folders {
 		name := filepath.Dir(path)
 		if name == "expenses" {
-			continue // it reads receipts/ of the folder where it is started
+			continue // it reads receipts/ of the working directory
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -91,7 +93,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestConvertHelp: the examples of `hocket help convert` are documents of these folders, are converted, and give documents without errors.
+// TestConvertHelp checks that the examples of `hocket help convert` are documents in these folders,
+// can be converted, and yield documents without errors.
 func TestConvertHelp(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hocket.db")
@@ -134,7 +137,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// split cuts a line of flags at blanks outside of quotes, single or double.
+// split splits a line of flags at blanks outside of single or double quotes.
 func split(line string) (out []string) {
 	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {
 		end, quote := " ", line[:1]

@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/testinput"
 )
 
-// TestGoExamples builds the programs below go and runs them as their comments say, each call a process of its own.
+// TestGoExamples builds the programs under go and runs them as their comments say, each call in a
+// separate process.
 func TestGoExamples(t *testing.T) {
 	t.Parallel()
 	testinput.Files(t, ":!docs")
@@ -21,7 +22,7 @@ func TestGoExamples(t *testing.T) {
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	// do runs a program and gives what it wrote.
+	// do runs a program and returns its output.
 	do := func(t *testing.T, succeeds bool, name string, args ...string) string {
 		t.Helper()
 		c := exec.CommandContext(t.Context(), filepath.Join(dir, name), args...)

@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// notCompared are the examples whose journals are not compared, with the reason.
+// notCompared lists the examples whose journals are not compared, with the reason.
 var notCompared = map[string]string{
 	"go":       "they are programs with graphs of their own functions; internal/sim and the Temporal driver compare the journals of random workflows with functions",
 	"invoices": "its items run at the same time, so that the order of their events differs; TestExamples looks at its output",
@@ -22,7 +22,8 @@ var notCompared = map[string]string{
 	"server":   "its document is a reply script for clients of a server; server_test.go runs it",
 }
 
-// TestJournalsAreEqual: each example has an equal journal on each store, with the same replies and answers.
+// TestJournalsAreEqual checks that each example has an equal journal on each store, with the same
+// replies and answers.
 func TestJournalsAreEqual(t *testing.T) { compareExamples(t, equaltest.Embedded()) }
 
 func compareExamples(t *testing.T, drivers []equaltest.Driver) {
@@ -39,7 +40,7 @@ func compareExamples(t *testing.T, drivers []equaltest.Driver) {
 		}
 		played++
 		t.Run(name, func(t *testing.T) {
-			if name == "expenses" { // it reads and writes files of the folder where it is started
+			if name == "expenses" { // it reads and writes files of the working directory
 				dir := t.TempDir()
 				if err := os.CopyFS(dir, os.DirFS(name)); err != nil {
 					t.Fatal(err)
@@ -59,7 +60,7 @@ func compareExamples(t *testing.T, drivers []equaltest.Driver) {
 	}
 }
 
-// content reads a file of the example, nil where there is none.
+// content reads a file of the example; it returns nil if there is none.
 func content(t *testing.T, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(name)
@@ -69,7 +70,8 @@ func content(t *testing.T, name string) []byte {
 	return data
 }
 
-// playExample runs an example to its end, as TestExamples does, and gives the journals of all runs.
+// playExample runs an example to its end, as TestExamples does, and returns the journals of all
+// runs.
 func playExample(t *testing.T, name string, d equaltest.Driver) map[string][]engine.Event {
 	t.Helper()
 	in := func(file string) string {
@@ -122,7 +124,7 @@ func playExample(t *testing.T, name string, d equaltest.Driver) map[string][]eng
 	return d.Journals(t, s)
 }
 
-// answerOf reads flags of `hocket resume`.
+// answerOf parses flags of `hocket resume`.
 func answerOf(t *testing.T, flags []string) service.AnswerRequest {
 	t.Helper()
 	a := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram)}

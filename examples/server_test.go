@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/cli"
 )
 
-// asProgram in the environment makes the test's own binary the program.
+// asProgram is the environment variable that makes the test binary act as the program.
 const asProgram = "HOCKET_EXAMPLES_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestServer runs what docs/server.md says under "Try it", and the client of the example, against `hocket serve` as the page starts it.
+// TestServer runs the commands of docs/server.md under "Try it", and the client of the example,
+// against `hocket serve` started as on the page.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

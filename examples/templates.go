@@ -1,8 +1,10 @@
-// Package examples gives `hocket init` its templates: some of the folders beside it, which are also the examples of the documentation.
+// Package examples provides the templates of `hocket init`: some of the folders next to it, which
+// are also the examples of the documentation.
 //
-// A template is the document, the reply script and the other files that the document needs, and a README.md: its first line is a title, its first
-// paragraph says what the workflow does, and its blocks of commands run as written in a folder that holds the template alone. The files that only the
-// tests of the examples read (input.txt, output.txt and the like) are not part of it.
+// A template consists of the document, the reply script and the other files that the document
+// needs, and a README.md: its first line is a title, its first paragraph says what the workflow
+// does, and its command blocks run as written in a folder that holds only the template. Files that
+// only the tests of the examples read (input.txt, output.txt and the like) are not part of it.
 //
 // The package is for Hocket's own command line. It is not covered by the compatibility policy.
 package examples
@@ -27,19 +29,20 @@ import (
 //go:embed support-desk/README.md support-desk/support-desk.yaml support-desk/replies.yaml support-desk/tools.yaml
 var folders embed.FS
 
-// Template is one project to begin with.
+// Template is a starter project.
 type Template struct {
-	// Name is what `hocket init` calls it, in lower case with hyphens.
+	// Name is the template's name in `hocket init`, in lower case with hyphens.
 	Name string
-	// Folder is the example that it is, a path without slashes.
+	// Folder is the folder of the example, a path without slashes.
 	Folder string
-	// Format names the format of its document.
+	// Format is the name of the format of the document.
 	Format string
-	// Summary says in a few words what the workflow does, without a full stop.
+	// Summary says in a few words what the workflow does, without a final period.
 	Summary string
 }
 
-// Templates lists the templates in the order in which people are offered them. The caller owns the slice.
+// Templates returns the templates in the order in which they are offered. The caller owns the
+// slice.
 func Templates() []Template {
 	return []Template{
 		{"chat", "chat", "routes", "a conversation with an assistant, over as many turns as you like"},
@@ -53,7 +56,8 @@ func Templates() []Template {
 	}
 }
 
-// Files gives the files of the template in order of their paths, relative and with slashes. The error is for a template that is none of [Templates].
+// Files returns the files of the template ordered by path; paths are relative and slash-separated.
+// It returns an error if t is not one of [Templates].
 func (t Template) Files() ([]File, error) {
 	var files []File
 	err := fs.WalkDir(folders, t.Folder, func(name string, e fs.DirEntry, err error) error {
@@ -72,15 +76,17 @@ func (t Template) Files() ([]File, error) {
 
 // File is one file of a template.
 type File struct {
-	Path string // relative, with slashes
+	Path string // relative, slash-separated
 	Data []byte
 }
 
-// block is a block of commands of a README, with the comment before it that says why no test runs it.
+// block matches a block of commands of a README, including a preceding comment that says why no
+// test runs it.
 var block = regexp.MustCompile("(?s)(<!-- not run: [^\n]*-->\n+)?```sh\n(.*?)```")
 
-// Commands gives the commands of the template's README.md line by line, with their comments: those that run as they are, offline, and those that need
-// a model and its key. The error is that of Files.
+// Commands returns the commands of the template's README.md line by line, with their comments:
+// offline holds those that run as they are, withModel those that need a model and its API key. It
+// returns the same errors as Files.
 func (t Template) Commands() (offline, withModel []string, err error) {
 	readme, err := folders.ReadFile(path.Join(t.Folder, "README.md"))
 	if err != nil {

@@ -12,10 +12,11 @@ import (
 	"github.com/hocket-run/hocket/internal/format"
 )
 
-// ofTests are the files of an example that only tests read.
+// ofTests lists the files of an example that only tests read.
 var ofTests = []string{"input.txt", "output.txt", "answers.txt", "flags.txt", "branch.txt"}
 
-// TestTemplates: each template is a whole folder of the examples, with a document of the format that it names and commands that name its files alone.
+// TestTemplates checks that each template is a complete folder of the examples, with a document of
+// the format that it names and commands that only refer to its own files.
 func TestTemplates(t *testing.T) {
 	t.Parallel()
 	all := examples.Templates()

@@ -10,32 +10,39 @@ import (
 	"time"
 )
 
-// AgentConfig is a node that makes a session with a coding agent, sends it one message, and ends the session again, whatever came of it (S2-68). From
-// the second attempt on, the message says why the one before failed (S2-58).
+// AgentConfig is a node that creates a session with a coding agent, sends it one message, and
+// destroys the session, whatever the outcome. From the second attempt on, the message says why the
+// previous attempt failed.
 //
-// The answer is kept by [Once] before the node goes on: after a crash it is not asked for again. A crash while the agent is at work leaves open what it
-// did. Then the function is called again, and what happens is the client's to say: it goes on with the session, or sends the message again, or ends
-// with [ErrUnknownOutcome], see ResendUnknown.
+// The answer is stored through [Once] before the node continues, so that it is not requested again
+// after a crash. If a crash happens while the agent works, what the agent did is unknown. The
+// function is then called again, and the client decides what happens: it continues the session,
+// resends the message, or returns [ErrUnknownOutcome], see ResendUnknown.
 type AgentConfig[S any] struct {
 	ID string
-	// AgentType is what [Runtime.ClientProvider] is asked for. Required.
+	// AgentType is passed to [Runtime.ClientProvider]. Required.
 	AgentType string
-	// SystemPrompt wins over that of Session where not empty.
+	// SystemPrompt overrides the one of Session unless empty.
 	SystemPrompt string
-	// Tools win over those of Session where not nil; an empty list allows none.
+	// Tools overrides those of Session unless nil; an empty list allows no tools.
 	Tools []string
-	// Session is what else the session is made of. [Context.Model] wins over its model. Name, Node and Key are the node's id where empty; the keys of
-	// attempts after the first have `-<attempt>` behind them.
+	// Session holds the remaining settings of the session. [Context.Model] takes precedence over
+	// its model. Name, Node and Key default to the node's id; the keys of attempts after the first
+	// have the suffix `-<attempt>`.
 	Session SessionConfig
-	// Message is what the agent is sent; MessageFunc makes it of the state and wins. With neither the message is empty. It must be pure.
+	// Message is sent to the agent; MessageFunc derives it from the state and takes precedence. If
+	// neither is set, the message is empty. MessageFunc must be pure.
 	Message     string
 	MessageFunc func(View[S]) string
-	// Output writes the answer into the state. Where it is nil the list of messages is in the outputs under ID.
+	// Output writes the answer into the state. If nil, the list of messages is stored in the
+	// outputs under ID.
 	Output func(s *S, messages []AgentMessage) error
-	// ResendUnknown makes a next attempt of a message whose outcome a crash left unknown. Otherwise the node fails with ErrUnknownOutcome and is not
-	// tried again by its Retry, so that a person decides (D23): OnError may lead to a wait, or retry.
+	// ResendUnknown resends a message whose outcome a crash left unknown, as a new attempt.
+	// Otherwise the node fails with ErrUnknownOutcome and is not retried by its Retry, so that a
+	// person decides: OnError may lead to a wait, or retry.
 	ResendUnknown bool
-	// Options.Retry is that of nodes that call a function where it is zero, Options.Name `<AgentType> agent` where empty.
+	// Options.Retry defaults to that of nodes that call a function, Options.Name to `<AgentType>
+	// agent`.
 	Options NodeOptions
 }
 
@@ -59,10 +66,11 @@ func (c AgentConfig[S]) define() *def[S] {
 	return d
 }
 
-// keyMessage is the sub-step in which an agent node keeps the answer; attempts after the first have their number behind it.
+// keyMessage is the sub-step in which an agent node stores the answer; attempts after the first
+// append their number.
 const keyMessage = "message"
 
-// agentAnswer is what is kept of a conversation.
+// agentAnswer is the stored part of a conversation.
 type agentAnswer struct {
 	Messages []AgentMessage      `json:"messages"`
 	Usage    *ContextWindowUsage `json:"usage,omitempty"`
@@ -95,7 +103,7 @@ func (c AgentConfig[S]) call(ctx context.Context, n *Context[S]) (Result[S], err
 	return r, nil
 }
 
-// converse has one session from its begin to its end.
+// converse conducts one session from beginning to end.
 func (c AgentConfig[S]) converse(ctx context.Context, n *Context[S], message string) (agentAnswer, error) {
 	a := agentAnswer{Messages: []AgentMessage{}}
 	var client Client
@@ -119,7 +127,8 @@ func (c AgentConfig[S]) converse(ctx context.Context, n *Context[S], message str
 		}
 		a.Messages = append(a.Messages, m)
 	}
-	// The answer is there and was paid for: an agent that cannot tell its usage does not make it fail.
+	// The answer exists and was paid for: an agent that cannot report its usage must not fail the
+	// node.
 	if u, err := usageOf(ctx, session); err == nil {
 		a.Usage = &u
 	}
@@ -145,17 +154,18 @@ func (c AgentConfig[S]) session(n *Context[S]) SessionConfig {
 	return s
 }
 
-// destroyWithin bounds the end of a session (P11).
+// destroyWithin limits how long destroying a session may take.
 const destroyWithin = 5 * time.Second
 
-// destroy ends a session, also when ctx is done. What goes wrong then cannot be mended here.
+// destroy destroys a session, even if ctx is done. Errors are ignored, since they cannot be handled
+// at this point.
 func destroy(ctx context.Context, s Session) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), destroyWithin)
 	defer cancel()
 	_ = s.Destroy(ctx)
 }
 
-// attemptKey makes a key that each attempt has for itself.
+// attemptKey returns a key that is unique to the attempt.
 func attemptKey(key string, attempt int) string {
 	if attempt <= 1 {
 		return key
@@ -163,7 +173,8 @@ func attemptKey(key string, attempt int) string {
 	return key + "-" + strconv.Itoa(attempt)
 }
 
-// retried adds to a prompt what failed before (S2-58): the attempt before this one, or the node whose failure this one handles.
+// retried adds to a prompt what failed before: the previous attempt, or the node whose failure this
+// node handles.
 func retried[S any](prompt string, n *Context[S]) string {
 	f := n.Feedback
 	if f == nil {

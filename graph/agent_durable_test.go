@@ -15,7 +15,8 @@ import (
 	"github.com/hocket-run/hocket/internal/graphtest"
 )
 
-// D23: a message whose outcome is not known is not sent again by itself; ResendUnknown does, and so may OnError, which knows the error.
+// TestAgentNodeUnknownOutcome checks that a message whose outcome is unknown is not resent
+// automatically; ResendUnknown resends it, and so may OnError, which sees the error (D23).
 func TestAgentNodeUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	unknown := graph.ErrUnknownOutcome.Error()
@@ -56,7 +57,7 @@ func TestAgentNodeUnknownOutcome(t *testing.T) {
 	}
 }
 
-// S2-41: RetryOn of an agent node is asked about all other errors.
+// TestAgentNodeRetryOn checks that RetryOn of an agent node is called for all other errors (S2-41).
 func TestAgentNodeRetryOn(t *testing.T) {
 	t.Parallel()
 	agent := &graphtest.Agent{Answer: func(context.Context, int, string) ([]graph.AgentMessage, error) { return nil, errAgent }}
@@ -69,7 +70,8 @@ func TestAgentNodeRetryOn(t *testing.T) {
 	}
 }
 
-// S2-68: a cancelled run destroys the session, with a context that still lets it.
+// TestAgentNodeCancelled checks that a cancelled run destroys the session, with a context that is
+// still usable (S2-68).
 func TestAgentNodeCancelled(t *testing.T) {
 	t.Parallel()
 	reached := make(chan struct{})
@@ -99,7 +101,8 @@ func TestAgentNodeCancelled(t *testing.T) {
 	}
 }
 
-// P9: an answer that came before the process went is kept: the next process does not ask again. Without an answer it asks, under the same key.
+// TestAgentNodeInAnotherProcess checks that an answer that arrived before the process died is kept,
+// so that the next process does not ask again. Without an answer it asks, under the same key (P9).
 func TestAgentNodeInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -153,7 +156,8 @@ func TestAgentNodeInAnotherProcess(t *testing.T) {
 	}
 }
 
-// D23: `ask`, put together by the author: an unknown outcome leads to a question, and the answer decides whether the agent is asked again.
+// TestAgentNodeAsksAboutUnknownOutcome checks `ask` as composed by the author: an unknown outcome
+// leads to a question, and the answer decides whether the agent is asked again (D23).
 func TestAgentNodeAsksAboutUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for answer, tc := range map[string]struct {

@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// signals are those that the nodes of a run raised.
+// signals returns the signals that the nodes of a run raised.
 func (w *world) signals() []engine.SignalRaised {
 	var out []engine.SignalRaised
 	for _, e := range w.Events {
@@ -28,7 +28,7 @@ func (w *world) signals() []engine.SignalRaised {
 	return out
 }
 
-// output is the entry of a node in the outputs, as a later node sees it.
+// outputOf returns the entry of a node in the outputs, as a later node sees it.
 func outputOf(t *testing.T, services graph.Runtime, n graph.Node[state], id string) string {
 	t.Helper()
 	var got string
@@ -43,7 +43,7 @@ func outputOf(t *testing.T, services graph.Runtime, n graph.Node[state], id stri
 	return got
 }
 
-// S2-0, S2-68: what an agent node is where nothing is said.
+// TestAgentNodeDefaults checks the defaults of an agent node (S2-0, S2-68).
 func TestAgentNodeDefaults(t *testing.T) {
 	t.Parallel()
 	g := compiled(t, graph.New[state]("g").
@@ -74,7 +74,8 @@ func TestAgentNodeDefaults(t *testing.T) {
 	}
 }
 
-// S2-68, S2-79: what the session is made of: tools and system prompt of the node win, and the model of the context.
+// TestAgentNodeSession checks how the session is configured: tools and system prompt of the node
+// take precedence, and so does the model of the context (S2-68, S2-79).
 func TestAgentNodeSession(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -123,7 +124,9 @@ func TestAgentNodeSession(t *testing.T) {
 	}
 }
 
-// S2-68: the message is made of the state, empty where nothing makes one; the outputs have the list of messages, unless Output writes it into the state.
+// TestAgentNodeMessages checks that the message is derived from the state, or empty if nothing
+// produces one, and that the outputs have the list of messages unless Output writes it into the
+// state (S2-68).
 func TestAgentNodeMessages(t *testing.T) {
 	t.Parallel()
 	said := []graph.AgentMessage{
@@ -176,7 +179,8 @@ func TestAgentNodeMessages(t *testing.T) {
 	}
 }
 
-// S2-68, S2-70: usage at or above the threshold raises the signal; later nodes see it; an agent that cannot tell does not fail the node.
+// TestAgentNodeUsage checks that usage at or above the threshold raises the signal, that later
+// nodes see it, and that an agent that cannot report usage does not fail the node (S2-68, S2-70).
 func TestAgentNodeUsage(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -222,7 +226,8 @@ func TestAgentNodeUsage(t *testing.T) {
 	}
 }
 
-// S2-68: without a client the node fails and says for what; the session is destroyed whatever happens, and only where there is one.
+// TestAgentNodeFailures checks that without a client the node fails and names the missing agent
+// type, and that the session is destroyed whatever happens, but only if there is one (S2-68).
 func TestAgentNodeFailures(t *testing.T) {
 	t.Parallel()
 	broken := func(context.Context, int, string) ([]graph.AgentMessage, error) { return graphtest.Hello(), errAgent }
@@ -266,8 +271,9 @@ func TestAgentNodeFailures(t *testing.T) {
 	}
 }
 
-// S2-58: a retried prompt says what failed, be it the agent or what was made of its answer; each attempt has a session key of its own. An agent that
-// handles a failure gets that too.
+// TestAgentNodeFeedback checks that a retried prompt says what failed, be it the agent or the
+// processing of its answer, that each attempt has its own session key, and that an agent that
+// handles a failure is told about it, too (S2-58).
 func TestAgentNodeFeedback(t *testing.T) {
 	t.Parallel()
 	agent := &graphtest.Agent{Answer: func(_ context.Context, n int, _ string) ([]graph.AgentMessage, error) {

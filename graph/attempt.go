@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// call makes one attempt of a node (S2-61): the input is checked, then the function called, then what it changed is checked. A failure changes nothing.
+// call makes one attempt of a node: it checks the input, calls the function, and checks the
+// changes. A failure changes nothing.
 func (c *compiler[S]) call(d *def[S]) func(context.Context, program.Call) program.Result {
 	return func(ctx context.Context, call program.Call) program.Result {
 		out, err := c.attempt(ctx, d, call)
@@ -30,7 +31,7 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 		}
 	}()
 	var (
-		n     *Context[S] // nil for functions of Do, which see the state alone
+		n     *Context[S] // nil for functions of Do, which see only the state
 		state *S
 		with  *program.CallerContext
 	)
@@ -90,7 +91,7 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 		}
 		if err != nil {
 			if all := out.Whole(call.State); out.Output == nil && all != nil {
-				out.Output, _ = encodeValue(all) // it was encoded before
+				out.Output, _ = encodeValue(all) // was encoded before
 			}
 			return out, err
 		}
@@ -118,7 +119,7 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 	return out, nil
 }
 
-// context gives what the attempt sees, but for the state.
+// context returns the context of an attempt, except for the state.
 func (c *compiler[S]) context(d *def[S], call *program.Call) *Context[S] {
 	n := &Context[S]{
 		ExecutionID: call.Run, NodeID: d.id, Attempt: call.Attempt, Key: call.Key, Input: c.input(call.Input, call.Outputs), Errors: executionErrors(call.Errors),

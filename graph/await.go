@@ -9,54 +9,60 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// AwaitConfig is a node that waits for a signal of another program, by its name, and pauses the run meanwhile. Signals are sent with `hocket signal RUN NAME VALUE`, the API or MCP. The value, a V in
-// JSON, is in the outputs under ID. One that comes before the node waits is kept and taken by it, first in, first out (X-21 to X-24).
+// AwaitConfig is a node that waits for a named signal from another program and pauses the run
+// meanwhile. Signals are sent with `hocket signal RUN NAME VALUE`, the API or MCP. The value, a V
+// in JSON, is stored in the outputs under ID. A signal that arrives before the node waits is queued
+// for it, first in, first out.
 type AwaitConfig[S, V any] struct {
 	ID string
-	// Signal is the name: letters, digits, `.`, `_` and `-`, at most 64.
+	// Signal is the name of the signal: at most 64 letters, digits, `.`, `_` and `-`.
 	Signal string
-	// Filter tells which values the node takes, of the state as it is when the signal comes or when the node begins to wait; nil: all. It must be pure. One that fails does
-	// not take the value.
+	// Filter reports whether the node accepts a value, given the state when the signal arrives or
+	// when the node starts to wait. If nil, all values are accepted. It must be pure. If it fails,
+	// the value is not accepted.
 	Filter func(v View[S], value V) bool
-	// Schema is what values must fit; nil: that of V. A value that fits none of the nodes that wait for its name is refused, and its sender told.
+	// Schema is the schema that values must match; nil means that of V. A value that matches none
+	// of the nodes that wait for its name is rejected, and the sender is told.
 	Schema *Schema
-	// Input writes the value into the state; nil leaves the state alone. It must be pure.
+	// Input writes the value into the state; nil leaves the state unchanged. It must be pure.
 	Input func(s *S, value V) error
-	// Deadline is how long the node waits; 0: for ever. Then Default is the value, which need not pass Filter; nil: the node fails with the code `deadline`, which Options.OnError may
-	// lead elsewhere.
+	// Deadline is how long the node waits; 0 means forever. After that, Default becomes the value
+	// without passing through Filter; if Default is nil, the node fails with the code `deadline`,
+	// which Options.OnError may handle.
 	Deadline time.Duration
 	Default  *V
 	Options  NodeOptions
 
-	tooMany int // options of Await
+	tooMany int // number of options passed to Await
 }
 
-// Await makes a node that waits for a signal. input, which may be nil, writes its value into the state; see [AwaitConfig].
+// Await returns a node that waits for a signal. input, which may be nil, writes its value into the
+// state; see [AwaitConfig].
 func Await[S, V any](id, signal string, input func(s *S, value V) error, opts ...NodeOptions) AwaitConfig[S, V] {
 	c := AwaitConfig[S, V]{ID: id, Signal: signal, Input: input}
 	c.Options, c.tooMany = oneOption(opts)
 	return c
 }
 
-// Where gives the node with a Filter.
+// Where returns the node with the given Filter.
 func (c AwaitConfig[S, V]) Where(filter func(v View[S], value V) bool) AwaitConfig[S, V] {
 	c.Filter = filter
 	return c
 }
 
-// Within gives the node with a Deadline and the value that counts then.
+// Within returns the node with the given Deadline and the default value.
 func (c AwaitConfig[S, V]) Within(d time.Duration, otherwise V) AwaitConfig[S, V] {
 	c.Deadline, c.Default = d, &otherwise
 	return c
 }
 
-// awaiting is a wait for a signal, the type of its value hidden.
+// awaiting is a wait for a signal, with the type of its value erased.
 type awaiting[S any] struct {
 	name     string
 	schema   *Schema
-	takes    func(View[S], json.RawMessage) (bool, error) // nil: all
-	input    func(*S, json.RawMessage) error              // nil: the value is in the outputs alone
-	fallback json.RawMessage                              // nil: none
+	takes    func(View[S], json.RawMessage) (bool, error) // nil means all
+	input    func(*S, json.RawMessage) error              // nil means that the value is only in the outputs
+	fallback json.RawMessage                              // nil means none
 	deadline time.Duration
 }
 

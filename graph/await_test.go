@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// payment is the value of the signals of these tests.
+// payment is the value of the signals in these tests.
 type payment struct {
 	Order string `json:"order"`
 	Cents int    `json:"cents,omitempty"`
@@ -27,7 +27,9 @@ func sends(w *world, name, value string) error {
 	return w.Try(engine.Answer{Signal: name, Value: engine.Value(value)})
 }
 
-// X-143: a signal whose value fits and passes the filter is taken, written into the state, and in the outputs; one of another type is refused, one that the filter does not take is kept.
+// TestAwait checks that a signal whose value matches and passes the filter is consumed, written
+// into the state and stored in the outputs; a value of another type is rejected, and one that fails
+// the filter is kept (X-143).
 func TestAwait(t *testing.T) {
 	t.Parallel()
 	mine := func(v graph.View[state], p payment) bool { return p.Order == v.Text("a") }
@@ -53,7 +55,8 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// X-143: signals that came before are taken in their order, in a loop and in the items of a map, too.
+// TestAwaitKept checks that signals that arrived earlier are consumed in order, including in a loop
+// and in the items of a map (X-143).
 func TestAwaitKept(t *testing.T) {
 	t.Parallel()
 	two := func(v graph.View[state]) bool { return len(v.State.Text) >= 2 }
@@ -74,7 +77,8 @@ func TestAwaitKept(t *testing.T) {
 	}
 }
 
-// X-144: at the deadline the default is the value, as it is, else the node fails with the code deadline, which an OnError may handle.
+// TestAwaitDeadline checks that at the deadline the value is the default, unfiltered, or else the
+// node fails with the code deadline, which an OnError may handle (X-144).
 func TestAwaitDeadline(t *testing.T) {
 	t.Parallel()
 	skips := graph.NodeOptions{OnError: graph.OnError(func(_ error, c *graph.Context[state]) graph.ErrorAction[state] {
@@ -107,7 +111,8 @@ func TestAwaitDeadline(t *testing.T) {
 	}
 }
 
-// A node may take any JSON, and its schema may be another one than that of its type.
+// TestAwaitOfAnything checks that a node may accept any JSON, and that its schema may differ from
+// that of its type.
 func TestAwaitOfAnything(t *testing.T) {
 	t.Parallel()
 	w := run(t, graph.New[state]("t").Then(graph.Await("a", "s", func(s *state, raw json.RawMessage) error { s.Text = string(raw); return nil })), state{})
@@ -125,7 +130,7 @@ func TestAwaitOfAnything(t *testing.T) {
 	}
 }
 
-// Misuse is told with the line of the call.
+// TestAwaitMisuse checks that misuse is reported with the line of the call.
 func TestAwaitMisuse(t *testing.T) {
 	t.Parallel()
 	o := graph.NodeOptions{}

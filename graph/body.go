@@ -7,16 +7,16 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// composite is a node that is made of others: it adds them where it would stand.
+// composite is a node made of other nodes: it adds them in its place.
 type composite[S any] interface {
 	Node[S]
 	put(b *Builder[S], at diag.Span)
 }
 
-// flow is a list of nodes.
+// flow is a list of nodes in sequence.
 type flow[S any] []Node[S]
 
-// Flow makes one node of several that follow one another, for a branch or a body that takes one.
+// Flow combines several consecutive nodes into one, for a branch or a body that accepts one node.
 func Flow[S any](nodes ...Node[S]) Node[S] { return flow[S](nodes) }
 
 func (f flow[S]) define() *def[S] { return &def[S]{problem: "a flow is several nodes"} }
@@ -27,11 +27,12 @@ func (f flow[S]) put(b *Builder[S], at diag.Span) {
 	}
 }
 
-// body is what a function adds to a builder.
+// body is a function that adds nodes to a builder.
 type body[S any] func(b *Builder[S])
 
-// Body makes one node of what fn adds to the builder, which may be anything that the main flow may have: ifs, loops, waits, blocks with branches of their own. fn is
-// called once, when the node is added.
+// Body returns a node made of what fn adds to the builder, which may be anything that the main flow
+// may have: ifs, loops, waits, blocks with branches of their own. fn is called once, when the node
+// is added.
 func Body[S any](fn func(b *Builder[S])) Node[S] { return body[S](fn) }
 
 func (f body[S]) define() *def[S] { return &def[S]{problem: "a body is several nodes"} }
@@ -49,8 +50,8 @@ func (f body[S]) put(b *Builder[S], at diag.Span) {
 	b.current = end
 }
 
-// apart lets fn add nodes that nothing leads to yet, and gives the first of them and the one at which it ended; "" where there is none. Where the flow goes on does
-// not change.
+// apart lets fn add nodes that nothing leads to yet, and returns the first and the last of them; ""
+// if there is none. The current node of the builder does not change.
 func (b *Builder[S]) apart(fn func()) (head, end string) {
 	current, open, start, inside := b.current, b.open, b.start, b.inside
 	b.current, b.open, b.start, b.inside = "", nil, "", true
@@ -63,12 +64,13 @@ func (b *Builder[S]) apart(fn func()) (head, end string) {
 	return head, end
 }
 
-// Loop makes a loop as a node: body is repeated until a condition holds behind it, 100 times at most, see [LoopConfig.AtMost].
+// Loop returns a loop as a node: body is repeated until a condition holds after it, at most 100
+// times, see [LoopConfig.AtMost].
 func Loop[S any](until func(View[S]) bool, body ...Node[S]) LoopConfig[S] {
 	return LoopConfig[S]{Until: until, Body: body}
 }
 
-// AtMost gives the loop with another bound of its passes.
+// AtMost returns the loop with another limit on its iterations.
 func (c LoopConfig[S]) AtMost(passes int) LoopConfig[S] {
 	c.MaxIterations = passes
 	return c
@@ -76,18 +78,19 @@ func (c LoopConfig[S]) AtMost(passes int) LoopConfig[S] {
 
 func (c LoopConfig[S]) define() *def[S] { return &def[S]{problem: "a loop is several nodes"} }
 
-// If makes a conditional as a node: then runs where cond holds.
+// If returns a conditional as a node: then runs if cond holds.
 func If[S any](cond func(View[S]) bool, then ...Node[S]) IfConfig[S] {
 	return IfConfig[S]{Condition: cond, Then: then}
 }
 
-// OrIf gives the conditional with one more condition, which is asked where those before do not hold.
+// OrIf returns the conditional with one more condition, which is evaluated if the previous ones do
+// not hold.
 func (c IfConfig[S]) OrIf(cond func(View[S]) bool, then ...Node[S]) IfConfig[S] {
 	c.ElseIf = append(slices.Clip(c.ElseIf), ElseIf[S]{cond, then})
 	return c
 }
 
-// Otherwise gives the conditional with what runs where no condition holds.
+// Otherwise returns the conditional with nodes that run if no condition holds.
 func (c IfConfig[S]) Otherwise(nodes ...Node[S]) IfConfig[S] {
 	c.Else = nodes
 	return c
@@ -95,27 +98,28 @@ func (c IfConfig[S]) Otherwise(nodes ...Node[S]) IfConfig[S] {
 
 func (c IfConfig[S]) define() *def[S] { return &def[S]{problem: "a conditional is several nodes"} }
 
-// Parallel makes a block of branches that run together and are all waited for. A branch is a node, or a [Flow] or a [Body]; it is called as its first node is.
+// Parallel returns a block of branches that run concurrently and are all waited for. A branch is a
+// node, a [Flow] or a [Body]; its name is that of its first node.
 func Parallel[S any](id string, branches ...Node[S]) ParallelConfig[S] {
 	return ParallelConfig[S]{ID: id, Bodies: branches}
 }
 
-// Race is [Parallel] where the first branch that settles counts, even if it failed.
+// Race is like [Parallel], but the first branch that settles counts, even if it failed.
 func Race[S any](id string, branches ...Node[S]) ParallelConfig[S] {
 	return ParallelConfig[S]{ID: id, Bodies: branches, Strategy: StrategyRace}
 }
 
-// Any is [Parallel] where the first branch that succeeds counts.
+// Any is like [Parallel], but the first branch that succeeds counts.
 func Any[S any](id string, branches ...Node[S]) ParallelConfig[S] {
 	return ParallelConfig[S]{ID: id, Bodies: branches, Strategy: StrategyAny}
 }
 
-// Quorum is [Parallel] where the first n branches that succeed count.
+// Quorum is like [Parallel], but the first n branches that succeed count.
 func Quorum[S any](id string, n int, branches ...Node[S]) ParallelConfig[S] {
 	return ParallelConfig[S]{ID: id, Bodies: branches, Strategy: StrategyQuorum, Quorum: n}
 }
 
-// Into gives the block with a Merge.
+// Into returns the block with the given Merge.
 func (c ParallelConfig[S]) Into(merge func(s *S, results []BranchResult) error) ParallelConfig[S] {
 	c.Merge = merge
 	return c
@@ -160,41 +164,45 @@ func (c ParallelConfig[S]) put(b *Builder[S], at diag.Span) {
 	b.branches(at, d)
 }
 
-// parallelNode is the block itself.
+// parallelNode is the block itself, without its bodies.
 type parallelNode[S any] struct{ c ParallelConfig[S] }
 
 func (n parallelNode[S]) define() *def[S] { return n.c.define() }
 
-// Tool makes a node that calls a function with arguments made of what it sees. The result is in the outputs under the id; see [ToolConfig.Into]. Args may be nil: the
-// function gets the zero value.
+// Tool returns a node that calls a function with arguments derived from its view of the state. The
+// result is stored in the outputs under the id; see [ToolConfig.Into]. args may be nil, in which
+// case the function gets the zero value.
 func Tool[S, A, R any](id string, args func(View[S]) A, fn func(ctx context.Context, args A) (R, error), opts ...NodeOptions) ToolConfig[S, A, R] {
 	c := ToolConfig[S, A, R]{ID: id, ArgsFunc: args, Execute: fn}
 	c.Options, c.tooMany = oneOption(opts)
 	return c
 }
 
-// Into gives the tool with an Output, which writes its result into the state, and keeps the result in the outputs as well.
+// Into returns the tool with an Output that writes the result into the state; the result is still
+// stored in the outputs.
 func (c ToolConfig[S, A, R]) Into(output func(s *S, result R) error) ToolConfig[S, A, R] {
 	c.Output, c.Keep = output, true
 	return c
 }
 
-// Ask makes a node that asks a person and pauses the run until the answer comes. The answer is in the outputs under the id; input, which may be nil, writes it into
-// the state.
+// Ask returns a node that asks a person and pauses the run until the answer arrives. The answer is
+// stored in the outputs under the id; input, which may be nil, writes it into the state.
 func Ask[S any](id string, prompt func(View[S]) string, input func(s *S, answer string) error, opts ...NodeOptions) WaitConfig[S] {
 	c := WaitConfig[S]{ID: id, PromptFunc: prompt, Input: input}
 	c.Options, c.tooMany = oneOption(opts)
 	return c
 }
 
-// Inner makes a node that runs another graph as one step. input, which may be nil, makes its first state, output writes its last one into this one's.
+// Inner returns a node that runs another graph as one step. input, which may be nil, produces its
+// initial state, and output writes its final state into that of the outer graph.
 func Inner[S, T any](id string, g *Compiled[T], input func(View[S]) T, output func(s *S, last T) error, opts ...NodeOptions) SubgraphConfig[S, T] {
 	c := SubgraphConfig[S, T]{ID: id, Graph: g, Input: input, Output: output}
 	c.Options, c.tooMany = oneOption(opts)
 	return c
 }
 
-// oneOption gives the options of a constructor; more is how many there were where there was more than one.
+// oneOption returns the options of a constructor; more is the number of options if there is more
+// than one.
 func oneOption(opts []NodeOptions) (o NodeOptions, more int) {
 	switch len(opts) {
 	case 0:
@@ -205,7 +213,7 @@ func oneOption(opts []NodeOptions) (o NodeOptions, more int) {
 	return o, len(opts)
 }
 
-// surplus tells of options that are one too many.
+// surplus records an error if a constructor got more than one NodeOptions.
 func (d *def[S]) surplus(n int) {
 	if n > 0 {
 		d.problem = problemf("Node %q accepts at most one NodeOptions, not %d", d.id, n)

@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// Blocks are nodes: loops, conditionals, parallel blocks and bodies of the builder nest at will, and run what the chain of calls runs.
+// TestBodies checks that blocks are nodes: loops, conditionals, parallel blocks and bodies of the
+// builder nest arbitrarily, and run like the chain of calls.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	type st = state
@@ -52,7 +53,8 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// The branches of a block that holds its bodies are called as their first nodes are, or as the config says.
+// TestBodyNames checks that the branches of a block that holds its bodies are named after their
+// first nodes, or as the config says.
 func TestBodyNames(t *testing.T) {
 	t.Parallel()
 	merged := func(s *state, results []graph.BranchResult) error {
@@ -72,7 +74,8 @@ func TestBodyNames(t *testing.T) {
 	}
 }
 
-// Misuse of bodies is told with the line of the call that added them.
+// TestBodyMisuse checks that misuse of bodies is reported with the line of the call that added
+// them.
 func TestBodyMisuse(t *testing.T) {
 	t.Parallel()
 	g := func() *graph.Builder[state] { return graph.New[state]("t").Start(nothing("s")) }
@@ -108,7 +111,8 @@ func TestBodyMisuse(t *testing.T) {
 	}
 }
 
-// A tool made by Tool gets its arguments of the state and the outputs before, and its result is beside the state; Into writes it there, too.
+// TestToolOf checks that a node returned by Tool derives its arguments from the state and the
+// previous outputs and stores its result next to the state; Into writes it into the state, too.
 func TestToolOf(t *testing.T) {
 	t.Parallel()
 	twice := func(_ context.Context, n int) (int, error) { return 2 * n, nil }

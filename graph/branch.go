@@ -6,7 +6,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// conditional is an if that is not closed yet.
+// conditional is an if that is still open.
 type conditional[S any] struct {
 	decision           string
 	thenBegin, thenEnd string
@@ -31,8 +31,9 @@ func (c *conditional[S]) end(id string) {
 	}
 }
 
-// If begins a branch: what follows, up to Else or EndIf, runs where cond holds. With nodes it is a whole conditional, which needs no EndIf; see the function [If] for more
-// branches. cond must be pure; it is called once each time.
+// If starts a branch: the nodes that follow, up to Else or EndIf, run if cond holds. With nodes it
+// is a complete conditional, which needs no EndIf; see the function [If] for more branches. cond
+// must be pure; it is called once each time.
 func (b *Builder[S]) If(cond func(View[S]) bool, then ...Node[S]) *Builder[S] {
 	if len(then) > 0 {
 		IfConfig[S]{Condition: cond, Then: then}.put(b, caller())
@@ -43,7 +44,8 @@ func (b *Builder[S]) If(cond func(View[S]) bool, then ...Node[S]) *Builder[S] {
 }
 
 func (b *Builder[S]) begin(at diag.Span, cond func(View[S]) bool) bool {
-	if first := b.inside && b.start == "" && len(b.open) == 0; b.current == "" && !first { // a branch may begin with a decision
+	// a branch may start with a decision
+	if first := b.inside && b.start == "" && len(b.open) == 0; b.current == "" && !first {
 		b.problem(at, "if-without-node", "Cannot use If without a preceding node. Use Start first.")
 		return false
 	}
@@ -51,7 +53,7 @@ func (b *Builder[S]) begin(at diag.Span, cond func(View[S]) bool) bool {
 	return true
 }
 
-// decide begins a branch wherever the flow is.
+// decide starts a branch at the current position of the flow.
 func (b *Builder[S]) decide(at diag.Span, cond func(View[S]) bool) {
 	d := &def[S]{id: b.generated("decision"), typ: TypeDecision, shape: shapeIf, cond: cond}
 	if cond == nil {
@@ -62,7 +64,7 @@ func (b *Builder[S]) decide(at diag.Span, cond func(View[S]) bool) {
 	b.current = ""
 }
 
-// Else begins what runs where the condition of the open if does not hold.
+// Else starts the nodes that run if the condition of the open if does not hold.
 func (b *Builder[S]) Else() *Builder[S] {
 	b.otherwise(caller())
 	return b
@@ -83,7 +85,8 @@ func (b *Builder[S]) otherwise(at diag.Span) {
 	b.current = ""
 }
 
-// EndIf closes the open if: both ways meet in one node. A branch without nodes leads there at once (S2-6, S2-77).
+// EndIf closes the open if: both branches meet in one node. A branch without nodes leads there
+// directly.
 func (b *Builder[S]) EndIf() *Builder[S] {
 	b.endIf(caller())
 	return b
@@ -119,28 +122,28 @@ func orElse(id, other string) string {
 	return id
 }
 
-// IfConfig is a whole conditional, as a node.
+// IfConfig is a complete conditional, as a node.
 type IfConfig[S any] struct {
 	Condition func(View[S]) bool
 	Then      []Node[S]
-	// ElseIf are asked in order where Condition does not hold.
+	// ElseIf holds conditions that are evaluated in order if Condition does not hold.
 	ElseIf []ElseIf[S]
 	Else   []Node[S]
 }
 
-// ElseIf is one more condition of an IfConfig with its nodes.
+// ElseIf is a further condition of an IfConfig with its nodes.
 type ElseIf[S any] struct {
 	Condition func(View[S]) bool
 	Then      []Node[S]
 }
 
-// put adds the whole conditional. Each else-if is an if inside the else branch before it (S2-5).
+// put adds the complete conditional. Each else-if is an if inside the previous else branch.
 func (c IfConfig[S]) put(b *Builder[S], at diag.Span) {
 	b.decide(at, c.Condition)
 	b.conditional(at, c)
 }
 
-// conditional adds what stands behind the decision of an if that has begun, and closes it.
+// conditional adds what follows the decision of an open if, and closes it.
 func (b *Builder[S]) conditional(at diag.Span, c IfConfig[S]) {
 	open := 1
 	for _, n := range c.Then {
@@ -167,28 +170,31 @@ func (b *Builder[S]) conditional(at diag.Span, c IfConfig[S]) {
 	}
 }
 
-// defaultIterations bounds loops that do not say otherwise (S2-20).
+// defaultIterations is the default limit on the iterations of a loop.
 const defaultIterations = 100
 
-// LoopConfig says when a loop ends. It always runs its body once (S2-21).
+// LoopConfig specifies when a loop ends. The body always runs at least once.
 type LoopConfig[S any] struct {
-	// Until ends the loop where it holds after the body; nil never does. It must be pure.
+	// Until ends the loop if it holds after the body; nil never does. It must be pure.
 	Until func(View[S]) bool
-	// Body is what is repeated, for a loop that is a node; [Builder.Loop] takes it as its arguments.
+	// Body holds the repeated nodes of a loop that is a node; [Builder.Loop] accepts them as
+	// arguments.
 	Body []Node[S]
-	// MaxIterations ends the loop after that many passes; 0 is defaultIterations, [Zero] and 1 are one pass.
+	// MaxIterations ends the loop after that many iterations; 0 means 100, [Zero] and 1 mean one
+	// iteration.
 	MaxIterations int
 }
 
-// loop is what both nodes of a loop know.
+// loop is shared by both nodes of a loop.
 type loop[S any] struct {
 	until   func(View[S]) bool
 	most    int
-	counter string // the field that counts finished passes
+	counter string // field that counts finished iterations
 }
 
-// Loop repeats nodes one after another. What follows runs once, when the loop has ended (S2-22). The count of finished passes is in the outputs
-// under `<loop_start id>_iteration`; it begins at 0 each time the loop is entered.
+// Loop repeats a sequence of nodes. The node that follows runs once, when the loop has ended. The
+// number of finished iterations is stored in the outputs under `<loop_start id>_iteration`; it is
+// reset to 0 each time the loop is entered.
 func (b *Builder[S]) Loop(c LoopConfig[S], body ...Node[S]) *Builder[S] {
 	c.Body = append(slices.Clip(c.Body), body...)
 	c.put(b, caller())

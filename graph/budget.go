@@ -2,56 +2,60 @@ package graph
 
 import "github.com/hocket-run/hocket/workflow"
 
-// Budget bounds what model calls and tool calls use, of sub-agents and of sessions with models. Zero fields bound nothing. A call that does not fit is withheld before it is made (P20).
+// Budget limits the usage of model calls and tool calls, of sub-agents and of sessions with models.
+// Zero fields set no limit. A call that does not fit is withheld before it is made.
 type Budget struct {
-	// MaxTokens bounds tokens, in and out.
+	// MaxTokens limits input and output tokens together.
 	MaxTokens int64
-	// MaxCostUSD bounds money in US dollars. Every model that is called must have a price.
+	// MaxCostUSD limits the cost in US dollars. Every model that is called must have a price.
 	MaxCostUSD float64
-	// MaxCalls bounds model calls and tool calls together, by attempt.
+	// MaxCalls limits model calls and tool calls together, counting each attempt.
 	MaxCalls int64
-	// Uncounted says what becomes of agents whose use is never reported, such as those that speak ACP, under MaxTokens or MaxCostUSD; "" is [UncountedRefuse].
+	// Uncounted specifies how agents whose usage is never reported, such as those that speak ACP,
+	// are treated under MaxTokens or MaxCostUSD; "" means [UncountedRefuse].
 	Uncounted Uncounted
 }
 
-// Uncounted says what becomes of agents whose use is never reported.
+// Uncounted specifies how agents whose usage is never reported are treated.
 type Uncounted string
 
 const (
-	// UncountedRefuse does not start them: their node fails with the code `uncounted`.
+	// UncountedRefuse does not start such agents: their node fails with the code `uncounted`.
 	UncountedRefuse Uncounted = workflow.UncountedRefuse
-	// UncountedAllow starts them; the budget does not include what they use.
+	// UncountedAllow starts such agents; the budget does not include their usage.
 	UncountedAllow Uncounted = workflow.UncountedAllow
 )
 
-// Limits are the budget of a run.
+// Limits holds the budget of a run.
 type Limits struct {
 	Budget
-	// OnBudget says what a run does that meets its budget; "" is [OnBudgetFail].
+	// OnBudget specifies what a run does when it exceeds its budget; "" means [OnBudgetFail].
 	OnBudget OnBudget
 }
 
-// OnBudget says what a run does that meets its budget.
+// OnBudget specifies what a run does when it exceeds its budget.
 type OnBudget string
 
 const (
-	// OnBudgetFail ends the run as failed with the code `budget`. It goes on where it was with a larger budget.
+	// OnBudgetFail ends the run as failed with the code `budget`. It can be continued where it
+	// stopped with a larger budget.
 	OnBudgetFail OnBudget = workflow.OnBudgetFail
-	// OnBudgetPause asks a person for a larger budget: the answer is an amount such as 200000, 2.50USD or 100calls, or `stop`.
+	// OnBudgetPause asks a person for a larger budget: the answer is an amount such as 200000,
+	// 2.50USD or 100calls, or `stop`.
 	OnBudgetPause OnBudget = workflow.OnBudgetPause
 )
 
-// lower gives the budget in the terms of workflows.
+// lower returns the budget in the form that workflows use.
 func (b Budget) lower() workflow.Budget {
 	return workflow.Budget{MaxTokens: b.MaxTokens, MaxCostUSD: b.MaxCostUSD, MaxCalls: b.MaxCalls, Uncounted: string(b.Uncounted)}
 }
 
-// lowered gives the limits in the terms of workflows.
+// lowered returns the limits in the form that workflows use.
 func (l Limits) lowered() workflow.Limits {
 	return workflow.Limits{MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls, Uncounted: string(l.Uncounted), OnBudget: string(l.OnBudget)}
 }
 
-// tighter gives a budget that holds where both do. Nil bounds nothing.
+// tighter returns a budget that satisfies both a and b. A nil budget sets no limit.
 func tighter(a *workflow.Budget, b workflow.Budget) *workflow.Budget {
 	switch {
 	case !b.Bounds():

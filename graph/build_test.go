@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/graph/compat"
 )
 
-// S2-1, S2-8, S2-41, S2-62, S2-77, D27: every misuse with its text, and without a panic.
+// TestMisuse checks that every misuse is reported with its message, and without a panic (S2-1,
+// S2-8, S2-41, S2-62, S2-77, D27).
 func TestMisuse(t *testing.T) {
 	t.Parallel()
 	type B = graph.Builder[state]
@@ -89,7 +90,8 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// All misuse is told at once, each at the line of its call, with a hint at what was meant.
+// TestMisuseAtOnce checks that all misuse is reported together, each at the line of its call, with
+// a hint at the likely intent.
 func TestMisuseAtOnce(t *testing.T) {
 	t.Parallel()
 	_, err := graph.New[state]("t").
@@ -129,7 +131,8 @@ type unsaid struct {
 	Self  *unsaid
 }
 
-// D27: a state that does not survive JSON does not compile; all its fields are told.
+// TestStateMustSurviveJSON checks that a state that does not survive JSON does not compile, and
+// that all offending fields are reported (D27).
 func TestStateMustSurviveJSON(t *testing.T) {
 	t.Parallel()
 	_ = unsaid{}.Inner.hidden
@@ -161,7 +164,7 @@ func TestStateMustSurviveJSON(t *testing.T) {
 	}
 }
 
-// S2-2, S2-4, S2-7, S2-9: ids, labels, edges and ends.
+// TestShape checks ids, labels, edges and ends (S2-2, S2-4, S2-7, S2-9).
 func TestShape(t *testing.T) {
 	t.Parallel()
 	b := graph.New[state]("t").Start(note("s")).
@@ -222,7 +225,8 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// S2-77, D29: a compiled graph does not change with its builder; its digest tells versions apart and is the same in every build.
+// TestFrozen checks that a compiled graph does not change with its builder, and that its digest
+// distinguishes versions and is the same in every build (S2-77, D29).
 func TestFrozen(t *testing.T) {
 	t.Parallel()
 	b := graph.New[state]("t").Start(note("a"))
@@ -244,7 +248,7 @@ func TestFrozen(t *testing.T) {
 	}
 }
 
-// S2-60, S2-40: words and defaults.
+// TestConstants checks words and defaults (S2-60, S2-40).
 func TestConstants(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{"agent", "tool", "decision", "wait", "ask_user", "subgraph", "parallel"} {

@@ -8,42 +8,45 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// Builder makes a graph by a chain of calls. Each call goes on behind the node added last. Misuse does not panic: it is collected, with the file and
-// line of the call, and [Builder.Compile] tells all of it at once. A builder is not safe for concurrent use and may be used further after Compile.
+// Builder builds a graph through a chain of calls. Each call continues after the node added last.
+// Misuse does not panic: errors are collected, with the file and line of the call, and
+// [Builder.Compile] returns all of them together. A builder is not safe for concurrent use, and may
+// be used further after Compile.
 type Builder[S any] struct {
 	name     string
 	nodes    []*def[S]
 	index    map[string]*def[S]
 	edges    []edge[S]
 	start    string
-	current  string // "" before the first node and at the begin of a branch
+	current  string // "" before the first node and at the start of a branch
 	ends     []string
 	open     []*conditional[S]
 	counter  int
 	handler  string
-	byName   map[string]namedBranch // the branches that Branch added, by name
-	inside   bool                   // of a call of Branch
+	byName   map[string]namedBranch // branches added by Branch, by name
+	inside   bool                   // within a call of Branch
 	problems diag.List
 	began    diag.Span
 }
 
-// Edge leads from one node to another.
+// Edge is an edge from one node to another.
 type Edge struct {
 	From, To string
-	// Label is shown on pictures: `if-true`, `if-false`, `loop-continue`, `loop-exit`, `parallel-<branch>`, or a route's.
+	// Label is shown in diagrams: `if-true`, `if-false`, `loop-continue`, `loop-exit`,
+	// `parallel-<branch>`, or the label of a route.
 	Label string
-	// Conditional edges are taken only where the node that they leave says so.
+	// Conditional edges are taken only if the source node selects them.
 	Conditional bool
 }
 
-// edge is an Edge with the port by which it leaves.
+// edge is an Edge with the port at which it leaves its node.
 type edge[S any] struct {
 	Edge
 	port string // "" is the continuation
 	at   diag.Span
 }
 
-// Labels and ports of generated edges (S2-4).
+// Labels and ports of generated edges.
 const (
 	labelTrue     = "if-true"
 	labelFalse    = "if-false"
@@ -52,7 +55,7 @@ const (
 	labelParallel = "parallel-"
 )
 
-// New begins a graph whose state is S. The name is how programs and people find it again.
+// New starts a graph whose state is S. The name identifies the graph to programs and people.
 func New[S any](name string) *Builder[S] {
 	return &Builder[S]{name: name, index: map[string]*def[S]{}, began: caller()}
 }
@@ -61,13 +64,13 @@ func (b *Builder[S]) problem(at diag.Span, code, format string, args ...any) *di
 	return b.problems.Errorf(at, "", code, "%s", fmt.Sprintf(format, args...))
 }
 
-// generated makes the id of a node that the builder adds: one counter for all prefixes (S2-2).
+// generated returns the id of a node that the builder adds; all prefixes share one counter.
 func (b *Builder[S]) generated(prefix string) string {
 	b.counter++
 	return fmt.Sprintf("%s_%d", prefix, b.counter)
 }
 
-// add keeps a node. False: it cannot be kept, which was reported.
+// add adds a node. It returns false if the node is invalid, which has been reported.
 func (b *Builder[S]) add(at diag.Span, n Node[S]) (*def[S], bool) {
 	if n == nil {
 		b.problem(at, "no-node", "Node is nil")
@@ -95,10 +98,11 @@ func (b *Builder[S]) connect(at diag.Span, from, port, to, label string) {
 	b.edges = append(b.edges, edge[S]{Edge: Edge{From: from, To: to, Label: label, Conditional: port != "" && b.index[from].shape != shapeParallel}, port: port, at: at})
 }
 
-// attach goes on at a node: behind the current one, as the begin of a branch, or as the start.
+// attach continues at a node: after the current one, at the start of a branch, or as the start
+// node.
 func (b *Builder[S]) attach(at diag.Span, id string) {
 	switch cur := b.index[b.current]; {
-	case cur != nil && cur.shape == shapeRoutes: // its routes say what follows
+	case cur != nil && cur.shape == shapeRoutes: // its routes define what follows
 	case cur != nil && cur.shape == shapeLoopCheck:
 		b.connect(at, cur.id, labelExit, id, labelExit)
 	case cur != nil:
@@ -111,7 +115,7 @@ func (b *Builder[S]) attach(at diag.Span, id string) {
 	b.current = id
 }
 
-// then adds a node and goes on at it.
+// then adds a node and continues at it.
 func (b *Builder[S]) then(at diag.Span, n Node[S]) {
 	if c, ok := n.(composite[S]); ok {
 		c.put(b, at)
@@ -125,7 +129,7 @@ func (b *Builder[S]) then(at diag.Span, n Node[S]) {
 	b.branches(at, d)
 }
 
-// branches adds the edges that a parallel block or a decision has of its own.
+// branches adds the edges that belong to a parallel block or a decision.
 func (b *Builder[S]) branches(at diag.Span, d *def[S]) {
 	if d.parallel != nil {
 		for _, br := range d.parallel.Branches {
@@ -156,25 +160,26 @@ func (b *Builder[S]) Start(n Node[S]) *Builder[S] {
 	return b
 }
 
-// Then adds a node behind the current one. Without a start node it is the start.
+// Then adds a node after the current one. If there is no start node, it becomes the start.
 func (b *Builder[S]) Then(n Node[S]) *Builder[S] {
 	b.then(caller(), n)
 	return b
 }
 
-// Do is Then for a node of the function [Do].
+// Do is like Then for a node of the function [Do].
 func (b *Builder[S]) Do(id string, fn func(ctx context.Context, s *S) error, opts ...NodeOptions) *Builder[S] {
 	b.then(caller(), Do(id, fn, opts...))
 	return b
 }
 
-// Tool is Then for a [ToolConfig] or a [CustomToolConfig]; it takes a Node, since a method cannot have type parameters for arguments and result.
+// Tool is like Then for a [ToolConfig] or a [CustomToolConfig]; it accepts a Node, since a method
+// cannot have type parameters for arguments and result.
 func (b *Builder[S]) Tool(n Node[S]) *Builder[S] {
 	b.then(caller(), n)
 	return b
 }
 
-// Subagent is Then for a [SubagentConfig]: as the first call it is the start (S2-3).
+// Subagent is like Then for a [SubagentConfig]; if it is the first call, it sets the start.
 func (b *Builder[S]) Subagent(c SubagentConfig[S]) *Builder[S] {
 	b.then(caller(), c)
 	return b
@@ -186,8 +191,8 @@ func (b *Builder[S]) Wait(prompt string) *Builder[S] {
 	return b
 }
 
-// Node adds nodes beside the flow, each behind the one before it: the branches of parallel blocks, the targets of decisions and gotos, recovery nodes.
-// Where the flow goes on does not change.
+// Node adds nodes outside the flow, each following the one before: branches of parallel blocks,
+// targets of decisions and gotos, recovery nodes. The current node does not change.
 func (b *Builder[S]) Node(first Node[S], rest ...Node[S]) *Builder[S] {
 	at := caller()
 	current, open, start := b.current, b.open, b.start
@@ -199,15 +204,17 @@ func (b *Builder[S]) Node(first Node[S], rest ...Node[S]) *Builder[S] {
 	return b
 }
 
-// Parallel runs branches together: those given here, or those that are added with Node or Branch, before or after. What follows runs once, after the block (S2-9).
+// Parallel runs branches concurrently: those passed as arguments, or those added with Node or
+// Branch, before or after. What follows runs once, after the block.
 func (b *Builder[S]) Parallel(c ParallelConfig[S], branches ...Node[S]) *Builder[S] {
 	c.Bodies = append(slices.Clip(c.Bodies), branches...)
 	b.then(caller(), c)
 	return b
 }
 
-// Catch sets the node that runs once when a failure was handled by nothing else. The run then fails with the original error, unless the handler
-// goes on with a goto (S2-7). Its context's Feedback tells of the failure.
+// Catch sets the node that runs once when nothing else has handled a failure. The run then fails
+// with the original error, unless the handler continues with a goto. The handler's context
+// describes the failure in Feedback.
 func (b *Builder[S]) Catch(handler Node[S]) *Builder[S] {
 	at := caller()
 	if c, several := handler.(composite[S]); several {
@@ -227,7 +234,8 @@ func (b *Builder[S]) Catch(handler Node[S]) *Builder[S] {
 	return b
 }
 
-// End marks the current node as an end of the graph. It does not close anything: the graph may go on behind it (S2-31).
+// End marks the current node as an end of the graph. It does not close anything: the graph may
+// continue after it.
 func (b *Builder[S]) End() *Builder[S] {
 	if b.current != "" && !slices.Contains(b.ends, b.current) {
 		b.ends = append(b.ends, b.current)
@@ -235,11 +243,11 @@ func (b *Builder[S]) End() *Builder[S] {
 	return b
 }
 
-// NodeInfo tells of a node.
+// NodeInfo describes a node.
 type NodeInfo struct {
 	ID   string
 	Type NodeType
-	// Name is "" where the id is the name.
+	// Name is "" if the id serves as the name.
 	Name, Description string
 	Recovery          bool
 }
@@ -248,10 +256,10 @@ func (d *def[S]) info() NodeInfo {
 	return NodeInfo{ID: d.id, Type: d.typ, Name: d.opts.Name, Description: d.opts.Description, Recovery: d.opts.Recovery}
 }
 
-// Nodes gives the nodes in the order in which they were added, as far as the graph is built. The slice is the caller's.
+// Nodes returns the nodes added so far, in order. The caller owns the slice.
 func (b *Builder[S]) Nodes() []NodeInfo { return infos(b.nodes) }
 
-// Edges gives the edges in the order in which they were added, as far as the graph is built. The slice is the caller's.
+// Edges returns the edges added so far, in order. The caller owns the slice.
 func (b *Builder[S]) Edges() []Edge { return plain(b.edges) }
 
 func infos[S any](nodes []*def[S]) []NodeInfo {

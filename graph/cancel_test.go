@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// goOn lets functions end that do not heed the cancellation.
+// goOn lets functions end that ignore the cancellation.
 func (w *world) goOn(nodes ...string) {
 	w.T.Helper()
 	for _, node := range nodes {
@@ -24,7 +24,8 @@ func (w *world) goOn(nodes ...string) {
 	}
 }
 
-// S2-36, D10: what is at work when a run is cancelled completes first and counts, for 5 s; nothing starts any more, whatever it gives.
+// TestCancel checks that the steps in progress when a run is cancelled complete first and count,
+// for up to 5 s, and that nothing starts any more, whatever they return (S2-36, D10).
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	wait := graph.WaitConfig[state]{ID: "a", Prompt: "?"}
@@ -38,7 +39,7 @@ func TestCancel(t *testing.T) {
 	for name, tc := range map[string]struct {
 		graph *graph.Builder[state]
 		do    func(*world) // after the cancellation
-		want  string       // visited
+		want  string       // visited nodes
 		ended string       // how the steps ended
 		log   int
 	}{
@@ -66,7 +67,7 @@ func TestCancel(t *testing.T) {
 				if got := w.Run.Status(); got != engine.StatusRunning {
 					t.Fatalf("%s before the node is done", got)
 				}
-				w.Feed(engine.Cancel{Reason: "again"}) // changes nothing
+				w.Feed(engine.Cancel{Reason: "again"}) // has no effect
 			}
 			tc.do(w)
 			w.want(tc.want, "cancelled")

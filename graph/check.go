@@ -59,7 +59,7 @@ func (c *compiler[S]) checkConfig() {
 	}
 }
 
-// misfits tells what is wrong with limits, by the names of their fields in Go.
+// misfits returns the errors in limits, using the names of their Go fields.
 func misfits(l Limits) (out []string) {
 	var found diag.List
 	if !errors.As(workflow.CheckLimits(l.lowered()), &found) {
@@ -72,7 +72,7 @@ func misfits(l Limits) (out []string) {
 	return out
 }
 
-// percentage tells whether p is between 0 and 100; NaN is not.
+// percentage reports whether p is between 0 and 100; NaN is not.
 func percentage(p float64) bool { return p >= 0 && p <= 100 }
 
 func (c *compiler[S]) checkSchema(at diag.Span, what string, s *Schema) {
@@ -128,13 +128,13 @@ func (c *compiler[S]) checkNode(d *def[S]) {
 	}
 }
 
-// timed is a time that a node was given, by the name of its field.
+// timed is a duration set on a node, with the name of its field.
 type timed struct {
 	name string
 	is   time.Duration
 }
 
-// times gives the times of a node that waits.
+// times returns the durations of a node that waits.
 func (d *def[S]) times() []timed {
 	switch {
 	case d.wait != nil:
@@ -147,7 +147,7 @@ func (d *def[S]) times() []timed {
 	return nil
 }
 
-// checkTargets checks that branches and decisions lead to nodes (S2-8).
+// checkTargets checks that the targets of branches and decisions are nodes.
 func (c *compiler[S]) checkTargets() {
 	ids := make([]string, len(c.nodes))
 	for i, d := range c.nodes {
@@ -168,7 +168,8 @@ func (c *compiler[S]) checkTargets() {
 			continue
 		}
 		for i, br := range d.parallel.Branches {
-			if br == workflow.PortError || br == workflow.PortLimit { // a failed block would take the branch for its error edge
+			// a failed block would treat the branch as its error edge
+			if br == workflow.PortError || br == workflow.PortLimit {
 				c.problem(d.at, "reserved-branch", "Parallel node %q: a branch cannot be called %q", d.id, br)
 			}
 			if slices.Contains(d.parallel.Branches[:i], br) {
@@ -178,7 +179,7 @@ func (c *compiler[S]) checkTargets() {
 	}
 }
 
-// place finds for each node the parallel block in whose branch it stands.
+// place determines for each node the parallel block and branch that contain it.
 func (c *compiler[S]) place() {
 	heads := map[string]bool{}
 	led := map[string]bool{}
@@ -194,18 +195,19 @@ func (c *compiler[S]) place() {
 			c.placeAt(d.id, place{})
 		}
 	}
-	for _, d := range c.nodes { // circles that nothing leads into
+	for _, d := range c.nodes { // cycles that nothing leads into
 		c.placeAt(d.id, c.places[d.id])
 	}
 }
 
-// branches tells whether an edge begins a branch of a parallel block.
+// branches reports whether an edge starts a branch of a parallel block.
 func (c *compiler[S]) branches(e edge[S]) bool {
 	d := c.index[e.From]
 	return d != nil && d.shape == shapeParallel && e.port != ""
 }
 
-// place is where a node stands: in a branch of a parallel block, or in the main flow, where both are "".
+// place is the location of a node: a branch of a parallel block, or the main flow, for which both
+// fields are "".
 type place struct{ parent, branch string }
 
 func (p place) String() string {
@@ -215,7 +217,7 @@ func (p place) String() string {
 	return fmt.Sprintf("in branch %q of %q", p.branch, p.parent)
 }
 
-// placeAt puts a node and all that follows it into a branch.
+// placeAt places a node and all its successors into a branch.
 func (c *compiler[S]) placeAt(id string, at place) {
 	type visit struct {
 		id string
@@ -250,7 +252,8 @@ func (c *compiler[S]) placeAt(id string, at place) {
 	}
 }
 
-// crosses tells why a node cannot go to another one of the same block: it is in another branch. Nil where it can, or where the engine says why not.
+// crosses returns an error if a node cannot go to another one because they are in different
+// branches of the same block. It returns nil if it can, or if the engine reports the reason.
 func (c *compiler[S]) crosses(from, to string) error {
 	a, b := c.places[from], c.places[to]
 	if c.index[to] == nil || a.parent != b.parent || a.branch == b.branch {

@@ -11,26 +11,29 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// codec turns states into fields and back. What it gives is what [decode], [encode] and [changes] give; it only takes the shorter way: each field by
-// itself, and of fields that a node left as they were only the Go values are compared. Types and values that it does not know take the plain way. Safe for
-// concurrent use.
+// codec converts states to fields and back. Its results equal those of [decode], [encode] and
+// [changes]; it only takes a shortcut: it handles each field separately, and compares only the Go
+// values of fields that a node did not change. Types and values that it does not know take the slow
+// path. It is safe for concurrent use.
 type codec[S any] struct {
 	fields  []member
-	index   map[string]int // of fields, by name in JSON
-	plain   bool           // the type takes the plain way always
+	index   map[string]int // of fields, by JSON name
+	plain   bool           // the type always takes the slow path
 	scratch sync.Pool      // *[]byte
 }
 
-// maxShared bounds the values that share one block of memory with others, so that a small one does not keep a large one alive.
+// maxShared is the maximum size of values that share one block of memory, so that a small value
+// does not keep a large one alive.
 const maxShared = 1 << 10
 
-// spareElements is how many more elements a list that functions extended before has room for, so that the next function need not move it.
+// spareElements is the spare capacity of a list that earlier functions extended, so that the next
+// function need not reallocate it.
 const spareElements = 4
 
 func newCodec[S any]() (c *codec[S]) {
 	c = &codec[S]{scratch: sync.Pool{New: func() any { return new([]byte) }}, index: map[string]int{}}
 	defer func() {
-		if recover() != nil { // a type that cannot even encode its zero value tells so when a node runs
+		if recover() != nil { // a type that cannot even encode its zero value reports that when a node runs
 			c.fields, c.plain = nil, true
 		}
 	}()
@@ -45,17 +48,18 @@ func newCodec[S any]() (c *codec[S]) {
 	return c
 }
 
-// seen is a state that a function got.
+// seen is a state as a function received it.
 type seen[S any] struct {
 	state program.State
-	base  *native[S] // nil: the state took the plain way
-	// left are how fields without a form are encoded, by field, nil where one is left out; nil where all fields have forms.
+	base  *native[S] // nil if the state took the slow path
+	// left holds the encodings of fields without a form, by field, nil for an omitted one; nil if
+	// all fields have forms.
 	left [][]byte
-	// fields are how the state is encoded where it took the plain way.
+	// fields holds the encoding of the state if it took the slow path.
 	fields program.Fields
 }
 
-// decode makes a state of its fields.
+// decode builds a state from its fields.
 func (c *codec[S]) decode(state program.State) (S, error) {
 	var s S
 	if n := c.base(state); n != nil && c.give(n, state, &s, nil) {
@@ -64,7 +68,8 @@ func (c *codec[S]) decode(state program.State) (S, error) {
 	return decode[S](state.Map())
 }
 
-// read makes a state of its fields in s, which is zero, and says in b what [codec.changes] needs.
+// read builds a state from its fields in s, which must be zero, and records in b what
+// [codec.changes] needs.
 func (c *codec[S]) read(state program.State, s *S, b *seen[S]) (err error) {
 	b.state = state
 	if b.base = c.base(state); b.base != nil && c.give(b.base, state, s, b) {
@@ -78,8 +83,9 @@ func (c *codec[S]) read(state program.State, s *S, b *seen[S]) (err error) {
 	return err
 }
 
-// give copies a state into s, which is zero; n stays what it is whatever becomes of s. Fields without a form are decoded; how they are encoded goes
-// into b, unless it is nil. False: the plain way must be taken; s is then void.
+// give copies a state into s, which must be zero; n is unaffected by later changes to s. Fields
+// without a form are decoded, and their encodings are stored in b, unless it is nil. It returns
+// false if the slow path must be taken; s must then be discarded.
 func (c *codec[S]) give(n *native[S], state program.State, s *S, b *seen[S]) bool {
 	*s = n.value
 	from, to := reflect.ValueOf(&n.value).Elem(), reflect.ValueOf(s).Elem()
@@ -108,7 +114,8 @@ func (c *codec[S]) give(n *native[S], state program.State, s *S, b *seen[S]) boo
 	return true
 }
 
-// load decodes a field without a form into v, which is zero. Where keep is set, it gives how v is encoded, nil where it is left out.
+// load decodes a field without a form into v, which must be zero. If keep is set, it returns the
+// encoding of v, nil if v is omitted.
 func (f *member) load(state program.State, v reflect.Value, keep bool) (left []byte, ok bool) {
 	raw := state.Get(f.name)
 	if raw == nil {
@@ -117,19 +124,20 @@ func (f *member) load(state program.State, v reflect.Value, keep bool) (left []b
 	return f.read(new(reader), raw, v, keep)
 }
 
-// folds tells whether JSON takes a name for that of a field, though its letters differ in case.
+// folds reports whether JSON matches a name to that of a field case-insensitively.
 func (c *codec[S]) folds(name string) bool {
 	return slices.ContainsFunc(c.fields, func(f member) bool { return strings.EqualFold(f.name, name) })
 }
 
-// changes gives the fields in which after differs from what was opened (D27), and after as the next function gets it.
+// changes returns the fields in which after differs from the opened state, and after in the form
+// passed to the next function.
 func (c *codec[S]) changes(b *seen[S], after *S) (program.Result, error) {
 	if b.base != nil {
 		if out, ok := c.compare(b, after); ok {
 			return out, nil
 		}
 	}
-	fields, err := encode(*after) // which tells what is wrong
+	fields, err := encode(*after) // which reports the error
 	if err != nil {
 		return program.Result{}, err
 	}
@@ -139,7 +147,7 @@ func (c *codec[S]) changes(b *seen[S], after *S) (program.Result, error) {
 	return program.Result{Update: changes(b.fields, fields)}, nil
 }
 
-// changed lets fn work on a state made of fields and gives what it changed.
+// changed lets fn work on a state built from fields and returns its changes.
 func (c *codec[S]) changed(state program.State, fn func(*S) error) (program.Fields, error) {
 	s, b := new(S), seen[S]{}
 	if err := c.read(state, s, &b); err != nil {
@@ -152,14 +160,15 @@ func (c *codec[S]) changed(state program.State, fn func(*S) error) (program.Fiel
 	return out.Whole(state), err
 }
 
-// difference is a field that was changed. Its JSON is from one place of a buffer to another; to is -1 where it is left out.
+// difference is a changed field. Its JSON is a range of a buffer; to is -1 if the field is omitted.
 type difference struct {
 	field, from, to int
-	// grew: the JSON is what the field gained.
+	// grew means that the JSON is what was appended to the field.
 	grew bool
 }
 
-// compare is changes for states that have a native form. False: a value has no JSON.
+// compare is like changes for states that have a native form. It returns false if a value has no
+// JSON.
 func (c *codec[S]) compare(b *seen[S], after *S) (out program.Result, ok bool) {
 	pooled := c.scratch.Get().(*[]byte)
 	buf := (*pooled)[:0]
@@ -213,7 +222,7 @@ func (c *codec[S]) compare(b *seen[S], after *S) (out program.Result, ok bool) {
 	return out, true
 }
 
-// fill puts what was changed into a result. Small values share memory.
+// fill adds the changes to a result. Small values share memory.
 func (c *codec[S]) fill(out *program.Result, list []difference, buf []byte) {
 	shared, whole := 0, 0
 	for _, d := range list {

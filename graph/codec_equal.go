@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/jsontext"
 )
 
-// equal tells whether a whole field is encoded in the same way, or left out both times.
+// equal reports whether two values of a field have the same encoding, or are both omitted.
 func (f *member) equal(a, b reflect.Value) bool {
 	if (f.omitEmpty || f.omitZero) && (f.leaves(a) || f.leaves(b)) {
 		return f.leaves(a) && f.leaves(b)
@@ -21,7 +21,7 @@ func (boolForm) equal(a, b reflect.Value) bool { return a.Bool() == b.Bool() }
 func (intForm) equal(a, b reflect.Value) bool  { return a.Int() == b.Int() }
 func (uintForm) equal(a, b reflect.Value) bool { return a.Uint() == b.Uint() }
 
-// equal tells the two zeros apart, as their encodings do.
+// equal distinguishes the two zeros, as their encodings do.
 func (floatForm) equal(a, b reflect.Value) bool {
 	return math.Float64bits(a.Float()) == math.Float64bits(b.Float())
 }
@@ -44,7 +44,7 @@ func (f listForm) equal(a, b reflect.Value) bool {
 	return a.IsNil() == b.IsNil() && a.Len() == b.Len() && f.begins(a, b)
 }
 
-// begins tells whether the elements of a are the first ones of b.
+// begins reports whether the elements of a are a prefix of those of b.
 func (f listForm) begins(a, b reflect.Value) bool {
 	for i := range a.Len() {
 		if !f.elem.equal(a.Index(i), b.Index(i)) {
@@ -58,7 +58,8 @@ func (f mapForm) equal(a, b reflect.Value) bool {
 	if a.IsNil() != b.IsNil() || a.Len() != b.Len() {
 		return false
 	}
-	x, y := reflect.New(f.typ.Elem()).Elem(), reflect.New(f.typ.Elem()).Elem() // which have addresses, as the forms of lists need
+	// addressable, as the forms of lists require
+	x, y := reflect.New(f.typ.Elem()).Elem(), reflect.New(f.typ.Elem()).Elem()
 	for it := a.MapRange(); it.Next(); {
 		other := b.MapIndex(it.Key())
 		if !other.IsValid() {
@@ -85,7 +86,7 @@ func (f structForm) equal(a, b reflect.Value) bool {
 
 func texts(v reflect.Value) *[]string { return v.Addr().Interface().(*[]string) }
 
-// null tells whether a value is encoded as null.
+// null reports whether a value is encoded as null.
 func null(f form, v reflect.Value) bool {
 	switch f := f.(type) {
 	case pointerForm:
@@ -96,7 +97,7 @@ func null(f form, v reflect.Value) bool {
 	return false
 }
 
-// endless is embedded by forms whose values gain nothing at their end.
+// endless is embedded in forms whose values cannot be appended to.
 type endless struct{}
 
 func (endless) tail(b []byte, _, _ reflect.Value) ([]byte, bool) { return b, false }

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// fill puts anything into a value.
+// fill sets a value to anything.
 func fill(t *rapid.T, v reflect.Value, depth int) {
 	switch x := v.Addr().Interface().(type) {
 	case *time.Time:
@@ -27,7 +27,7 @@ func fill(t *rapid.T, v reflect.Value, depth int) {
 			*x = time.Now()
 		case 2:
 			*x = rapid.SampledFrom([]time.Time{{}, time.Time{}.In(time.FixedZone("", 3600)), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)}).Draw(t, "odd time")
-		case 3: // as it is, in the machine's zone
+		case 3: // unchanged, in the machine's time zone
 		default:
 			*x = x.UTC()
 		}
@@ -92,7 +92,7 @@ func fill(t *rapid.T, v reflect.Value, depth int) {
 	}
 }
 
-// fillField fills a field, or the fields of an embedded struct that has no name outside of its package.
+// fillField fills a field, or the fields of an embedded struct of an unexported type.
 func fillField(t *rapid.T, f reflect.Value, depth int) {
 	if f.CanSet() {
 		fill(t, f, depth)
@@ -103,8 +103,8 @@ func fillField(t *rapid.T, f reflect.Value, depth int) {
 	}
 }
 
-// disturb makes of fields what else a run may have: other spellings of the same, values of another type, names in other letters, fields too many or too
-// few.
+// disturb turns fields into what else a run may have: other spellings of the same values, values of
+// another type, names in other case, missing or extra fields.
 func disturb(t *rapid.T, fields program.Fields) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		raw := fields[name]

@@ -166,7 +166,8 @@ func (f mapForm) read(r *reader, v reflect.Value) bool {
 	return r.take('}')
 }
 
-// read takes objects whose fields are in the order in which they are written; all others are left to encoding/json.
+// read accepts objects whose fields are in the order in which they are written; all others are left
+// to encoding/json.
 func (f structForm) read(r *reader, v reflect.Value) bool {
 	if r.null(false) {
 		return true
@@ -178,7 +179,7 @@ func (f structForm) read(r *reader, v reflect.Value) bool {
 		r.space()
 		for next < len(f.fields) && !bytes.HasPrefix(r.b[r.i:], f.fields[next].key) {
 			if f.fields[next].zero != nil {
-				r.canon = false // left out, and would be written
+				r.canon = false // omitted, but would be written
 			}
 			next++
 		}
@@ -193,7 +194,7 @@ func (f structForm) read(r *reader, v reflect.Value) bool {
 			return false
 		}
 		if m.leaves(at) {
-			r.canon = false // written, and would be left out
+			r.canon = false // written, but would be omitted
 		}
 		if n > 1 && !r.take(',') {
 			return false

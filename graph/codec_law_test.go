@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// Shapes of states: what people write, and what makes encoding/json take turns.
+// Shapes of states: those that people write, and those that take special paths in encoding/json.
 type (
 	flatShape struct {
 		N     int      `json:"n"`
@@ -118,7 +118,7 @@ type shaded struct {
 	} `json:"deep,omitempty"`
 }
 
-// textual has a text form of its own in JSON, shouted only by pointer.
+// textual has its own text form in JSON; that of shouted requires a pointer.
 type textual struct{ W string }
 
 func (x textual) MarshalText() ([]byte, error)  { return []byte("<" + strings.ToUpper(x.W)), nil }
@@ -129,7 +129,8 @@ func (x shouted) String() string                { return x.V }
 
 type shouted struct{ V string }
 
-// D27: the codec gives what encoding/json gives: the same state of the same fields, the same changes, the same errors.
+// TestCodecIsEncodingJSON checks that the codec behaves like encoding/json: the same state from the
+// same fields, the same changes, the same errors (D27).
 func TestCodecIsEncodingJSON(t *testing.T) {
 	t.Parallel()
 	t.Run("flat", sameAsPlain[flatShape](false))
@@ -147,7 +148,7 @@ func TestCodecIsEncodingJSON(t *testing.T) {
 	t.Run("no fields", sameAsPlain[noShape](false))
 }
 
-// sameAsPlain checks one shape; plain tells whether the codec is to know that it does not know it.
+// sameAsPlain checks one shape; plain reports whether the codec must take the slow path for it.
 func sameAsPlain[S any](plain bool) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Parallel()
@@ -159,7 +160,7 @@ func sameAsPlain[S any](plain bool) func(*testing.T) {
 			var first S
 			fill(t, reflect.ValueOf(&first).Elem(), 3)
 			fields, err := encode(first)
-			if err != nil { // no run can have such a state, but a node can make it: see mutate
+			if err != nil { // no run can have such a state, but a node can produce it: see mutate
 				fields, err = encode(*new(S))
 			}
 			if err != nil {
@@ -206,7 +207,7 @@ func sameAsPlain[S any](plain bool) func(*testing.T) {
 	}
 }
 
-// changedPlain is the slow twin of codec.changed.
+// changedPlain is the slow equivalent of codec.changed.
 func changedPlain[S any](fields program.Fields, fn func(*S) error) (program.Fields, error) {
 	s, err := decode[S](fields)
 	if err != nil {
@@ -243,7 +244,8 @@ func show(f program.Fields) string {
 
 var words = []string{"", "a", "plain text", "\"", "\\", "a\nb\tc\r", "\x00\x1f\x7f", "<&>", "\u2028", "x\u2029", "\ufffd", "é😀", "\xff", "a\xc3", "\b\f", strings.Repeat("long ", 300)}
 
-// spellings are values as the first state of a run may have them: of any type, and written as encoding/json would not write them.
+// spellings holds values that the initial state of a run may have: of any type, and spelled
+// differently from encoding/json.
 var spellings = []string{
 	"null", `"x"`, "1", "1e3", "1.50", "-0", "300", "[]", "{}", "[null]", "[ ]", "true", "[1, 2]", `["a", "b"]`, `[[1],[2 ]]`, `"\u0061\/"`, "\"\u2028\"",
 	`{"a": 1}`, `{"b":{"role":"x"},"a":{"role":"y"}}`, `{"a":{"role":"y"},"a":{"role":"x"}}`, `{"role":"a","role":"b"}`, `{"text":"t","role":"a"}`, `{"at":1}`,
@@ -252,7 +254,8 @@ var spellings = []string{
 	`{"a":["x"],"b":null}`, `{"b":[],"a":[]}`,
 }
 
-// D27: a field that was not changed is not written, however it was spelled.
+// TestCodecKnowsOtherSpellings checks that an unchanged field is not written, however it was
+// spelled (D27).
 func TestCodecKnowsOtherSpellings(t *testing.T) {
 	t.Parallel()
 	t.Run("flat", everySpelling[flatShape])

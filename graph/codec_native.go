@@ -9,20 +9,22 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// native is a state as a Go value: what decoding its fields gives. It never changes, and shares what it has in common with the states before it. Fields without
-// a form are zero in it; they are decoded anew for each function.
+// native is a state as a Go value: the result of decoding its fields. It is immutable, and shares
+// memory with the previous states. Fields without a form are zero in it; they are decoded again for
+// each function.
 type native[S any] struct {
 	codec *codec[S]
 	value S
-	// exact has a bit for each field whose JSON is what encoding value gives, so that what it gained can be told apart. Fields above 63 have none.
+	// exact has a bit for each field whose JSON equals the encoding of value, so that appended data
+	// can be detected. Fields above 63 have none.
 	exact uint64
 	rooms []room
 }
 
-// room is memory behind a list to which lists that extend one another add.
+// room is spare memory after a list, to which lists that extend one another append.
 type room struct {
 	field int
-	used  *atomic.Int64 // elements that some list has
+	used  *atomic.Int64 // number of elements in use by some list
 }
 
 func (n *native[S]) isExact(field int) bool { return n.exact>>field&1 != 0 }
@@ -34,7 +36,7 @@ func (n *native[S]) setExact(field int, exact bool) {
 	}
 }
 
-// base gives the native form of a state. Nil: the plain way must be taken.
+// base returns the native form of a state, or nil if the slow path must be taken.
 func (c *codec[S]) base(state program.State) *native[S] {
 	if c.plain {
 		return nil
@@ -66,7 +68,7 @@ func (c *codec[S]) base(state program.State) *native[S] {
 	return n
 }
 
-// foldsAny tells whether JSON takes a name of the state, that of no field, for that of one.
+// foldsAny reports whether JSON matches a name in the state that is not a field's name to a field.
 func (c *codec[S]) foldsAny(state program.State) bool {
 	for name := range state.Names() {
 		if _, known := c.index[name]; !known && c.folds(name) {
@@ -76,8 +78,9 @@ func (c *codec[S]) foldsAny(state program.State) bool {
 	return false
 }
 
-// next gives the native form of the state that a function made of base: is, which differs from it in the fields of list. Nil: there is none, as the
-// state would not be the same once it was encoded and decoded.
+// next returns the native form of the state that a function made of base: is, which differs from
+// base in the fields of list. It returns nil if there is none, because the state would change when
+// encoded and decoded.
 func (c *codec[S]) next(base *native[S], list []difference, is reflect.Value) *native[S] {
 	if !slices.ContainsFunc(list, func(d difference) bool { return c.fields[d.field].form != nil }) {
 		return base
@@ -107,7 +110,8 @@ func (c *codec[S]) next(base *native[S], list []difference, is reflect.Value) *n
 	return n
 }
 
-// room gives the memory behind a list. That of another list, which the field had before, does no harm: a length is given away once.
+// room returns the memory after a list. It is harmless if it belongs to another list that the field
+// held before: each length is handed out only once.
 func (n *native[S]) room(field int) *atomic.Int64 {
 	for _, r := range n.rooms {
 		if r.field == field {
@@ -117,10 +121,11 @@ func (n *native[S]) room(field int) *atomic.Int64 {
 	return nil
 }
 
-// grow gives to, a text or a list, what from has behind it. Lists that extend the same one at the same time do not meet: the first one has the room.
+// grow appends to to, a string or a list, the elements that from has beyond it. If several lists
+// extend the same one concurrently, they do not conflict: the first one gets the spare memory.
 func (n *native[S]) grow(field int, f form, to, from reflect.Value) bool {
 	if _, ok := f.(textForm); ok {
-		to.SetString(from.String()) // which was put together for the purpose
+		to.SetString(from.String()) // which was built for this purpose
 		return true
 	}
 	have, want := to.Len(), from.Len()

@@ -14,8 +14,10 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// D27: a state that goes from function to function as a Go value gives what it gives by way of its fields: each function sees the same, changes the same, and
-// the same edits of it are stored. This holds along forks, where several functions work on one state, and whatever functions do with what they were given.
+// TestNativeStatesAreStates checks that a state passed between functions as a Go value is
+// equivalent to one passed as fields: each function sees the same, changes the same, and the same
+// edits are stored. This includes forks, where several functions work on one state, and anything
+// that functions do with their arguments (D27).
 func TestNativeStatesAreStates(t *testing.T) {
 	t.Parallel()
 	t.Run("flat", sameAlongTheWay[flatShape])
@@ -30,7 +32,7 @@ func TestNativeStatesAreStates(t *testing.T) {
 }
 
 type (
-	// mixedShape has fields with forms beside others.
+	// mixedShape has fields with forms and fields without.
 	mixedShape struct {
 		Own   shaded    `json:"own"`
 		Loud  shouted   `json:"loud"`
@@ -40,7 +42,7 @@ type (
 		Bytes []byte    `json:"bytes"`
 		Three [3]string `json:"three"`
 	}
-	// emptyShape has values that are another value once they were encoded.
+	// emptyShape has values that change when encoded and decoded.
 	emptyShape struct {
 		One   turnShape            `json:"one,omitzero"`
 		Ones  []inner              `json:"ones"`
@@ -58,7 +60,7 @@ type (
 	}
 )
 
-// held is a state with its fields alone beside it.
+// held is a state together with the state that has only fields.
 type held[S any] struct {
 	state typed.State
 	step  int
@@ -91,7 +93,7 @@ func sameAlongTheWay[S any](t *testing.T) {
 				continue
 			}
 			states = append(states, held[S]{next, step})
-			for _, h := range states { // nothing that a function did since has changed them
+			for _, h := range states { // nothing that a function did since then has changed them
 				want, _ := decode[S](h.state.Map())
 				if got, err := c.decode(&h.state); err == nil && !reflect.DeepEqual(got, want) {
 					t.Fatalf("the state after step %d is %s, its native form gives another one\n%s", h.step, show(h.state.Map()), cmp.Diff(fmt.Sprintf("%#v", got), fmt.Sprintf("%#v", want)))
@@ -101,7 +103,8 @@ func sameAlongTheWay[S any](t *testing.T) {
 	})
 }
 
-// stepBoth lets a function work on a state in both ways and compares all that comes of it. False: it failed.
+// stepBoth lets a function work on a state in both ways and compares all results. It returns false
+// if the function failed.
 func stepBoth[S any](t *rapid.T, c *codec[S], state typed.State, step int) (typed.State, bool) {
 	fields := state.Map()
 	change := drawChange[S](t)
@@ -143,13 +146,14 @@ func stepBoth[S any](t *rapid.T, c *codec[S], state typed.State, step int) (type
 	return state.With(changes).WithNative(out.Native), true
 }
 
-// drawChange draws what a function does: nothing, other values in some fields, or more at the ends of lists and texts.
+// drawChange draws what a function does: nothing, other values in some fields, or additions at the
+// end of lists and strings.
 func drawChange[S any](t *rapid.T) func(*S) error {
 	var other S
 	v := reflect.ValueOf(&other).Elem()
 	fill(t, v, 3)
 	var what []int
-	others := rapid.IntRange(0, 1).Draw(t, "others") // half of them only add, or change the last element
+	others := rapid.IntRange(0, 1).Draw(t, "others") // half only append or change the last element
 	for range v.NumField() {
 		what = append(what, rapid.IntRange(0, 4+others).Draw(t, "what"))
 	}
@@ -175,7 +179,7 @@ func drawChange[S any](t *rapid.T) func(*S) error {
 	}
 }
 
-// spoil changes all that a value leads to.
+// spoil changes everything reachable from a value.
 func spoil(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -210,7 +214,8 @@ func spoil(v reflect.Value) {
 	}
 }
 
-// Functions of a fork extend the same list at the same time, and each has its own.
+// TestListsThatExtendOne checks that functions of a fork can extend the same list concurrently, and
+// that each gets its own.
 func TestListsThatExtendOne(t *testing.T) {
 	t.Parallel()
 	c := newCodec[listShape]()
@@ -257,8 +262,9 @@ func TestListsThatExtendOne(t *testing.T) {
 	}
 }
 
-// What a list gained is told apart only where the JSON before it is what its elements are encoded as now: here an empty list is nil after the first step, so that
-// its element is left out.
+// TestElementsThatChangeByThemselves checks that elements appended to a list are detected only if
+// the JSON before them equals the current encoding of the earlier elements: here an empty list
+// becomes nil after the first step, so that its element is omitted.
 func TestElementsThatChangeByThemselves(t *testing.T) {
 	t.Parallel()
 	c := newCodec[emptyShape]()

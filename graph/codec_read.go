@@ -6,15 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// reader goes through the JSON text of one field. canon stays true while what was read is what would be written.
+// reader scans the JSON text of one field. canon stays true as long as what was read equals what
+// would be written.
 type reader struct {
 	b     []byte
 	i     int
 	canon bool
-	text  string // b as a text, made when one is needed
+	text  string // b as a string, created on demand
 }
 
-// space skips blanks, which are never written.
+// space skips whitespace, which is never written.
 func (r *reader) space() {
 	for r.i < len(r.b) {
 		switch r.b[r.i] {
@@ -27,13 +28,13 @@ func (r *reader) space() {
 	}
 }
 
-// end tells whether nothing but blanks is left.
+// end reports whether only whitespace is left.
 func (r *reader) end() bool {
 	r.space()
 	return r.i == len(r.b)
 }
 
-// take skips c if it comes next.
+// take skips c if it comes next, and reports whether it did.
 func (r *reader) take(c byte) bool {
 	r.space()
 	if r.i < len(r.b) && r.b[r.i] == c {
@@ -43,7 +44,7 @@ func (r *reader) take(c byte) bool {
 	return false
 }
 
-// word skips a literal if it comes next.
+// word skips a literal if it comes next, and reports whether it did.
 func (r *reader) word(s string) bool {
 	r.space()
 	if len(r.b)-r.i >= len(s) && string(r.b[r.i:r.i+len(s)]) == s {
@@ -53,7 +54,8 @@ func (r *reader) word(s string) bool {
 	return false
 }
 
-// null skips a null if it comes next. Values other than pointers, lists and maps stay as they are, and are written otherwise.
+// null skips a null if it comes next, and reports whether it did. Values other than pointers, lists
+// and maps are unchanged by null, and are written differently.
 func (r *reader) null(written bool) bool {
 	if !r.word("null") {
 		return false
@@ -62,7 +64,7 @@ func (r *reader) null(written bool) bool {
 	return true
 }
 
-// number gives the digits that come next, with what else belongs to a number.
+// number returns the digits that come next, with the other characters of a number.
 func (r *reader) number() []byte {
 	r.space()
 	from := r.i
@@ -74,7 +76,7 @@ func (r *reader) number() []byte {
 	return r.b[from:r.i]
 }
 
-// whole gives the number that comes next if it is written as whole numbers are.
+// whole returns the number that comes next if it is written as an integer.
 func (r *reader) whole() (digits []byte, ok bool) {
 	n := r.number()
 	d := bytes.TrimPrefix(n, []byte("-"))
@@ -92,7 +94,8 @@ func (r *reader) whole() (digits []byte, ok bool) {
 	return n, true
 }
 
-// quoted gives the text that comes next. False: it is none, or one that needs encoding/json.
+// quoted returns the string that comes next. It returns false if there is none, or if it requires
+// encoding/json.
 func (r *reader) quoted() (string, bool) {
 	if !r.take('"') {
 		return "", false
@@ -118,7 +121,7 @@ func (r *reader) quoted() (string, bool) {
 	return "", false
 }
 
-// part gives a text of b. The texts of a short field share its memory.
+// part returns a substring of b. The strings of a short field share its memory.
 func (r *reader) part(from, to int) string {
 	if len(r.b) > maxShared {
 		return string(r.b[from:to])
@@ -129,7 +132,7 @@ func (r *reader) part(from, to int) string {
 	return r.text[from:to]
 }
 
-// runes tells whether texts beyond ASCII are sound.
+// runes reports whether a string beyond ASCII is valid.
 func (r *reader) runes(raw []byte) bool {
 	if bytes.Contains(raw, []byte("\u2028")) || bytes.Contains(raw, []byte("\u2029")) {
 		r.canon = false // written as escapes
@@ -137,7 +140,7 @@ func (r *reader) runes(raw []byte) bool {
 	return utf8.Valid(raw)
 }
 
-// escaped gives a text that begins at from and has escapes.
+// escaped returns a string that starts at from and has escapes.
 func (r *reader) escaped(from int) (string, bool) {
 	end := r.i
 	for end < len(r.b) && r.b[end] != '"' {
@@ -186,7 +189,8 @@ func (r *reader) escaped(from int) (string, bool) {
 	return "", false
 }
 
-// count gives how many values the list has whose bracket was just taken, without going on. It may be wrong where the text is no JSON.
+// count returns the number of values in the list whose bracket was just consumed, without
+// advancing. It may be wrong if the text is not valid JSON.
 func (r *reader) count() int {
 	n, depth, empty := 1, 0, true
 	for i := r.i; i < len(r.b); i++ {

@@ -28,14 +28,14 @@ func (floatForm) take(to, from, _ reflect.Value) bool {
 	return !math.IsNaN(x) && !math.IsInf(x, 0)
 }
 
-// take copies texts that are new: one may be part of a much longer one.
+// take copies strings that are new: a string may be part of a much longer one.
 func (textForm) take(to, from, was reflect.Value) bool {
 	s := from.String()
 	switch {
 	case was.IsValid() && was.String() == s:
 		s = was.String()
 	case !utf8.ValidString(s):
-		return false // JSON replaces what is wrong
+		return false // JSON replaces invalid parts
 	default:
 		s = strings.Clone(s)
 	}
@@ -98,7 +98,7 @@ func (f mapForm) take(to, from, was reflect.Value) bool {
 		var before reflect.Value
 		if was.IsValid() {
 			if old := was.MapIndex(key); old.IsValid() {
-				before = reflect.New(f.typ.Elem()).Elem() // which has an address
+				before = reflect.New(f.typ.Elem()).Elem() // which is addressable
 				before.Set(old)
 			}
 		}
@@ -138,7 +138,7 @@ func (f structForm) take(to, from, was reflect.Value) bool {
 	return true
 }
 
-// single is embedded by forms whose values have nothing that others could share.
+// single is embedded in forms whose values have nothing that others could share.
 type single struct{}
 
 func (single) share(to, from reflect.Value, _ int) { to.Set(from) }
@@ -207,7 +207,8 @@ func (f structForm) share(to, from reflect.Value, _ int) {
 	}
 }
 
-// flat tells whether values of a form hold nothing that could be changed but through themselves.
+// flat reports whether values of a form contain nothing that could be changed except through
+// themselves.
 func flat(f form) bool {
 	switch f := f.(type) {
 	case pointerForm, textsForm, listForm, mapForm, nil:
@@ -222,13 +223,14 @@ func flat(f form) bool {
 	return true
 }
 
-// stable tells whether the values of a field are encoded in the same way once they were encoded and decoded.
+// isStable reports whether the values of a field still have the same encoding after being encoded
+// and decoded.
 func (f *member) isStable() bool {
 	p, isPointer := f.form.(pointerForm)
 	switch {
-	case f.omitZero && f.typ.Kind() == reflect.Struct && f.typ != timeType: // a list that was empty is nil then
+	case f.omitZero && f.typ.Kind() == reflect.Struct && f.typ != timeType: // an empty list becomes nil
 		return false
-	case (f.omitEmpty || f.omitZero) && isPointer && canBeNull(p.form): // a pointer to it is nil then
+	case (f.omitEmpty || f.omitZero) && isPointer && canBeNull(p.form): // a pointer to it becomes nil
 		return false
 	}
 	return stable(f.form)

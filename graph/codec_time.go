@@ -57,7 +57,7 @@ func (f timeForm) equal(a, b reflect.Value) bool {
 	return okA && okB && bytes.Equal(x, y)
 }
 
-// take decodes the encoding, which has neither a monotonic clock nor the name of a location.
+// take decodes the encoding, which has neither a monotonic clock nor a location name.
 func (timeForm) take(to, from, _ reflect.Value) bool {
 	t := timeIn(from)
 	var space [64]byte

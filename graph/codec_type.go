@@ -7,35 +7,41 @@ import (
 	"strings"
 )
 
-// form reads and writes the values of one type. Its results are those of encoding/json without escapes for HTML.
+// form reads and writes the values of one type. Its results equal those of encoding/json without
+// HTML escapes.
 type form interface {
-	// read takes one value from r into v, which is zero. False: encoding/json must see to it; v is then void.
+	// read reads one value from r into v, which must be zero. It returns false if encoding/json
+	// must handle the value; v must then be discarded.
 	read(r *reader, v reflect.Value) bool
-	// append adds the encoding of v. False: encoding/json must see to it.
+	// append appends the encoding of v. It returns false if encoding/json must handle the value.
 	append(b []byte, v reflect.Value) ([]byte, bool)
-	// equal tells whether a and b have the same encoding.
+	// equal reports whether a and b have the same encoding.
 	equal(a, b reflect.Value) bool
-	// tail adds the JSON of what v, a list or a text, has behind was, as edits of states have it. False: it has none, or more differs.
+	// tail appends the JSON of what v, a list or a string, has beyond was, in the form of an edit
+	// of the state. It returns false if v has nothing beyond was, or differs in more.
 	tail(b []byte, was, v reflect.Value) ([]byte, bool)
-	// take makes of to, which is zero, what decoding the encoding of from gives, with memory of its own. It shares texts with was, a value that was taken
-	// before, if that is valid. False: JSON would make another value of it; to is then void.
+	// take sets to, which must be zero, to the result of decoding the encoding of from, with its
+	// own memory. It shares strings with was, a previously taken value, if that is valid. It
+	// returns false if JSON would produce another value; to must then be discarded.
 	take(to, from, was reflect.Value) bool
-	// share makes of to a copy of from, a value that was taken; whatever becomes of it, from stays as it is. A list has room for spare more elements.
+	// share sets to to a copy of from, a taken value, such that later changes to the copy do not
+	// affect from. A list has capacity for spare more elements.
 	share(to, from reflect.Value, spare int)
 }
 
-// member is one field of a struct.
+// member is a field of a struct.
 type member struct {
 	name  string
 	key   []byte // `"name":`
 	index []int
-	form  form // nil: encoding/json sees to the whole field
+	form  form // if nil, encoding/json handles the whole field
 	// omitEmpty and omitZero are the options of the tag.
 	omitEmpty, omitZero bool
-	// zero is how the zero value is encoded, nil where it is left out.
+	// zero is the encoding of the zero value, nil if it is omitted.
 	zero []byte
 	typ  reflect.Type
-	// flat and stable are as the functions of these names tell; both are false without a form.
+	// flat and stable hold the results of the functions of the same names; both are false without a
+	// form.
 	flat, stable bool
 }
 
@@ -46,7 +52,7 @@ func (f *member) in(v reflect.Value) reflect.Value {
 	return v.FieldByIndex(f.index)
 }
 
-// leaves tells whether the field is left out of the object.
+// leaves reports whether the field is omitted from the object.
 func (f *member) leaves(v reflect.Value) bool {
 	if f.omitZero && (f.typ == timeType && timeIn(v).IsZero() || v.IsZero()) {
 		return true
@@ -64,7 +70,8 @@ func (f *member) leaves(v reflect.Value) bool {
 	}
 }
 
-// read decodes a whole field into v, which is zero, by way of r. Where keep is set, it gives how v is encoded, nil where it is left out.
+// read decodes a complete field into v, which must be zero, using r. If keep is set, it returns the
+// encoding of v, nil if v is omitted.
 func (f *member) read(r *reader, raw []byte, v reflect.Value, keep bool) (canon []byte, ok bool) {
 	if len(raw) == 0 {
 		return nil, false
@@ -93,7 +100,7 @@ func (f *member) read(r *reader, raw []byte, v reflect.Value, keep bool) (canon 
 	}
 }
 
-// write adds the encoding of a whole field to b.
+// write appends the encoding of a complete field to b.
 func (f *member) write(b []byte, v reflect.Value) ([]byte, bool) {
 	if f.form != nil {
 		return f.form.append(b, v)
@@ -102,7 +109,8 @@ func (f *member) write(b []byte, v reflect.Value) ([]byte, bool) {
 	return append(b, raw...), err == nil
 }
 
-// members gives the fields of a struct as JSON has them. False: encoding/json must see to the type.
+// members returns the fields of a struct as JSON sees them. It returns false if encoding/json must
+// handle the type.
 func members(t reflect.Type, above []reflect.Type) ([]member, bool) {
 	if t.Kind() != reflect.Struct || says(t) {
 		return nil, false
@@ -158,7 +166,7 @@ func members(t reflect.Type, above []reflect.Type) ([]member, bool) {
 		}
 		out = append(out, m)
 	}
-	for i, m := range out { // which of two fields wins is left to encoding/json
+	for i, m := range out { // encoding/json decides which duplicate wins
 		if slices.ContainsFunc(out[:i], func(o member) bool { return strings.EqualFold(o.name, m.name) }) {
 			return nil, false
 		}
@@ -166,7 +174,7 @@ func members(t reflect.Type, above []reflect.Type) ([]member, bool) {
 	return out, true
 }
 
-// plainName tells whether JSON holds a name as it is.
+// plainName reports whether JSON represents a name without escapes.
 func plainName(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.' {
@@ -176,7 +184,7 @@ func plainName(name string) bool {
 	return name != ""
 }
 
-// says tells whether a type decides its own form in JSON.
+// says reports whether a type defines its own JSON form.
 func says(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return slices.ContainsFunc([]reflect.Type{jsonMarshaler, jsonUnmarshaler, textMarshaler, textUnmarshaler}, func(i reflect.Type) bool {
@@ -192,7 +200,8 @@ func has(t reflect.Type, method string) bool {
 	return ok
 }
 
-// formOf gives the form of a type, nil where encoding/json must see to it. above are the types around it: one that holds itself is left to encoding/json.
+// formOf returns the form of a type, nil if encoding/json must handle it. above holds the enclosing
+// types: a recursive type is left to encoding/json.
 func formOf(t reflect.Type, above []reflect.Type) form {
 	if t == timeType {
 		return timeForm{}

@@ -60,7 +60,7 @@ func (uintForm) append(b []byte, v reflect.Value) ([]byte, bool) {
 	return strconv.AppendUint(b, v.Uint(), 10), true
 }
 
-// append writes numbers as encoding/json does, which writes them as ECMAScript does.
+// append formats numbers as encoding/json does, which follows ECMAScript.
 func (f floatForm) append(b []byte, v reflect.Value) ([]byte, bool) {
 	x := v.Float()
 	if math.IsInf(x, 0) || math.IsNaN(x) {
@@ -127,7 +127,7 @@ func (f mapForm) append(b []byte, v reflect.Value) ([]byte, bool) {
 	}
 	type pair struct {
 		key string
-		// value is a copy that has an address, as the forms of lists need.
+		// value is an addressable copy, as the forms of lists require.
 		value reflect.Value
 	}
 	pairs := make([]pair, 0, v.Len())
@@ -173,7 +173,7 @@ func (f structForm) append(b []byte, v reflect.Value) ([]byte, bool) {
 	return append(b, '}'), true
 }
 
-// appendText writes a text. What is not UTF-8 becomes U+FFFD, as encoding/json has it.
+// appendText appends a string. Invalid UTF-8 is replaced with U+FFFD, as in encoding/json.
 func appendText(b []byte, s string) []byte {
 	b, _ = jsontext.AppendString(b, s)
 	return b

@@ -10,48 +10,57 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Defaults of the document (S2-60, S2-69), the thresholds in percent.
+// Defaults of the document, with thresholds in percent.
 const (
 	defaultConcurrency = 1
 	defaultThreshold   = 45
-	clearThreshold     = 60 // of a node that clears the context
+	clearThreshold     = 60 // for a node that clears the context
 )
 
-// Config is what a graph is compiled with. The zero value is good.
+// Config is the configuration with which a graph is compiled. The zero value is ready to use.
 type Config struct {
-	// Version tells versions of the graph apart whose nodes and edges are equal and whose functions are not: it enters the digest (D29).
+	// Version distinguishes versions of the graph that have the same nodes and edges but different
+	// functions: it is part of the digest.
 	Version     string
 	Description string
-	// MaxConcurrency bounds the nodes that run at once; 0 is 1: it runs the queue one at a time, and the branches of a parallel block together (S2-62). Less
-	// than 1 is an error. Nodes of the queue that run together and change one field need a reducer for it, as branches do; it merges in the order in which
-	// they end.
+	// MaxConcurrency is the maximum number of nodes that run concurrently; 0 means 1, which runs
+	// the queue one node at a time, and the branches of a parallel block concurrently. A value less
+	// than 1 is an error. Nodes of the queue that run concurrently and change the same field need a
+	// reducer for it, like branches; changes are merged in the order in which the nodes end.
 	MaxConcurrency int
-	// MaxSteps bounds the executions of nodes, generated ones included; 0 is 1,000, [Zero] lets none run (S2-32).
+	// MaxSteps limits the number of node executions, including generated nodes; 0 means 1,000, and
+	// [Zero] allows none.
 	MaxSteps int
-	// Timeout bounds the time in which the run runs, pauses excluded; 0: none.
+	// Timeout limits the running time of the run, excluding pauses; 0 means no limit.
 	Timeout time.Duration
-	// Limits are the budget of a run of the graph; inside another graph they bound the node that runs it. hocket.RunOptions.Limits come first.
+	// Limits holds the budget of a run of the graph; inside another graph it limits the node that
+	// runs it. hocket.RunOptions.Limits takes precedence.
 	Limits Limits
-	// Reducers merge fields that concurrent branches change, by the field's name in JSON.
+	// Reducers merge fields that concurrent branches change, by the field's JSON name.
 	Reducers map[string]Reducer
-	// Metadata is for the program's own nodes; it is not read elsewhere and is no part of the digest.
+	// Metadata is for the program's own nodes; it is not read elsewhere and is not part of the
+	// digest.
 	Metadata map[string]any
-	// OutputSchema is checked against the state after each node that changed it; nil: no check (S2-61).
+	// OutputSchema is checked against the state after each node that changed it; nil means no
+	// check.
 	OutputSchema *Schema
-	// DefaultModel is for nodes that have none of their own (S2-79); "" and "inherit" leave it to the provider.
+	// DefaultModel is the model of nodes that have none of their own; "" and "inherit" leave the
+	// choice to the provider.
 	DefaultModel string
-	// ContextWindowThreshold is from how many percent on a context window counts as full, between 0 and 100; 0 is 45 (S2-70).
+	// ContextWindowThreshold is the percentage, between 0 and 100, from which a context window
+	// counts as full; 0 means 45.
 	ContextWindowThreshold float64
-	// Runtime is what nodes need of the program; what is nil comes from the engine that runs the graph (S2-71).
+	// Runtime holds what nodes need from the program; nil fields are provided by the engine that
+	// runs the graph.
 	Runtime Runtime
 }
 
-// threshold gives the threshold that holds.
+// threshold returns the effective threshold.
 func (c Config) threshold() float64 {
 	return thresholdOr(c.ContextWindowThreshold, defaultThreshold)
 }
 
-// Compiled is a graph that can run. It never changes and is safe for concurrent use.
+// Compiled is a graph that can run. It is immutable and safe for concurrent use.
 type Compiled[S any] struct {
 	name     string
 	nodes    []*def[S]
@@ -61,11 +70,11 @@ type Compiled[S any] struct {
 	workflow *workflow.Workflow
 	digest   string
 	table    *program.Table
-	compiler *compiler[S] // never changes any more
+	compiler *compiler[S] // immutable
 }
 
-// Compile checks the graph and freezes it; one [Config] at most may be given. The error is a [diag.List] with every misuse, each with the file and line
-// of the call that caused it.
+// Compile checks the graph and freezes it; at most one [Config] may be passed. The error is a
+// [diag.List] with every misuse, each with the file and line of the call that caused it.
 func (b *Builder[S]) Compile(config ...Config) (*Compiled[S], error) {
 	return b.compile(caller(), config...)
 }
@@ -117,7 +126,7 @@ func (b *Builder[S]) compile(at diag.Span, config ...Config) (*Compiled[S], erro
 	return c.compiled()
 }
 
-// compiled makes the workflow and its functions.
+// compiled builds the workflow and its functions.
 func (c *compiler[S]) compiled() (*Compiled[S], error) {
 	w := c.lower()
 	if l := workflow.Validate(w); l.HasErrors() {
@@ -133,28 +142,29 @@ func (c *compiler[S]) compiled() (*Compiled[S], error) {
 	}, nil
 }
 
-// Name gives the graph's name.
+// Name returns the graph's name.
 func (c *Compiled[S]) Name() string { return c.name }
 
-// Start gives the id of the first node.
+// Start returns the id of the first node.
 func (c *Compiled[S]) Start() string { return c.start }
 
-// Ends gives the ids of the nodes that were marked with End, or of those that nothing follows (S2-7). The slice is the caller's.
+// Ends returns the ids of the nodes marked with End, or, if there are none, of the nodes without
+// successors. The caller owns the slice.
 func (c *Compiled[S]) Ends() []string { return slices.Clone(c.ends) }
 
-// Digest identifies this version of the graph; a run goes on under its own only (P9).
+// Digest identifies this version of the graph; a run can only continue with the same digest.
 func (c *Compiled[S]) Digest() string { return c.digest }
 
-// Workflow gives the definition that the engine runs. It must not be changed.
+// Workflow returns the definition that the engine runs. It must not be modified.
 func (c *Compiled[S]) Workflow() *workflow.Workflow { return c.workflow }
 
-// Nodes gives all nodes in the order in which they were added. The slice is the caller's.
+// Nodes returns all nodes in the order in which they were added. The caller owns the slice.
 func (c *Compiled[S]) Nodes() []NodeInfo { return infos(c.nodes) }
 
-// Edges gives all edges in the order in which they were added. The slice is the caller's.
+// Edges returns all edges in the order in which they were added. The caller owns the slice.
 func (c *Compiled[S]) Edges() []Edge { return plain(c.edges) }
 
-// compiler holds a graph while it is compiled.
+// compiler holds a graph during compilation.
 type compiler[S any] struct {
 	codec    *codec[S]
 	name     string
@@ -167,22 +177,24 @@ type compiler[S any] struct {
 	handler  string
 	problems diag.List
 	at       diag.Span
-	// validator checks what attempts are given and give.
+	// validator checks the inputs and outputs of attempts.
 	validator validator
-	// parent is the parallel block in whose branch a node stands, "" outside; a node that was not placed yet has no entry.
+	// parent maps a node to the parallel block whose branch contains it, "" if none; nodes that
+	// have not been placed have no entry.
 	parent map[string]string
 	places map[string]place
-	// links are the graphs of subgraph nodes as far as they are known; linked: the names were looked up.
+	// links holds the graphs of subgraph nodes as far as they are known; linked means that the
+	// names have been resolved.
 	links  map[string]Subgraph
 	linked bool
 	origin *identity
-	// composed are the nodes whose outputs the engine has in a form of its own.
+	// composed lists the nodes whose outputs the engine stores in its own form.
 	composed []string
-	// paths are those of the branches of parallel blocks.
+	// paths holds the paths of the branches of parallel blocks.
 	paths map[[2]string]branchPath
 }
 
-// terminal gives the nodes that nothing follows.
+// terminal returns the nodes without successors.
 func (c *compiler[S]) terminal() []string {
 	var out []string
 	for _, d := range c.nodes {

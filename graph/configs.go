@@ -9,15 +9,17 @@ import (
 
 func problemf(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 
-// Route is one way out of a decision: the first whose condition holds is taken. When must be pure.
+// Route is a possible successor of a decision: the first route whose condition holds is taken. When
+// must be pure.
 type Route[S any] struct {
 	When   func(View[S]) bool
 	Target string
 	Label  string
 }
 
-// DecisionNode makes a node that goes to the target of the first route that holds, else to fallback. What is added behind it with Then is reached
-// only as a target. One NodeOptions at most may be given.
+// DecisionNode returns a node that goes to the target of the first route whose condition holds, or
+// else to fallback. Nodes added after it with Then are reached only as targets. At most one
+// NodeOptions may be passed.
 func DecisionNode[S any](id string, routes []Route[S], fallback string, opts ...NodeOptions) Node[S] {
 	d := &def[S]{id: id, typ: TypeDecision, shape: shapeRoutes, routes: append([]Route[S](nil), routes...), fallback: fallback}
 	if d.take(opts) {
@@ -31,27 +33,30 @@ func DecisionNode[S any](id string, routes []Route[S], fallback string, opts ...
 	return d
 }
 
-// WaitConfig is a node that asks a person and pauses the run until the answer comes (S2-52). The answer is in the outputs under ID. The signal
-// `human_input_required` carries the prompt.
+// WaitConfig is a node that asks a person and pauses the run until the answer arrives. The answer
+// is stored in the outputs under ID. The signal `human_input_required` carries the prompt.
 type WaitConfig[S any] struct {
 	ID string
-	// Prompt is the question; `{{PREVIOUS_OUTPUT}}` in it stands for the output of the node before.
+	// Prompt is the question; `{{PREVIOUS_OUTPUT}}` in it is replaced with the output of the
+	// previous node.
 	Prompt string
-	// PromptFunc wins over Prompt where not nil. It must be pure.
+	// PromptFunc takes precedence over Prompt unless nil. It must be pure.
 	PromptFunc func(View[S]) string
 	// AutoApprove continues immediately with an empty answer.
 	AutoApprove bool
-	// Input writes the answer into the state; nil leaves the state alone. It must be pure.
+	// Input writes the answer into the state; nil leaves the state unchanged. It must be pure.
 	Input func(s *S, answer string) error
-	// Deadline is how long the question is open: then the node fails with the code `deadline`, which Options.OnError may lead elsewhere. RemindAfter is how long it is
-	// open before an event `wait.reminded`. Both survive the process; a process that stays fires them, else the next process that drives the run. 0: none.
+	// Deadline is how long the question stays open: after that the node fails with the code
+	// `deadline`, which Options.OnError may handle. RemindAfter is how long it is open before an
+	// event `wait.reminded` is raised. Both survive the process; they are fired by a process that
+	// stays, or else by the next process that drives the run. 0 means none.
 	Deadline, RemindAfter time.Duration
 	Options               NodeOptions
 
-	tooMany int // options of Ask
+	tooMany int // number of options passed to Ask
 }
 
-// waiting is a question of any kind of node.
+// waiting is a question of any node type.
 type waiting[S any] struct {
 	prompt  string
 	labels  []string
@@ -72,21 +77,22 @@ func (c WaitConfig[S]) define() *def[S] {
 	return d
 }
 
-// Question is what an ask-user node asks. Without Choices any text is an answer; with them, other text is accepted too (S2-74).
+// Question is what an ask-user node asks. Without Choices any text is an answer; with them, other
+// text is accepted, too.
 type Question struct {
 	Text string
-	// Header is a short title; "": none.
+	// Header is a short title; "" means none.
 	Header  string
 	Choices []Choice
 }
 
-// Choice is an answer that is offered.
+// Choice is one of the offered answers.
 type Choice struct {
 	Label       string `json:"label"`
 	Description string `json:"description,omitempty"`
 }
 
-// asked is a question in the form in which the engine takes it: Data goes along with the signal (S2-53).
+// asked is a question in the form that the engine accepts: Data is sent with the signal.
 type asked struct {
 	Prompt  string     `json:"prompt"`
 	Options []string   `json:"options"`
@@ -110,15 +116,16 @@ func (q Question) asked() asked {
 	return out
 }
 
-// AskUserConfig is a node that asks a person a question with choices; the answer is in the outputs under ID (S2-74). The signal
-// `human_input_required` and an event of the same type tell of it, with requestId, question, header, options and nodeId in their data. While the
-// question is open, [BaseState] says so (S2-53).
+// AskUserConfig is a node that asks a person a question with choices; the answer is stored in the
+// outputs under ID. The signal `human_input_required` and an event of the same type announce it,
+// with requestId, question, header, options and nodeId in their data. While the question is open,
+// flags in [BaseState] are set.
 type AskUserConfig[S any] struct {
 	ID       string
 	Question Question
-	// QuestionFunc wins over Question where not nil. It must be pure.
+	// QuestionFunc takes precedence over Question unless nil. It must be pure.
 	QuestionFunc func(View[S]) Question
-	// Deadline and RemindAfter are those of WaitConfig.
+	// Deadline and RemindAfter work like those of WaitConfig.
 	Deadline, RemindAfter time.Duration
 	Options               NodeOptions
 }
@@ -132,42 +139,49 @@ func (c AskUserConfig[S]) define() *def[S] {
 	return &def[S]{id: c.ID, typ: TypeAskUser, shape: shapeWait, opts: c.Options, wait: w}
 }
 
-// Strategy says what a parallel block waits for (S2-51).
+// Strategy specifies what a parallel block waits for.
 type Strategy string
 
 const (
-	// StrategyAll waits for every branch and fails when one fails.
+	// StrategyAll waits for every branch and fails if one fails.
 	StrategyAll Strategy = "all"
-	// StrategyRace goes on with the first branch that settles, even if it failed, and cancels the rest.
+	// StrategyRace continues with the first branch that settles, even if it failed, and cancels the
+	// others.
 	StrategyRace Strategy = "race"
-	// StrategyAny goes on with the first branch that succeeds and cancels the rest; it fails when all fail.
+	// StrategyAny continues with the first branch that succeeds and cancels the others; it fails if
+	// all branches fail.
 	StrategyAny Strategy = "any"
-	// StrategyQuorum goes on with the first [ParallelConfig].Quorum branches that succeed and cancels the rest; it fails as soon as too few can. The document
-	// does not have it.
+	// StrategyQuorum continues with the first [ParallelConfig].Quorum branches that succeed and
+	// cancels the others; it fails as soon as too few can succeed. The document does not define it.
 	StrategyQuorum Strategy = "quorum"
 )
 
-// BranchResult is the output of one branch of a parallel block; Output is nil where the branch gave none.
+// BranchResult is the output of one branch of a parallel block; Output is nil if the branch
+// produced none.
 type BranchResult struct {
 	Branch string
 	Output json.RawMessage
 }
 
-// ParallelConfig is a block of branches that run together. What follows it runs once, after the block (S2-9).
+// ParallelConfig is a block of branches that run concurrently. What follows it runs once, after the
+// block.
 type ParallelConfig[S any] struct {
-	// ID may be empty with [Builder.Parallel], which makes one.
+	// ID may be empty with [Builder.Parallel], which generates one.
 	ID string
-	// Branches are the ids of their first nodes, added with [Builder.Node], or the names of those added with [Builder.Branch]; at least one. With Bodies they are
-	// their names, in order; nil: the ids of their first nodes.
+	// Branches holds the ids of the branches' first nodes, added with [Builder.Node], or the names
+	// of branches added with [Builder.Branch]; at least one. With Bodies it holds their names, in
+	// order; nil means the ids of their first nodes.
 	Branches []string
-	// Bodies are the branches themselves: a node each, or a [Flow] or a [Body].
+	// Bodies holds the branches themselves, each a node, a [Flow] or a [Body].
 	Bodies []Node[S]
-	// Strategy is [StrategyAll] where empty.
+	// Strategy defaults to [StrategyAll].
 	Strategy Strategy
-	// Quorum is how many branches must succeed, between 1 and their number; for [StrategyQuorum] alone.
+	// Quorum is how many branches must succeed, between 1 and their number; only for
+	// [StrategyQuorum].
 	Quorum int
-	// Merge writes the results into the state, in declared order: those of all branches, or of the winners for the other strategies. The state has what these
-	// branches changed. Nil: the results are in the outputs alone (S2-57). It must be pure.
+	// Merge writes the results into the state, in declared order: those of all branches, or of the
+	// winners for the other strategies. The state includes the changes of these branches. If nil,
+	// the results are only in the outputs. It must be pure.
 	Merge   func(s *S, results []BranchResult) error
 	Options NodeOptions
 }
@@ -193,24 +207,28 @@ func (c ParallelConfig[S]) define() *def[S] {
 	return d
 }
 
-// ToolConfig is a node that calls one function with arguments made of the state. A is what the function takes, R what it gives.
+// ToolConfig is a node that calls one function with arguments derived from the state. A is the
+// function's argument type, R its result type.
 type ToolConfig[S, A, R any] struct {
 	ID string
 	// ToolName is used in messages; "" means ID.
 	ToolName string
-	// Execute is required. It should heed ctx, which is done at the timeout; a tool that does not heed it fails nevertheless (S2-46).
+	// Execute is required. It should honor ctx, which is done at the timeout; a tool that ignores
+	// it fails nevertheless.
 	Execute func(ctx context.Context, args A) (R, error)
-	// Args are the arguments, one value for all calls, which Execute must not change; ArgsFunc makes them of the state and wins.
+	// Args holds the arguments, one value for all calls, which Execute must not modify; ArgsFunc
+	// derives them from the state and takes precedence.
 	Args     A
 	ArgsFunc func(View[S]) A
-	// Output writes the result into the state. The result is in the outputs under ID where it is nil, or Keep is set.
+	// Output writes the result into the state. The result is stored in the outputs under ID if
+	// Output is nil, or if Keep is set.
 	Output func(s *S, result R) error
 	Keep   bool
-	// Timeout of one attempt; 0: none.
+	// Timeout is the timeout of one attempt; 0 means none.
 	Timeout time.Duration
 	Options NodeOptions
 
-	tooMany int // options of Tool
+	tooMany int // number of options passed to Tool
 }
 
 func (c ToolConfig[S, A, R]) define() *def[S] {

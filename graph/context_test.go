@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// raised gives the signals of a run, or its own events.
+// raised returns the signals of a run, or with events its own events.
 func (w *world) raised(events bool) []engine.SignalRaised {
 	var out []engine.SignalRaised
 	for _, e := range w.Events {
@@ -27,7 +27,7 @@ func (w *world) raised(events bool) []engine.SignalRaised {
 	return out
 }
 
-// folded gives what package hocket would take apart.
+// folded returns what package hocket would take apart.
 func (w *world) folded() program.Folded {
 	f := program.Folded{Run: "run1", Updated: w.Run.Updated(), State: w.Run.TypedState(), Outputs: map[string]program.Value{}}
 	for _, wait := range w.Run.Waits() {
@@ -36,7 +36,8 @@ func (w *world) folded() program.Folded {
 	return f
 }
 
-// S2-78: every failed attempt of the run so far is in the context of those that follow; a crash changes nothing of it.
+// TestErrorsOfContext checks that every failed attempt of the run so far is in the context of the
+// following attempts, and that a crash does not change that (S2-78).
 func TestErrorsOfContext(t *testing.T) {
 	t.Parallel()
 	seen := map[string][]string{}
@@ -82,7 +83,8 @@ func TestErrorsOfContext(t *testing.T) {
 	}
 }
 
-// S2-78: failures that are no call's are noted once, at the node where they happened; of many a context shows the last 100.
+// TestOtherErrors checks that failures that do not belong to a call are recorded once, at the node
+// where they happened, and that a context shows only the last 100 (S2-78).
 func TestOtherErrors(t *testing.T) {
 	t.Parallel()
 	opts := graph.NodeOptions{Retry: once()}
@@ -120,7 +122,7 @@ func TestOtherErrors(t *testing.T) {
 	}
 }
 
-// S2-70: error handlers see what nodes see.
+// TestContextOfOnError checks that error handlers see what nodes see (S2-70).
 func TestContextOfOnError(t *testing.T) {
 	t.Parallel()
 	var got *graph.Context[state]
@@ -135,7 +137,8 @@ func TestContextOfOnError(t *testing.T) {
 	}
 }
 
-// S2-70, S2-73: events of a node's own are recorded with its result, in order, before its signals; those of a failed attempt are dropped.
+// TestEmit checks that a node's own events are recorded with its result, in order, before its
+// signals, and that those of a failed attempt are dropped (S2-70, S2-73).
 func TestEmit(t *testing.T) {
 	t.Parallel()
 	opts := graph.NodeOptions{Retry: graph.Retry{Backoff: graph.Zero}}
@@ -176,7 +179,8 @@ func TestEmit(t *testing.T) {
 	}
 }
 
-// S2-58: what a failed attempt gave nevertheless reaches the next one, after a crash too.
+// TestPreviousOutput checks that the output of a failed attempt reaches the next one, also after a
+// crash (S2-58).
 func TestPreviousOutput(t *testing.T) {
 	t.Parallel()
 	small := graph.SchemaJSON(`{"properties": {"n": {"maximum": 3}}}`)
@@ -219,7 +223,9 @@ func TestPreviousOutput(t *testing.T) {
 	}
 }
 
-// S2-52, S2-53, S2-74: an open question raises human_input_required; that of an ask-user node is an event too, and is in flags until it is answered.
+// TestQuestionSignals checks that an open question raises human_input_required, and that the
+// question of an ask-user node is also an event and sets flags until it is answered (S2-52, S2-53,
+// S2-74).
 func TestQuestionSignals(t *testing.T) {
 	t.Parallel()
 	type waitNode = graph.WaitConfig[state]
@@ -279,8 +285,9 @@ func TestQuestionSignals(t *testing.T) {
 	}
 }
 
-// S2-75: what the graph keeps is apart from S, wherever it comes from; an update cannot change it, and the state that the run begins with cannot either,
-// but for its outputs.
+// TestSplit checks that the graph's own fields are separate from S, wherever they come from;
+// neither an update nor the initial state of the run can change them, except for the outputs of the
+// latter (S2-75).
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	outputs := func(id string) graph.Node[state] {
@@ -319,7 +326,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// S2-75: a state cannot have fields of the names of what the graph keeps.
+// TestBaseFieldsAreReserved checks that a state cannot have fields with the names of the graph's
+// own fields (S2-75).
 func TestBaseFieldsAreReserved(t *testing.T) {
 	t.Parallel()
 	type odd struct {
@@ -341,7 +349,8 @@ func TestBaseFieldsAreReserved(t *testing.T) {
 	}
 }
 
-// S2-79: the model of a node is its own, else the parent run's, else the graph's.
+// TestModelOfNode checks that the model of a node is its own, or else the parent run's, or else the
+// graph's (S2-79).
 func TestModelOfNode(t *testing.T) {
 	t.Parallel()
 	g := compiled(t, graph.New[state]("t").Start(nothing("own", graph.NodeOptions{Model: "a"})).Then(nothing("none", graph.NodeOptions{Model: "inherit"})),

@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 )
 
-// Loops count inside the engine; what is recorded is what calls of the same functions would give, and nothing is asked of a driver.
+// TestCountersAreRecordedAsCalls checks that loops count inside the engine, that the record equals
+// that of calls of the same functions, and that no request is made to a driver.
 func TestCountersAreRecordedAsCalls(t *testing.T) {
 	t.Parallel()
 	clock := regexp.MustCompile(`"2026-[^"]*"`)
@@ -33,7 +34,7 @@ func TestCountersAreRecordedAsCalls(t *testing.T) {
 			p := program.New(g.Running().Program())
 			var host engine.Host = p
 			if i == 1 {
-				host = struct { // it does not tell what counts
+				host = struct { // hides the method Counter
 					engine.Host
 					engine.Reporter
 				}{p, p}

@@ -9,23 +9,27 @@ import (
 	"time"
 )
 
-// CustomToolConfig is a node that calls a tool of [Runtime.Tools], which is looked up when the node runs (S2-67). A is what the arguments are written
-// from, R what the result is read into, both as JSON.
+// CustomToolConfig is a node that calls a tool of [Runtime.Tools], which is looked up when the node
+// runs. A is the type from which the arguments are encoded, R the type into which the result is
+// decoded, both as JSON.
 type CustomToolConfig[S, A, R any] struct {
 	ID string
 	// ToolName is the tool's name in the registry; "" means ID.
 	ToolName string
-	// InputSchema is checked against the arguments before each call; nil: no check.
+	// InputSchema is checked against the arguments before each call; nil means no check.
 	InputSchema *Schema
-	// Args are the arguments, one value for all calls; ArgsFunc makes them of the state and wins. It must be pure.
+	// Args holds the arguments, one value for all calls; ArgsFunc derives them from the state and
+	// takes precedence. It must be pure.
 	Args     A
 	ArgsFunc func(View[S]) A
-	// Output writes the result into the state. The result is in the outputs under ID where it is nil, or Keep is set.
+	// Output writes the result into the state. The result is stored in the outputs under ID if
+	// Output is nil, or if Keep is set.
 	Output func(s *S, result R) error
 	Keep   bool
-	// Timeout of one attempt; 0: none. A tool that does not heed its context is left behind then (S2-46).
+	// Timeout is the timeout of one attempt; 0 means none. A tool that ignores its context is then
+	// abandoned.
 	Timeout time.Duration
-	// Options.Name is ToolName where empty.
+	// Options.Name defaults to ToolName.
 	Options NodeOptions
 }
 
@@ -72,7 +76,7 @@ func (c CustomToolConfig[S, A, R]) call(ctx context.Context, n *Context[S]) (Res
 	return r, nil
 }
 
-// use makes the arguments, calls the tool and reads its result.
+// use derives the arguments, calls the tool and decodes its result.
 func (c CustomToolConfig[S, A, R]) use(ctx context.Context, n *Context[S], handler ToolHandler) (result R, err error) {
 	args := c.Args
 	if c.ArgsFunc != nil {
@@ -107,7 +111,8 @@ func (c CustomToolConfig[S, A, R]) use(ctx context.Context, n *Context[S], handl
 	return result, nil
 }
 
-// failure gives an error the form of the node; input that does not fit, a timeout and the end of the run have their own.
+// failure wraps an error in the form of the node; input that does not fit, a timeout and the end of
+// the run have forms of their own.
 func (c CustomToolConfig[S, A, R]) failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -121,7 +126,8 @@ func (c CustomToolConfig[S, A, R]) failure(ctx context.Context, err error) error
 	return &NodeExecutionError{NodeID: c.ID, Cause: fmt.Errorf("Custom tool %q failed: %w", c.ToolName, err)} //nolint:staticcheck // S2-67
 }
 
-// callTool calls a function of the program and leaves it behind at the timeout, or when the run gives it up. A panic is an error.
+// callTool calls a function of the program and abandons it at the timeout, or when the run abandons
+// it. A panic is returned as an error.
 func callTool[R any](ctx context.Context, tool string, timeout time.Duration, fn func(context.Context) (R, error)) (R, error) {
 	if timeout > 0 {
 		var cancel context.CancelFunc

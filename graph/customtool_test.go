@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/graphtest"
 )
 
-// search is what the tool of these tests takes, found what it gives.
+// search is the input of the tool in these tests, found its output.
 type search struct {
 	Query string `json:"query"`
 	Limit int    `json:"limit"`
@@ -28,12 +28,13 @@ type found struct {
 	Hits []string `json:"hits"`
 }
 
-// toolsOf offers one tool.
+// toolsOf returns a Runtime with one tool.
 func toolsOf(name string, h graph.ToolHandler) graph.Runtime {
 	return graph.Runtime{Tools: graphtest.Tools{name: h}}
 }
 
-// S2-0, S2-67: the fields of a custom tool node, what its tool is given, and where the result goes.
+// TestCustomToolNode checks the fields of a custom tool node, the input of its tool, and the
+// destination of the result (S2-0, S2-67).
 func TestCustomToolNode(t *testing.T) {
 	t.Parallel()
 	dir, err := os.Getwd()
@@ -90,7 +91,7 @@ func TestCustomToolNode(t *testing.T) {
 	}
 }
 
-// S2-67, S2-46: each failure has its text and its type.
+// TestCustomToolFailures checks that each failure has its own message and type (S2-67, S2-46).
 func TestCustomToolFailures(t *testing.T) {
 	t.Parallel()
 	gives := func(raw string, err error) graph.ToolHandler {
@@ -168,7 +169,8 @@ func TestCustomToolFailures(t *testing.T) {
 	}
 }
 
-// S2-67: the message id is equal for all attempts, and a result that is not there is null.
+// TestCustomToolAttempts checks that the message id is the same for all attempts, and that a
+// missing result is null (S2-67).
 func TestCustomToolAttempts(t *testing.T) {
 	t.Parallel()
 	var ids []string
@@ -187,7 +189,8 @@ func TestCustomToolAttempts(t *testing.T) {
 	}
 }
 
-// S2-67: a cancelled run reaches the tool, and the node is cancelled, not failed.
+// TestCustomToolCancelled checks that the cancellation of a run reaches the tool, and that the node
+// is cancelled, not failed (S2-67).
 func TestCustomToolCancelled(t *testing.T) {
 	t.Parallel()
 	reached, left := make(chan struct{}), make(chan struct{})

@@ -13,7 +13,7 @@ func (c *compiler[S]) debugReport(run string, f program.Failure, at time.Time) *
 	r := &DebugReport{
 		ErrorSummary: f.Message, StackTrace: f.Stack, RelevantFiles: []string{}, SuggestedFixes: []string{}, GeneratedAt: at, NodeID: f.Node, ExecutionID: run,
 	}
-	id, _, _ := strings.Cut(f.Node, "/") // inside a subgraph it is a path
+	id, _, _ := strings.Cut(f.Node, "/") // a path if inside a subgraph
 	d := c.index[id]
 	if d != nil && d.at.File != "" {
 		r.RelevantFiles = append(r.RelevantFiles, fmt.Sprintf("%s:%d", filepath.Base(d.at.File), d.at.Start.Line))
@@ -27,7 +27,8 @@ func (c *compiler[S]) debugReport(run string, f program.Failure, at time.Time) *
 	return r
 }
 
-// suggestion gives what to try first, by the code of a failure; "" where there is nothing better than its text.
+// suggestion returns what to try first, by the code of a failure; "" if there is nothing better
+// than its message.
 func suggestion(f program.Failure) string {
 	switch f.Code {
 	case codeSchema:
@@ -56,7 +57,7 @@ func suggestion(f program.Failure) string {
 	return ""
 }
 
-// report makes the signal of a failed run.
+// report returns the signal of a failed run.
 func (c *compiler[S]) report(run string, f program.Failure, at time.Time) *program.Signal {
 	raw, err := encode(c.debugReport(run, f, at))
 	if err != nil {

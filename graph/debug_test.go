@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// report gives the report that a failed run raised, and what it failed with.
+// report returns the report that a failed run raised, and its failure.
 func (w *world) report() (*graph.DebugReport, *engine.RunFailed) {
 	w.T.Helper()
 	var out *graph.DebugReport
@@ -44,7 +44,8 @@ func (w *world) report() (*graph.DebugReport, *engine.RunFailed) {
 	return out, f
 }
 
-// S2-59: a failing run raises a report before its last event, which is the one that DebugReport makes; the flow is as without.
+// TestDebugReport checks that a failing run raises a report before its last event, equal to the one
+// that DebugReport returns, and that the flow is otherwise unchanged (S2-59).
 func TestDebugReport(t *testing.T) {
 	t.Parallel()
 	opts := graph.NodeOptions{Retry: once()}
@@ -53,8 +54,8 @@ func TestDebugReport(t *testing.T) {
 		graph   *graph.Builder[state]
 		config  graph.Config
 		node    string
-		fixes   []string // how each begins
-		stack   string   // what the trace holds
+		fixes   []string // prefix of each
+		stack   string   // contents of the trace
 		summary string
 	}{
 		"error":            {graph.New[state]("t").Start(breaks("a", -1, opts)), graph.Config{}, "a", []string{`To continue after this failure, give node "a" an OnError`}, "", "it is broken"},
@@ -111,7 +112,9 @@ func TestDebugReport(t *testing.T) {
 	}
 }
 
-// S2-59: the time of the run is a failure as any other; runs that end otherwise raise no report; a node may raise the signal itself, and goes on.
+// TestDebugReportElsewhere checks that exceeding the time limit of the run is a failure like any
+// other, that runs that end otherwise raise no report, and that a node may raise the signal itself
+// and continue (S2-59).
 func TestDebugReportElsewhere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, compiled(t, graph.New[state]("t").Start(note("a")), graph.Config{Timeout: time.Second}))
@@ -134,7 +137,8 @@ func TestDebugReportElsewhere(t *testing.T) {
 	}
 }
 
-// S2-59: a stack is bounded, and never a part of the error.
+// TestStackIsBounded checks that the size of a stack is limited, and that it is never part of the
+// error (S2-59).
 func TestStackIsBounded(t *testing.T) {
 	t.Parallel()
 	var deep func(n int) int

@@ -1,4 +1,4 @@
-// Package graph builds workflows of Go functions over one typed state. Package hocket runs them.
+// Package graph builds workflows from Go functions over one typed state. Package hocket runs them.
 //
 //	type State struct {
 //		Topic, Text string
@@ -19,93 +19,124 @@
 //	}
 //	res, err := hocket.Run(ctx, engine, g, State{Topic: "tides"})
 //
-// It is a builder, a checker, and a compiler to package workflow with a table of functions. It refuses to run anything, to keep anything, and to know
-// the engine.
+// The package is a builder, a checker, and a compiler to package workflow with a table of
+// functions. It does not run or store anything, and does not depend on the engine.
 //
 // # State
 //
-// S is a struct of yours that survives JSON; Compile checks that. The run's input is the first state. Each node gets a copy and gives the changed copy
-// back ([Result].Update; with [Do] it changes the copy in place). What is written are the top-level fields that differ, each as a whole.
+// S is your own struct, which must survive JSON; Compile checks that. The input of the run is the
+// initial state. Each node receives a copy and returns the changed copy ([Result].Update; with [Do]
+// it changes the copy in place). The top-level fields that differ are written, each as a whole.
 //
-// Beside the state stand the outputs of nodes, by node id: what [Result].Output and tools give, and people's answers. [Context.Output] and [OutputAs]
-// read them. What the graph keeps itself (the execution id, which is the run's id, outputs, counters of loops, flags of open questions) is in the
-// [Context] and in [BaseState], so S cannot have fields of those names (S2-75).
+// Next to the state, the run keeps the outputs of nodes, by node id: [Result].Output, the results
+// of tools, and people's answers. [Context.Output] and [OutputAs] read them. What the graph itself
+// keeps (the execution id, which is the run's id, outputs, counters of loops, flags of open
+// questions) is in the [Context] and in [BaseState], so S cannot have fields with those names.
 //
 // # Nodes
 //
-// [Do] makes a node of a function that changes the state, [Tool] one of a function with arguments and a result, [Ask] asks a person, [Inner] runs another graph. [Await] waits for a signal.
-// [Loop], [If], [Parallel], [Race], [Any], [Quorum], [Map], [Flow] and [Body] are nodes made of nodes, which nest at will. [NewNode] makes one of a [Func], which sees the whole Context and may give an output, choose
-// what follows ([Result].Goto), raise signals and send events. All others are structs, whose ID is required and whose other fields are useful when empty:
-// [ToolConfig], [CustomToolConfig], [WaitConfig], [AskUserConfig], [ParallelConfig], [SubgraphConfig], [AgentConfig], [SubagentConfig],
-// [ParallelSubagentConfig], [ContextMonitorConfig], [ClearContextConfig], [MapConfig], [AwaitConfig], [SleepConfig]. What every node may have is in [NodeOptions]. A limit of 0
-// is the default; [Zero] is none at all. Go cannot infer S for structs; an alias helps: type loop = graph.LoopConfig[State].
+// [Do] returns a node for a function that changes the state, [Tool] one for a function with
+// arguments and a result; [Ask] asks a person, [Inner] runs another graph, [Await] waits for a
+// signal. [Loop], [If], [Parallel], [Race], [Any], [Quorum], [Map], [Flow] and [Body] are nodes
+// made of nodes, which nest arbitrarily. [NewNode] returns a node for a [Func], which sees the
+// whole Context and may return an output, choose the next node ([Result].Goto), raise signals and
+// send events. All other nodes are structs, whose ID is required and whose other fields have useful
+// zero values: [ToolConfig], [CustomToolConfig], [WaitConfig], [AskUserConfig], [ParallelConfig],
+// [SubgraphConfig], [AgentConfig], [SubagentConfig], [ParallelSubagentConfig],
+// [ContextMonitorConfig], [ClearContextConfig], [MapConfig], [AwaitConfig], [SleepConfig]. Options
+// common to all nodes are in [NodeOptions]. A limit of 0 means the default; use [Zero] for an
+// actual zero. Go cannot infer S for structs; an alias helps: type loop = graph.LoopConfig[State].
 //
 // # The flow
 //
-// [Builder.Start] and [Builder.Then] add nodes one behind the other. [Builder.Node] adds nodes beside the flow: branches, targets of gotos, recovery nodes.
+// [Builder.Start] and [Builder.Then] add nodes in sequence. [Builder.Node] adds nodes outside the
+// flow: branches, targets of gotos, recovery nodes.
 //
-// Branches: [Builder.If], Else and EndIf, or an [IfConfig] with else-ifs at once; [DecisionNode] chooses among several targets. Both ways of an if meet
-// in one node, and a way without nodes leads there at once.
+// Branches: use [Builder.If], Else and EndIf, or a complete [IfConfig] with else-ifs;
+// [DecisionNode] chooses among several targets. Both branches of an if meet in one node, and a
+// branch without nodes leads there directly.
 //
-// Loops: [Builder.Loop] runs its body, then asks Until, 100 times at most unless MaxIterations says otherwise.
+// Loops: [Builder.Loop] runs its body, then evaluates Until, at most 100 times unless MaxIterations
+// is set.
 //
-// Parallel blocks: [Builder.Parallel] runs branches together and waits for all of them, for the first that settles, or for the first that succeeds
-// ([Strategy]); what is not waited for is cancelled. Branches see the state as it was at their start, with their own changes, and not each other. Where two
-// change the same field, its [Reducer] ([Config].Reducers: [Append], [Sum], [MergeMap], [Last], or your own by [Reduce]) merges the changes in declared order;
-// without one the run fails with an error that names both nodes and the field (P7). What follows a loop or a block runs once (S2-9, S2-22).
+// Parallel blocks: [Builder.Parallel] runs branches concurrently and waits for all of them, for the
+// first that settles, or for the first that succeeds ([Strategy]); the remaining branches are
+// cancelled. Branches see the state as it was at their start, with their own changes but not each
+// other's. If two branches change the same field, its [Reducer] ([Config].Reducers: [Append],
+// [Sum], [MergeMap], [Last], or your own by [Reduce]) merges the changes in declared order; without
+// one the run fails with an error that names both nodes and the field. What follows a loop or a
+// block runs once.
 //
-// Lists: [Map] runs a body for each item of a list, with a state of its own for each, and gives their last states in order.
+// Lists: [Map] runs a body for each item of a list, with a separate state for each, and returns
+// their final states in order.
 //
-// Waits: [Builder.Wait], or Then with a WaitConfig or an AskUserConfig, asks a person. The run pauses, its process may end, and the answer, which may come
-// months later, is in the outputs and, by WaitConfig.Input, in the state.
+// Waits: [Builder.Wait], or Then with a WaitConfig or an AskUserConfig, asks a person. The run
+// pauses, and its process may end. The answer, which may arrive months later, is stored in the
+// outputs and, with WaitConfig.Input, in the state.
 //
-// Inner graphs: [SubgraphConfig] runs a graph with a state of its own as one node. Its steps belong to the run: a question inside pauses it, and what
-// finished inside does not run again (P3). A graph can be given, or named and found by [Compiled.Link] before the run begins; none can contain itself.
+// Inner graphs: [SubgraphConfig] runs a graph with its own state as one node. Its steps belong to
+// the run: a question inside pauses it, and finished steps inside do not run again. A graph can be
+// passed directly, or named and resolved by [Compiled.Link] before the run starts; no graph can
+// contain itself.
 //
 // # Errors and retries
 //
-// An error or a panic of a function is a failed attempt. A node that calls a function has three attempts, with 1 s and 2 s between them, unless
-// [NodeOptions].Retry says otherwise; the next attempt finds the failure in [Context].Feedback. NodeOptions.OnError decides first: retry, skip, abort, or
-// go on at a recovery node ([ErrorAction]). What nothing handled gets to the node of [Builder.Catch]; after it the run fails with the first error, unless
-// that node goes on with a goto.
+// An error or a panic of a function is a failed attempt. A node that calls a function has three
+// attempts, with 1 s and 2 s between them, unless [NodeOptions].Retry is set; the next attempt
+// finds the failure in [Context].Feedback. NodeOptions.OnError decides first: retry, skip, abort,
+// or continue at a recovery node ([ErrorAction]). Unhandled failures reach the node of
+// [Builder.Catch]; after it the run fails with the first error, unless that node continues with a
+// goto.
 //
-// OnError and RetryOn get the error that the function returned, within a *[NodeExecutionError]: errors.Is and errors.As find your own errors in it, and
-// [SchemaValidationError], [TimeoutError] and [StopError]. In the journal, and so in what Run gives, an error is its text and a code.
+// OnError and RetryOn receive the error that the function returned, wrapped in a
+// *[NodeExecutionError]: errors.Is and errors.As find your own errors in it, as well as
+// [SchemaValidationError], [TimeoutError] and [StopError]. In the journal, and therefore in the
+// result of Run, an error consists of its message and a code.
 //
 // # Durability
 //
-// What a node gave is in the run's journal before anything follows from it, so a node that ended never runs again. One that was at work when the process
-// died does, with the same [Context].Key: give that key to a service that must not do a thing twice. [Once] journals a part of a node's work, which then is not
-// repeated either.
+// The result of a node is written to the run's journal before anything else depends on it, so a
+// finished node never runs again. A node that was running when the process died runs again, with
+// the same [Context].Key: pass that key to a service that must not do a thing twice. [Once]
+// journals a part of a node's work, which is then not repeated either.
 //
-// Conditions, Until, prompts, mappers, reducers, OnError and RetryOn are called by the engine itself, and what they gave is recorded, so that a run that
-// goes on after a crash does not ask again (D4). They must be pure: depend on what they are given alone. Functions of nodes may do anything.
+// Conditions, Until, prompts, mappers, reducers, OnError and RetryOn are called by the engine
+// itself, and their results are recorded, so that a run that continues after a crash does not call
+// them again. They must be pure, that is, depend only on their arguments. Functions of nodes may do
+// anything.
 //
-// A run goes on only with the version of the graph that began it (P9). The version is a digest of nodes, edges and settings; functions have none, so a program that
-// changes what they do raises [Config].Version (D29).
+// A run continues only with the version of the graph that started it. The version is a digest of
+// nodes, edges and settings; functions have no digest, so a program that changes their behavior
+// must change [Config].Version.
 //
 // # Contexts
 //
-// A function's context is done when its node lost a race, its tool's or its graph's time is over, or its run is cancelled or interrupted. It should
-// return soon; what it gives within 5 s of a cancellation is still recorded.
+// A function's context is done when its node lost a race, when its tool or its graph timed out, or
+// when its run is cancelled or interrupted. The function should then return soon; results returned
+// within 5 s of a cancellation are still recorded.
 //
 // # Agents and tools
 //
-// [AgentConfig] sends a message to a coding agent, [SubagentConfig] and [ParallelSubagentConfig] give tasks to agents that the program knows by name,
-// [CustomToolConfig] calls a tool that it knows by name, [ContextMonitorConfig] keeps a session's context window from filling up. What they need is a
-// [Runtime]: that of the [Config], and for what is nil there that of the engine, where options of hocket.Open put it.
+// [AgentConfig] sends a message to a coding agent, [SubagentConfig] and [ParallelSubagentConfig]
+// assign tasks to agents that the program knows by name, [CustomToolConfig] calls a tool that the
+// program knows by name, and [ContextMonitorConfig] keeps a session's context window from filling
+// up. They rely on a [Runtime]: that of the [Config], with nil fields provided by the engine, where
+// options of hocket.Open set them.
 //
 // # Inside
 //
-// The flow: calls of the [Builder] add nodes and edges and collect misuse; [Builder.Compile] tells all misuse at once, each with the file and line of
-// the call, else freezes nodes and edges, places each node in its branch, and makes the workflow and the functions that it names ([Running]).
+// Calls of the [Builder] add nodes and edges and collect misuse. [Builder.Compile] reports all
+// misuse together, each with the file and line of the call, or else freezes nodes and edges, places
+// each node in its branch, and builds the workflow and the functions that it names ([Running]).
 //
-// Invariants: ids are unique; a compiled graph does not change when its builder is used further (S2-77); generated nodes are named
-// `<prefix>_<n>` from one counter (S2-2).
+// Invariants: ids are unique; a compiled graph does not change when its builder is used further;
+// generated nodes are named `<prefix>_<n>` from one counter.
 //
 // # Names
 //
-// Names of the document that describes this kind of graph, and theirs in Go (S2-76): building, nodes, types, and running, in package hocket. What Go programs do not need is in package compat.
+// The following table maps the names of the document that describes this kind of graph to their Go
+// equivalents: building, nodes, types, and running, in package hocket. Names that Go programs do
+// not need are in package compat.
 //
 //	graph<TState>(), GraphBuilder               New, Builder
 //	start, then                                 Builder.Start, Builder.Then
@@ -196,6 +227,6 @@
 //	createSnapshot                              hocket.Result.Snapshot
 //	resolveModel, executeWithRetry              none: see Context.Model, Retry
 //
-// Nodes beside the flow (branches, targets of gotos) are added with [Builder.Node], branches that hold more than a chain with [Builder.Branch];
-// the document has no calls for that (S2-8).
+// Nodes outside the flow (branches, targets of gotos) are added with [Builder.Node], and branches
+// that hold more than a chain with [Builder.Branch]; the document has no calls for that.
 package graph

@@ -20,7 +20,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// open makes a driver over the store at path that knows the program of one graph.
+// open returns a driver over the store at path that knows the program of one graph.
 func open(t *testing.T, path string, g *graph.Compiled[state]) *embedded.Driver {
 	t.Helper()
 	home, err := store.Open(context.Background(), path, store.Config{Kind: journal.KindServe})
@@ -75,8 +75,9 @@ func settled(t *testing.T, d *embedded.Driver, g *graph.Compiled[state], run str
 	return st.Status, s
 }
 
-// P9, D4: a graph runs on the embedded driver and its journal, pauses, and is resumed by another process that registers the same graph: nothing that
-// finished runs again, and the state is whole.
+// TestOnTheEmbeddedDriver checks that a graph runs on the embedded driver and its journal, pauses,
+// and is resumed by another process that registers the same graph: nothing that finished runs
+// again, and the state is complete (P9, D4).
 func TestOnTheEmbeddedDriver(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
@@ -120,8 +121,9 @@ func TestOnTheEmbeddedDriver(t *testing.T) {
 	}
 }
 
-// S2-36, D10, ADR 15: on the real driver, a function that ends in time although the run was cancelled counts; one that stops with its context does not;
-// nothing follows either.
+// TestCancelOnTheEmbeddedDriver checks on the real driver that a function that ends in time despite
+// the cancellation of the run counts, that one that stops with its context does not, and that
+// nothing follows either (S2-36, D10, ADR 15).
 func TestCancelOnTheEmbeddedDriver(t *testing.T) {
 	t.Parallel()
 	for name, heeds := range map[string]bool{"goes on": false, "stops": true} {

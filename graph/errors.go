@@ -12,23 +12,25 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// Codes of the failures that this package makes; all other errors of functions have the engine's code `func`.
+// Codes of the failures that this package creates; all other errors of functions have the engine's
+// code `func`.
 const (
 	codeSchema  = "schema_validation"
 	codeNode    = "node_execution"
 	codeTimeout = "timeout"
-	// These are the engine's too.
+	// These are also codes of the engine.
 	codeCancelled = "cancelled"
 	codeRoute     = "no_route"
 	codeUnknown   = "unknown_outcome"
 )
 
-// SchemaValidationError says that a state does not fit a schema (S2-45). It is tried again like any error.
+// SchemaValidationError is returned when a state does not match a schema. It is retried like any
+// error.
 type SchemaValidationError struct{ Message string }
 
 func (e *SchemaValidationError) Error() string { return e.Message }
 
-// NodeExecutionError wraps a failure of a node. Its text is that of the cause.
+// NodeExecutionError wraps a failure of a node. Its message is that of the cause.
 type NodeExecutionError struct {
 	NodeID string
 	Cause  error
@@ -36,10 +38,10 @@ type NodeExecutionError struct {
 
 func (e *NodeExecutionError) Error() string { return e.Cause.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *NodeExecutionError) Unwrap() error { return e.Cause }
 
-// TimeoutError says that a tool took too long (S2-46).
+// TimeoutError is returned when a tool took too long.
 type TimeoutError struct {
 	Tool  string
 	After time.Duration
@@ -49,46 +51,49 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("Tool %q timed out after %dms", e.Tool, e.After.Milliseconds())
 }
 
-// ErrorFeedback tells an attempt why the one before it failed (S2-58).
+// ErrorFeedback tells an attempt why the previous one failed.
 type ErrorFeedback struct {
 	FailedNodeID string `json:"failedNodeId"`
 	ErrorMessage string `json:"errorMessage"`
-	// ErrorType is a stable word: `schema_validation`, `node_execution`, `timeout`, `unknown_outcome`, `func` for all other errors of functions, or the
-	// engine's code.
+	// ErrorType is a stable word: `schema_validation`, `node_execution`, `timeout`,
+	// `unknown_outcome`, `func` for all other errors of functions, or the engine's code.
 	ErrorType string `json:"errorType"`
-	// Attempt is the one that failed, from 1.
+	// Attempt is the number of the failed attempt, counting from 1.
 	Attempt     int `json:"attempt"`
 	MaxAttempts int `json:"maxAttempts"`
-	// PreviousOutput is what the failed attempt gave: the Output that came with the error, or what a schema refused (where there was no Output,
-	// the fields of the state that would have been written). Nil where it gave nothing.
+	// PreviousOutput is the output of the failed attempt: the Output returned with the error, or
+	// the value that a schema rejected (if there was no Output, the fields of the state that would
+	// have been written). Nil if there was none.
 	PreviousOutput json.RawMessage `json:"previousOutput,omitempty"`
 }
 
-// panicError is a panic of a function. Its stack is kept for the debug report and is in no message.
+// panicError is a panic of a function. Its stack is kept for the debug report and is not part of
+// any message.
 type panicError struct{ text, stack string }
 
 func (e *panicError) Error() string { return e.text }
 
-// maxStack bounds the stack that is kept of a panic, in bytes.
+// maxStack is the maximum size of the kept stack of a panic, in bytes.
 const maxStack = 4 << 10
 
-// panicked makes an error of a panic, in the deferred function that recovered it.
+// panicked returns an error for a panic, called in the deferred function that recovered it.
 func panicked(format string, args ...any) error {
 	stack := debug.Stack()
-	if i := bytes.Index(stack, []byte("\npanic(")); i >= 0 { // what is above is the recovery
+	if i := bytes.Index(stack, []byte("\npanic(")); i >= 0 { // the frames above are the recovery
 		stack = stack[i+1:]
 	}
 	return &panicError{text: fmt.Sprintf(format, args...), stack: strings.ToValidUTF8(string(stack[:min(len(stack), maxStack)]), "")}
 }
 
-// routeError says that a goto would leave a branch. The engine says the same of gotos out of a block.
+// routeError is returned when a goto would leave a branch. The engine reports the same for gotos
+// out of a block.
 type routeError struct{ from, to string }
 
 func (e *routeError) Error() string {
 	return fmt.Sprintf("goto from %q to %q crosses the border of a branch", e.from, e.to)
 }
 
-// failureOf makes the record of an error.
+// failureOf returns the record of an error.
 func failureOf(err error) *program.Failure {
 	f := &program.Failure{Message: err.Error(), Err: err}
 	if broken, ok := errors.AsType[*panicError](err); ok {
@@ -116,8 +121,10 @@ func failureOf(err error) *program.Failure {
 	return f
 }
 
-// errorOf makes the error of a failure, as error handlers see it: a *NodeExecutionError around the error that the function returned. Where that error was
-// not kept, as for a failure inside a subgraph, errors.As finds a *SchemaValidationError and errors.Is ErrUnknownOutcome where it was one.
+// errorOf returns the error for a failure, as error handlers see it: a *NodeExecutionError around
+// the error that the function returned. If that error was not kept, as for a failure inside a
+// subgraph, errors.As still finds a *SchemaValidationError, and errors.Is matches
+// ErrUnknownOutcome, if it was one.
 func errorOf(f program.Failure) error {
 	cause := f.Err
 	if cause != nil {
@@ -133,7 +140,7 @@ func errorOf(f program.Failure) error {
 	return &NodeExecutionError{NodeID: f.Node, Cause: cause}
 }
 
-// unknownOutcome is an ErrUnknownOutcome with the text that it was recorded with.
+// unknownOutcome is an ErrUnknownOutcome with its recorded message.
 type unknownOutcome struct{ text string }
 
 func (e *unknownOutcome) Error() string { return e.text }

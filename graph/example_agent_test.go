@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// scribe is a coding agent that answers in capitals. Each message fills a fifth of its context window.
+// scribe is a coding agent that answers in capitals. Each message fills a fifth of its context
+// window.
 type scribe struct{ used int }
 
 func (s *scribe) CreateSession(context.Context, graph.SessionConfig) (graph.Session, error) {
@@ -37,7 +38,8 @@ func (s *scribe) Summarize(context.Context) error {
 
 func (s *scribe) Destroy(context.Context) error { return nil }
 
-// An agent gets a message made of the state, and its answer goes back there. The client comes from the program.
+// An agent receives a message derived from the state, and its answer is written back to the state.
+// The program provides the client.
 func ExampleAgentConfig() {
 	g, err := graph.New[Article]("write").
 		Start(graph.AgentConfig[Article]{
@@ -63,7 +65,8 @@ func ExampleAgentConfig() {
 	// Output: WRITE ABOUT CANONS <nil>
 }
 
-// A session that the program keeps over several nodes is summarized when its context window is 45 % full or more.
+// A session that the program keeps across several nodes is summarized when its context window is at
+// least 45 % full.
 func ExampleContextMonitorConfig() {
 	session := &scribe{}
 	g, err := graph.New[Article]("talk").
@@ -126,7 +129,8 @@ func (t team) SpawnParallel(ctx context.Context, work []graph.SpawnOptions) ([]g
 	return out, nil
 }
 
-// One sub-agent makes an outline, then two look at it at once. One of these fails, which is for Output to judge.
+// One sub-agent writes an outline, then two review it concurrently. One of these fails, and Output
+// decides what that means.
 func ExampleBuilder_Subagent() {
 	agents := team{
 		"planner": func(task string) (string, error) { return "outline of " + task, nil },
@@ -167,7 +171,7 @@ func ExampleBuilder_Subagent() {
 	// ["critic-0: fine" "critic-1: no library here"] <nil>
 }
 
-// shelf offers one registered tool.
+// shelf provides one registered tool.
 type shelf struct{}
 
 func (shelf) Names() []string { return []string{"count"} }
@@ -182,7 +186,7 @@ func (shelf) Get(name string) (graph.ToolHandler, bool) {
 	}, name == "count"
 }
 
-// A tool is looked up by its name when the node runs.
+// A tool is looked up by name when the node runs.
 func ExampleCustomToolConfig() {
 	build := func(tool string) (*graph.Compiled[Article], error) {
 		return graph.New[Article]("count").

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/graph/compat"
 )
 
-// The budget of a run, of which one node may use a part.
+// A run has a budget, of which one node may use a part.
 func ExampleLimits() {
 	type State struct{}
 	g, err := graph.New[State]("report").

@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// A node that charges a card and then sends a mail. The mail server is down at first: the second attempt sends the mail and does not charge again.
+// This node charges a card and then sends a mail. The mail server is down at first: the second
+// attempt sends the mail and does not charge again.
 func ExampleOnce() {
 	type Order struct {
 		Receipt string `json:"receipt"`

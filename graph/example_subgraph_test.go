@@ -8,13 +8,13 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// Check is the state of the inner graph of the examples.
+// Check is the state of the inner graph in the examples.
 type Check struct {
 	Text  string   `json:"text"`
 	Wrong []string `json:"wrong"`
 }
 
-// spelling looks for words in a text, in a graph of its own.
+// spelling returns a separate graph that looks for words in a text.
 func spelling() (*graph.Compiled[Check], error) {
 	look := func(word string) graph.Node[Check] {
 		return graph.Do("look-for-"+word, func(_ context.Context, c *Check) error {
@@ -27,7 +27,8 @@ func spelling() (*graph.Compiled[Check], error) {
 	return graph.New[Check]("spelling").Start(look("kanon")).Then(look("canonn")).Compile()
 }
 
-// A graph inside another: its state is made of the outer one, field by field of the same name, and written back by Output.
+// One graph runs inside another: its state is initialized from fields of the same name in the outer
+// state, and written back by Output.
 func ExampleSubgraphConfig() {
 	inner, err := spelling()
 	if err != nil {
@@ -50,7 +51,8 @@ func ExampleSubgraphConfig() {
 	// Output: ["kanon" "canonn"] <nil>
 }
 
-// A graph that is found by its name when the outer one is linked, as package hocket does with those that are registered.
+// A graph is resolved by name when the outer graph is linked, as package hocket does with
+// registered graphs.
 func ExampleCompiled_Link() {
 	g, err := graph.New[Article]("article").
 		Start(graph.SubgraphConfig[Article, Check]{

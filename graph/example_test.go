@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// play runs a compiled graph in memory and gives its last state.
+// play runs a compiled graph in memory and returns its final state.
 func play[S any](g *graph.Compiled[S], first S) (last S, err error) {
 	ctx := context.Background()
 	eng, err := hocket.Open(ctx, hocket.Config{})
@@ -27,7 +27,7 @@ func play[S any](g *graph.Compiled[S], first S) (last S, err error) {
 	return res.State, res.Err
 }
 
-// Article is the state of the examples.
+// Article is the state of the graphs in the examples.
 type Article struct {
 	Topic    string   `json:"topic"`
 	Text     string   `json:"text"`
@@ -47,7 +47,7 @@ func publish(_ context.Context, a *Article) error {
 	return nil
 }
 
-// Nodes one after another: each changes its copy of the state in place.
+// Nodes run in sequence: each changes its copy of the state in place.
 func ExampleNew() {
 	g, err := graph.New[Article]("chain").
 		Start(graph.Do("draft", draft)).
@@ -152,7 +152,7 @@ func ExampleBuilder_Parallel() {
 	// Output: A NOTE ABOUT CANONS <nil>
 }
 
-// Branches that change the same fields say how the changes become one.
+// Branches that change the same fields specify how the changes are merged.
 func ExampleReducer() {
 	look := func(id string, words int) graph.Node[Article] {
 		return graph.Do(id, func(_ context.Context, a *Article) error {
@@ -179,7 +179,7 @@ func ExampleReducer() {
 	// [] 5 nodes "library" and "archive" both changed field "notes" at the same time; declare how it is merged
 }
 
-// Misuse is told by Compile, all at once.
+// Compile reports all misuse together.
 func ExampleBuilder_Compile() {
 	_, err := graph.New[Article]("mistakes").
 		Start(graph.Do("draft", draft)).

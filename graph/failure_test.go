@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// delays are the waits before each retry.
+// delays returns the waits before each retry.
 func (w *world) delays() string {
 	var out []string
 	for _, e := range w.Events {
@@ -26,7 +26,7 @@ func (w *world) delays() string {
 	return strings.Join(out, " ")
 }
 
-// S2-40, S2-41, S2-45: how often and when a failed node is tried again.
+// TestRetry checks how often and when a failed node is retried (S2-40, S2-41, S2-45).
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	ms := 50 * time.Millisecond
@@ -57,14 +57,14 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// S2-42 to S2-44: what an error handler may do; it acts on the first failure.
+// TestOnError checks what an error handler may do; it acts on the first failure (S2-42 to S2-44).
 func TestOnError(t *testing.T) {
 	t.Parallel()
 	delay := 7 * time.Second
 	for name, tc := range map[string]struct {
 		act            graph.ErrorAction[state]
 		fails          int
-		want, end, say string // visited, end, delays
+		want, end, say string // visited nodes, end, delays
 		n              int
 	}{
 		"skip":                 {graph.ErrorAction[state]{Action: graph.ActionSkip}, -1, "a, z", "completed", "", 0},
@@ -104,7 +104,8 @@ func TestOnError(t *testing.T) {
 	}
 }
 
-// S2-7: the handler of Catch runs once on a failure that nothing else handled; the run stays failed unless the handler goes on elsewhere.
+// TestCatch checks that the handler of Catch runs once on a failure that nothing else handled, and
+// that the run stays failed unless the handler continues elsewhere (S2-7).
 func TestCatch(t *testing.T) {
 	t.Parallel()
 	opts := graph.NodeOptions{Retry: once()}
@@ -158,7 +159,7 @@ func TestCatch(t *testing.T) {
 	}
 }
 
-// S2-58, S2-78: an attempt is told why the one before it failed.
+// TestErrorFeedback checks that an attempt is told why the previous one failed (S2-58, S2-78).
 func TestErrorFeedback(t *testing.T) {
 	t.Parallel()
 	var got []*graph.ErrorFeedback
@@ -190,7 +191,8 @@ func TestErrorFeedback(t *testing.T) {
 	}
 }
 
-// S2-45, S2-61: states are checked before and after each attempt; what does not fit is not merged, and is tried again.
+// TestSchemas checks that states are validated before and after each attempt, and that an invalid
+// state is not merged, and the attempt is retried (S2-45, S2-61).
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	small := graph.SchemaJSON(`{"properties": {"n": {"maximum": 3}}}`)
@@ -234,7 +236,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// S2-46: a tool that takes too long fails, even where it does not heed its context.
+// TestTool checks that a tool that takes too long fails, even if it ignores its context (S2-46).
 func TestTool(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -276,7 +278,8 @@ func TestTool(t *testing.T) {
 	}
 }
 
-// What a function does wrong is a failure of its node, never more.
+// TestBadFunctions checks that anything a function does wrong is a failure of its node and nothing
+// more.
 func TestBadFunctions(t *testing.T) {
 	t.Parallel()
 	one := graph.NodeOptions{Retry: once()}
@@ -308,7 +311,7 @@ func TestBadFunctions(t *testing.T) {
 	})
 }
 
-// S2-69: clear-context asks for the window to be cleared.
+// TestClearContext checks that clear-context requests that the window be cleared (S2-69).
 func TestClearContext(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -346,12 +349,13 @@ func TestClearContext(t *testing.T) {
 	}
 }
 
-// pressError is an error of the program's own.
+// pressError is an error type defined by the program.
 type pressError struct{ sheet int }
 
 func (e *pressError) Error() string { return fmt.Sprintf("sheet %d is stuck", e.sheet) }
 
-// S2-41, S2-42: predicates and handlers find the program's own errors by errors.Is and errors.As, at each attempt.
+// TestOwnErrors checks that predicates and handlers find the program's own errors with errors.Is
+// and errors.As, at each attempt (S2-41, S2-42).
 func TestOwnErrors(t *testing.T) {
 	t.Parallel()
 	fails := func(opts graph.NodeOptions) graph.Node[state] {
@@ -378,7 +382,8 @@ func TestOwnErrors(t *testing.T) {
 	run(t, b, state{}).want("press", "completed")
 }
 
-// S2-7: a goto of the program to the error handler, without a failure, is a failure that says so.
+// TestHandlerWithoutFailure checks that a goto to the error handler without a failure is a failure
+// that says so (S2-7).
 func TestHandlerWithoutFailure(t *testing.T) {
 	t.Parallel()
 	b := graph.New[state]("odd").Start(goes("first", "handler")).Catch(note("handler"))

@@ -8,7 +8,7 @@ import (
 
 var errAgent = errors.New("the agent broke")
 
-// full is the usage of a window of 1,000 tokens.
+// full returns the usage of a window of 1,000 tokens.
 func full(percent int) *graph.SessionUsage {
 	return &graph.SessionUsage{InputTokens: 10 * percent, MaxTokens: 1000}
 }

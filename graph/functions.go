@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// table makes the functions that the workflow names.
+// table returns the functions that the workflow names.
 func (c *compiler[S]) table() *program.Table {
 	t := &program.Table{
 		Conditions: map[string]func(program.View) (bool, error){},
@@ -138,7 +138,7 @@ func (c *compiler[S]) condition(f func(View[S]) bool) func(program.View) (bool, 
 	}
 }
 
-// counted sets the counter of a loop, passes reads it. The user's fields stay as they are.
+// counted sets the counter of a loop, and passes reads it. The user's fields are unchanged.
 func (c *compiler[S]) counted(state program.State, field string, n int) program.Result {
 	out := program.Result{Update: program.Fields{field: json.RawMessage(strconv.Itoa(n))}}
 	if !c.codec.folds(field) {
@@ -155,12 +155,13 @@ func passes(state program.State, field string) int {
 	return n
 }
 
-// model gives the model of a node: its own, that of the run, that of the graph; "" leaves it to the provider (S2-79).
+// model returns the model of a node: its own, that of the run, or that of the graph; "" leaves the
+// choice to the provider.
 func (c *compiler[S]) model(d *def[S], state program.State) string {
 	return firstModel(d.opts.Model, modelIn(state), c.config.DefaultModel)
 }
 
-// modelIn reads the model of the run that is beside the state, "" where there is none.
+// modelIn returns the model of the run, which is stored next to the state, or "" if there is none.
 func modelIn(state program.State) string {
 	raw := state.Get(program.FieldModel)
 	if raw == nil {
@@ -173,7 +174,8 @@ func modelIn(state program.State) string {
 	return m
 }
 
-// usageIn reads the context window usage that is beside the state, nil where there is none.
+// usageIn returns the context window usage, which is stored next to the state, or nil if there is
+// none.
 func usageIn(state program.State) *ContextWindowUsage {
 	raw := state.Get(program.FieldUsage)
 	if raw == nil {
@@ -223,7 +225,8 @@ func (c *compiler[S]) onError(d *def[S], fn func(error, *Context[S]) ErrorAction
 	}
 }
 
-// handled lets the error handler run: unless it goes on elsewhere, the failure that it handled is kept for the node behind it.
+// handled wraps the error handler: unless it continues elsewhere, the failure that it handled is
+// kept for the node that follows.
 func handled(call func(context.Context, program.Call) program.Result) func(context.Context, program.Call) program.Result {
 	return func(ctx context.Context, c program.Call) program.Result {
 		out := call(ctx, c)
@@ -246,7 +249,7 @@ func handled(call func(context.Context, program.Call) program.Result) func(conte
 	}
 }
 
-// handledFailure is a failure as it comes along an error edge and as it is kept.
+// handledFailure is a failure in the form in which it is passed along an error edge and kept.
 type handledFailure struct {
 	Error failureRecord `json:"error"`
 }
@@ -260,7 +263,7 @@ type failureRecord struct {
 	Err       error  `json:"-"`
 }
 
-// caught reads a failure as it comes along an error edge.
+// caught decodes a failure passed along an error edge.
 func caught(raw json.RawMessage) program.Failure {
 	var in handledFailure
 	if err := json.Unmarshal(raw, &in); err != nil || in.Error == (failureRecord{}) {

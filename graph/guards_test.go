@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/graph/compat"
 )
 
-// S2-60: the guards look at decoded JSON.
+// TestGuards checks that the guards inspect decoded JSON (S2-60).
 func TestGuards(t *testing.T) {
 	t.Parallel()
 	guards := map[string]func(any) bool{"base": compat.IsBaseState, "result": compat.IsNodeResult, "report": compat.IsDebugReport}
@@ -58,7 +58,7 @@ func TestGuards(t *testing.T) {
 	}
 }
 
-// S2-61: the validator of a graph checks as its runs do.
+// TestStateValidator checks that the validator of a graph behaves like its runs (S2-61).
 func TestStateValidator(t *testing.T) {
 	t.Parallel()
 	small := graph.SchemaJSON(`{"properties": {"n": {"maximum": 3}}}`)
@@ -92,7 +92,8 @@ func TestStateValidator(t *testing.T) {
 	}
 }
 
-// S2-78: the error types are found by errors.As and unwrap, in handlers of errors too.
+// TestErrorTypes checks that errors.As finds the error types and that they unwrap, also in error
+// handlers (S2-78).
 func TestErrorTypes(t *testing.T) {
 	t.Parallel()
 	for name, schema := range map[string]bool{"error": false, "schema": true} {

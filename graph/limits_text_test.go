@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// What Compile says of limits has the names of Go, and a place that an editor can follow.
+// TestLimitsMisuse checks that Compile reports invalid limits with their Go names, and with a
+// position that an editor can follow.
 func TestLimitsMisuse(t *testing.T) {
 	t.Parallel()
 	for want, l := range map[string]graph.Limits{

@@ -9,24 +9,26 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// resolver finds a graph by its name.
+// resolver returns a graph by its name.
 type resolver func(name string) (Subgraph, bool)
 
-// identity tells graphs of different calls of Compile apart.
+// identity distinguishes graphs from different calls of Compile.
 type identity struct{ _ byte }
 
-// ancestor is a graph on the way to one inside of it.
+// ancestor is a graph on the path to a graph inside it.
 type ancestor struct {
 	name   string
 	origin *identity
 }
 
-// Link gives the graph with the names of its subgraph nodes bound, and those of inner graphs, so that its digest covers all that runs. A name is
-// looked up in the Runtime.WorkflowResolver of the graph that says it, then in those of the graphs around, then by find, which may be nil. One that
-// is unknown stays as it was. The graph itself does not change, and is given back where nothing is new. Package hocket links the graphs that it runs.
+// Link returns the graph with the names of its subgraph nodes, and those of inner graphs, bound, so
+// that its digest covers everything that runs. A name is looked up in the Runtime.WorkflowResolver
+// of the graph that uses it, then in those of the enclosing graphs, then with find, which may be
+// nil. Unknown names are left unbound. The graph itself does not change, and is returned if nothing
+// new was bound. Package hocket links the graphs that it runs.
 //
-// The error is a diag.List, at the calls that added the nodes: for a graph that contains itself, for graphs inside each other more than
-// [workflow.MaxFlowDepth] deep, for a lookup that panics.
+// The error is a diag.List, positioned at the calls that added the nodes: for a graph that contains
+// itself, for graphs nested more than [workflow.MaxFlowDepth] deep, or for a lookup that panics.
 func (g *Compiled[S]) Link(find func(name string) (Subgraph, bool)) (*Compiled[S], error) {
 	return g.bind(find, nil)
 }
@@ -34,7 +36,7 @@ func (g *Compiled[S]) Link(find func(name string) (Subgraph, bool)) (*Compiled[S
 func (g *Compiled[S]) link(find resolver, above []ancestor) (Subgraph, error) {
 	out, err := g.bind(find, above)
 	if err != nil {
-		return nil, err // no nil pointer in an interface
+		return nil, err // avoids a nil pointer in an interface
 	}
 	return out, nil
 }
@@ -71,7 +73,7 @@ func (g *Compiled[S]) bind(find resolver, above []ancestor) (*Compiled[S], error
 			return nil, placed(l).Err()
 		}
 		if inner == nil {
-			same = same && c.linked == g.compiler.linked // else the node fails with another text
+			same = same && c.linked == g.compiler.linked // otherwise the node fails with another message
 			continue
 		}
 		if inner, err = inner.link(find, above); err != nil {
@@ -86,7 +88,7 @@ func (g *Compiled[S]) bind(find resolver, above []ancestor) (*Compiled[S], error
 	return c.compiled()
 }
 
-// before gives a resolver that asks r's first; nil where there is none.
+// before returns a resolver that tries r's first; nil if there is none.
 func (r Runtime) before(find resolver) resolver {
 	if r.WorkflowResolver == nil {
 		return find
@@ -99,7 +101,8 @@ func (r Runtime) before(find resolver) resolver {
 	}
 }
 
-// find gives the graph of a node: its own, else the one that has the name now, else the one that had it before. Nil: it is unknown.
+// find returns the graph of a node: its own, or else the graph that has the name now, or else the
+// graph that had it before. It returns nil if the graph is unknown.
 func (s *subgraph[S]) find(find resolver, before Subgraph) (g Subgraph, err error) {
 	if s.graph != nil {
 		return s.graph, nil
@@ -118,7 +121,7 @@ func (s *subgraph[S]) find(find resolver, before Subgraph) (g Subgraph, err erro
 	return before, nil
 }
 
-// nests tells why a graph cannot stand inside of those above, nil where it can.
+// nests returns an error if a graph cannot be nested inside those above.
 func nests(g Subgraph, above []ancestor) error {
 	var names []string
 	for _, a := range above {

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// names makes a graph with a node for each graph that it names.
+// names returns a graph with a node for each graph that it names.
 func names(t *testing.T, name string, others ...string) *graph.Compiled[piece] {
 	t.Helper()
 	b := graph.New[piece](name).Start(say("s"))
@@ -20,7 +20,8 @@ func names(t *testing.T, name string, others ...string) *graph.Compiled[piece] {
 	return whole(t, b)
 }
 
-// P9: the digest of a linked graph covers the inner ones at any depth; the graph that was linked stays as it was, and linking it again gives the same.
+// TestLinkDigest checks that the digest of a linked graph covers the inner graphs at any depth,
+// that the original graph is unchanged, and that linking it again returns the same digest (P9).
 func TestLinkDigest(t *testing.T) {
 	t.Parallel()
 	a, b := names(t, "a", "b"), names(t, "b", "c")
@@ -51,7 +52,8 @@ func TestLinkDigest(t *testing.T) {
 	}
 }
 
-// S2-66: who is asked for a name: the graph that says it, then the graphs around it, then the caller.
+// TestLinkOrder checks the order in which a name is looked up: the graph that uses it, then the
+// enclosing graphs, then the caller (S2-66).
 func TestLinkOrder(t *testing.T) {
 	t.Parallel()
 	marked := func(name, mark string) *graph.Compiled[piece] {
@@ -81,7 +83,8 @@ func TestLinkOrder(t *testing.T) {
 	}
 }
 
-// A graph cannot contain itself, and graphs do not stand inside each other without end. What cannot be linked tells which node and where it was added.
+// TestLinkErrors checks that a graph cannot contain itself, and that nesting is limited. The error
+// says which node cannot be linked and where it was added.
 func TestLinkErrors(t *testing.T) {
 	t.Parallel()
 	a, b, c := names(t, "a", "b"), names(t, "b", "c"), names(t, "c", "a")
@@ -122,7 +125,8 @@ func TestLinkErrors(t *testing.T) {
 	}
 }
 
-// A builder that is used further may take what it was compiled to before: that is another graph.
+// TestSubgraphOfTheSameBuilder checks that a builder that is used further may include the graph
+// that it was compiled to before: that is another graph.
 func TestSubgraphOfTheSameBuilder(t *testing.T) {
 	t.Parallel()
 	b := graph.New[state]("t").Start(note("a"))
@@ -139,7 +143,8 @@ func TestSubgraphOfTheSameBuilder(t *testing.T) {
 	}
 }
 
-// The same graph may stand at several places and inside of each other's parts; functions and states do not meet. 16 graphs may stand inside each other.
+// TestSubgraphEverywhere checks that the same graph may occur at several places and inside parts of
+// other graphs without functions or states colliding, and that 16 graphs may be nested.
 func TestSubgraphEverywhere(t *testing.T) {
 	t.Parallel()
 	g := whole(t, graph.New[piece]("0").Start(say("x")))

@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Names of functions: a node's own is its id, the others are the id with one of these behind it.
+// Names of functions: a node's own function has the node's id, the others have the id followed by
+// one of these suffixes.
 const (
 	suffixIf       = "/if"
 	suffixRoute    = "/route/"
@@ -19,19 +20,19 @@ const (
 	suffixError    = "/error"
 	suffixRetry    = "/retry"
 	suffixContinue = "/continue"
-	suffixFail     = "/fail"   // the hidden node behind the error handler
-	suffixJoin     = "/join"   // the hidden node behind a parallel block
-	suffixEnter    = "/enter"  // makes the first state of a subgraph
-	suffixLeave    = "/leave"  // takes its last one
-	suffixGraph    = "/graph/" // and a function of the inner graph
-	suffixFilter   = "/filter" // tells whether a wait takes a signal
+	suffixFail     = "/fail"   // hidden node after the error handler
+	suffixJoin     = "/join"   // hidden node after a parallel block
+	suffixEnter    = "/enter"  // makes the initial state of a subgraph
+	suffixLeave    = "/leave"  // accepts its final state
+	suffixGraph    = "/graph/" // followed by a function of the inner graph
+	suffixFilter   = "/filter" // reports whether a wait accepts a signal
 	suffixDefault  = "/default"
-	suffixOver     = "/over"   // gives the list of a map
-	suffixItem     = "/item"   // the hidden node that runs the graph of an item
-	reducerPrefix  = "reduce/" // and the field
+	suffixOver     = "/over"   // returns the list of a map
+	suffixItem     = "/item"   // hidden node that runs the graph of an item
+	reducerPrefix  = "reduce/" // followed by the field
 )
 
-// lower makes the workflow.
+// lower returns the workflow.
 func (c *compiler[S]) lower() *workflow.Workflow {
 	w := &workflow.Workflow{
 		Name: c.name, Description: c.config.Description, Version: c.config.Version, Format: "graph", Entry: c.start,
@@ -47,7 +48,7 @@ func (c *compiler[S]) lower() *workflow.Workflow {
 			w.Rules.Reducers[name] = "func:" + reducerPrefix + name
 		}
 	}
-	if !w.Rules.Serial { // what the graph keeps itself is no conflict
+	if !w.Rules.Serial { // the graph's own fields do not conflict
 		w.Rules.Reducers[program.FieldUsage], w.Rules.Reducers[caughtField] = Last().word, Last().word
 	}
 	for _, d := range c.nodes {
@@ -81,14 +82,15 @@ func (c *compiler[S]) lower() *workflow.Workflow {
 		}
 		w.Edges = append(w.Edges, out)
 	}
-	w.Edges = append(back, w.Edges...) // the way back is asked about first: only where a loop does not go on does anything follow it
+	w.Edges = append(back, w.Edges...) // the edge back comes first: successors run only if the loop does not continue
 	for _, d := range c.nodes {
 		c.lowerEnds(w, d)
 	}
 	return w
 }
 
-// lowerEnds adds the edges that users do not see: from the last nodes of branches to their join, and from all nodes to the error handler.
+// lowerEnds adds the edges that users do not see: from the last nodes of branches to their join,
+// and from all nodes to the error handler.
 func (c *compiler[S]) lowerEnds(w *workflow.Workflow, d *def[S]) {
 	if p := c.parent[d.id]; p != "" {
 		from := d.id
@@ -169,12 +171,12 @@ func (c *compiler[S]) node(w *workflow.Workflow, d *def[S]) workflow.Node {
 	return n
 }
 
-// deadline gives how long a question is open: the sooner of both that may say so.
+// deadline returns how long a question is open: the shorter of its Deadline and its Timeout.
 func (d *def[S]) deadline() time.Duration {
 	return sooner(d.opts.Timeout, d.wait.deadline)
 }
 
-// sooner gives the shorter of two times; 0 is none.
+// sooner returns the shorter of two durations; 0 means none.
 func sooner(a, b time.Duration) time.Duration {
 	if a > 0 && (b == 0 || a < b) {
 		return a
@@ -189,7 +191,7 @@ func (c *ParallelConfig[S]) strategy() Strategy {
 	return c.Strategy
 }
 
-// attempts gives how often a node is tried at most.
+// attempts returns the maximum number of attempts of a node.
 func (d *def[S]) attempts() int {
 	switch r := d.opts.Retry; {
 	case !r.said() && d.shape != shapeFunc:
@@ -222,7 +224,7 @@ func retryOf[S any](d *def[S]) *workflow.Retry {
 	return out
 }
 
-// parallelOutput is what is in the outputs for a parallel block (S2-50, S2-57).
+// parallelOutput is the entry of a parallel block in the outputs.
 type parallelOutput struct {
 	Parallel bool                       `json:"_parallel"`
 	Branches []string                   `json:"branches"`

@@ -10,10 +10,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// lowered are words of what a graph is compiled to, which no program has written.
+// lowered matches words of the compiled form of a graph, which no program has written.
 var lowered = regexp.MustCompile(`\b(wait|retry|map|fork|join|sleep|set|func|subflow|limits|rules|budget)\.[a-z]|of kind|\bports?\b|\bforks?\b|\bflows?\b|overFunc|foreign-spec|missing-spec`)
 
-// What Compile says of a graph has the names of Go and a place that an editor can follow, also where only what the graph is compiled to shows it.
+// TestLoweredMisuse checks that Compile reports misuse with Go names and a position that an editor
+// can follow, even if only the compiled form of the graph reveals it.
 func TestLoweredMisuse(t *testing.T) {
 	t.Parallel()
 	const tooLong = 11 * 365 * 24 * time.Hour
@@ -47,7 +48,8 @@ func TestLoweredMisuse(t *testing.T) {
 			t.Errorf("%v has the word %q of what the graph is compiled to", err, word)
 		}
 	}
-	// What the compiler of workflows says of a lowered graph is never shown: a graph that is accepted has no such finding.
+	// The findings of the workflow compiler about a lowered graph are never shown: an accepted
+	// graph has none.
 	g := compiled(t, graph.New[state]("t").Then(graph.WaitConfig[state]{ID: "a", Deadline: time.Hour, RemindAfter: time.Minute}).Sleep("b", time.Hour))
 	if l := workflow.Validate(g.Workflow()); len(l) > 0 {
 		t.Error(l)

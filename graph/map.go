@@ -11,64 +11,73 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// What the failure of one item of a map does (X-35).
+// Possible effects of the failure of a map item.
 const (
 	failFast     = "fail_fast"
 	skipItem     = "skip"
 	collectItems = "collect"
 )
 
-// MapConfig is a node that runs its body once for each item of a list, several items at a time. An item is the first state of its body, whose nodes work on
-// a state of the type T, as those of an inner graph do (see [SubgraphConfig]); what they need of the state around it, Over puts into the item. The last states
-// are in the outputs under ID, in the order of the list, null for an item that was skipped. Nodes of the body are shown as paths, `<ID>/item/<id>`.
+// MapConfig is a node that runs its body once for each item of a list, several items concurrently.
+// An item is the initial state of its body, whose nodes work on a state of type T, like those of an
+// inner graph (see [SubgraphConfig]); Over copies into the item what they need from the surrounding
+// state. The final states are stored in the outputs under ID, in the order of the list, with null
+// for a skipped item. Nodes of the body are shown as paths, `<ID>/item/<id>`.
 //
-// An item that has ended is not done again: not after a crash, and not by a Retry of the node, which begins those that failed or did not end. A list of more
-// than 10,000 items fails the node with the code `max_items`. Where no MaxSteps is set, the run may take 100 steps more for each item that begins.
+// A finished item does not run again: neither after a crash, nor on a Retry of the node, which
+// starts the items that failed or did not end. A list of more than 10,000 items fails the node with
+// the code `max_items`. If MaxSteps is not set, the run may take 100 more steps for each item that
+// starts.
 type MapConfig[S, T any] struct {
 	ID string
-	// Over gives the list, once for each execution of the node. It must be pure.
+	// Over returns the list, once for each execution of the node. It must be pure.
 	Over func(View[S]) []T
-	// Body is what runs for each item, one node behind the other; at least one.
+	// Body holds the nodes that run for each item, in sequence; at least one.
 	Body []Node[T]
-	// MaxConcurrency bounds the items at work; 0 is 10. Items begin in the order of the list.
+	// MaxConcurrency is the maximum number of concurrent items; 0 means 10. Items start in the
+	// order of the list.
 	MaxConcurrency int
-	// OnItemError says what the failure of an item does, in the words of documents: `fail_fast`, or "", cancels the other items and fails the map with that failure, its
-	// message with `items[PLACE]: ` before it; `skip` and `collect` are those of SkipFailed and CollectFailed.
+	// OnItemError specifies the effect of the failure of an item, in the words of documents:
+	// `fail_fast`, or "", cancels the other items and fails the map with that failure, its message
+	// prefixed with `items[PLACE]: `; `skip` and `collect` are those of SkipFailed and
+	// CollectFailed.
 	OnItemError string
-	// Output writes the last states of the items into the state, in the order of the list, without those that were skipped. Nil: they are in the outputs alone. It
-	// must be pure.
+	// Output writes the final states of the items into the state, in the order of the list, without
+	// skipped items. If nil, they are only in the outputs. It must be pure.
 	Output func(s *S, results []T) error
-	// Config is what the body is compiled with. Its Limits bound each item, Options.Budget all of them; its MaxSteps and Timeout bound nothing. Of what the
-	// graph around it has, the Runtime and the model come before those of the body's own that are nil or "".
+	// Config is the configuration with which the body is compiled. Its Limits apply to each item,
+	// Options.Budget to all of them together; its MaxSteps and Timeout have no effect. The Runtime
+	// and the model of the surrounding graph replace those of the body that are nil or "".
 	Config  Config
 	Options NodeOptions
 }
 
-// Map makes a node that runs a body for each item of a list; see [MapConfig].
+// Map returns a node that runs a body for each item of a list; see [MapConfig].
 func Map[S, T any](id string, over func(View[S]) []T, body ...Node[T]) MapConfig[S, T] {
 	return MapConfig[S, T]{ID: id, Over: over, Body: body}
 }
 
-// AtOnce gives the map with another bound of the items at work.
+// AtOnce returns the map with another limit on concurrent items.
 func (c MapConfig[S, T]) AtOnce(items int) MapConfig[S, T] {
 	c.MaxConcurrency = items
 	return c
 }
 
-// SkipFailed gives a map that goes on without the items that fail.
+// SkipFailed returns a map that continues without the items that fail.
 func (c MapConfig[S, T]) SkipFailed() MapConfig[S, T] {
 	c.OnItemError = skipItem
 	return c
 }
 
-// CollectFailed gives a map that lets all items end and fails then, with the code `items_failed`, where some have failed. Where an OnError skips that failure, the list in the outputs has
-// {"error": {"code", "message", "node"}} in their places.
+// CollectFailed returns a map that lets all items end and then fails, with the code `items_failed`,
+// if some have failed. If an OnError skips that failure, the list in the outputs has {"error":
+// {"code", "message", "node"}} in their places.
 func (c MapConfig[S, T]) CollectFailed() MapConfig[S, T] {
 	c.OnItemError = collectItems
 	return c
 }
 
-// Into gives the map with an Output.
+// Into returns the map with the given Output.
 func (c MapConfig[S, T]) Into(output func(s *S, results []T) error) MapConfig[S, T] {
 	c.Output = output
 	return c
@@ -76,16 +85,16 @@ func (c MapConfig[S, T]) Into(output func(s *S, results []T) error) MapConfig[S,
 
 func (c MapConfig[S, T]) define() *def[S] { return &def[S]{problem: "a map is several nodes"} }
 
-// each is what a map does, the type of its items hidden.
+// each describes a map, with the type of its items erased.
 type each[S any] struct {
 	over    func(View[S]) (json.RawMessage, error)
-	into    func(s *S, list json.RawMessage) error // nil: the list is in the outputs alone
+	into    func(s *S, list json.RawMessage) error // nil means that the list is only in the outputs
 	most    int
 	failure string
-	limits  Budget // of each item
+	limits  Budget // per item
 }
 
-// put adds the map. Its body becomes a graph of its own.
+// put adds the map. Its body becomes a separate graph.
 func (c MapConfig[S, T]) put(b *Builder[S], at diag.Span) {
 	inner := &Builder[T]{name: c.ID, index: map[string]*def[T]{}, began: at, inside: true}
 	for _, n := range c.Body {
@@ -111,7 +120,7 @@ func (c MapConfig[S, T]) put(b *Builder[S], at diag.Span) {
 	b.then(at, d)
 }
 
-// misuse tells what is wrong with the map, "" where nothing is.
+// misuse describes what is wrong with the map; it returns "" if nothing is.
 func (c MapConfig[S, T]) misuse() string {
 	switch t := reflect.TypeFor[T](); {
 	case c.Over == nil:
@@ -132,7 +141,7 @@ func (c MapConfig[S, T]) misuse() string {
 	return ""
 }
 
-// list gives the list of a map in JSON.
+// list returns the list of a map as JSON.
 func (c MapConfig[S, T]) list(v View[S]) (json.RawMessage, error) {
 	items := c.Over(v)
 	if items == nil {
@@ -160,7 +169,8 @@ func (c MapConfig[S, T]) into(s *S, list json.RawMessage) error {
 	return c.Output(s, results)
 }
 
-// ownItems gives the states of a list without what the graph of its items keeps beside the user's fields.
+// ownItems returns the states of a list without the fields that the graph of its items keeps next
+// to the user's fields.
 func ownItems(list json.RawMessage) json.RawMessage {
 	var states []json.RawMessage
 	if json.Unmarshal(list, &states) != nil {
@@ -184,7 +194,7 @@ func (c *compiler[S]) lowerMap(n *workflow.Node, d *def[S]) {
 	}
 }
 
-// lowerItem makes the node in the body of a map: it runs the graph of an item.
+// lowerItem returns the node in the body of a map, which runs the graph of an item.
 func (c *compiler[S]) lowerItem(w *workflow.Workflow, d *def[S]) workflow.Node {
 	id := d.id + suffixItem
 	return workflow.Node{

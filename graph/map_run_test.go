@@ -16,7 +16,9 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 )
 
-// whatever the list, the bound, the order in which calls end and the crashes between them, a map does what a plain loop does, and no call whose end was recorded is made again.
+// TestMapIsALoop checks that whatever the list, the concurrency limit, the order in which calls end
+// and the crashes in between, a map does what a plain loop does, and that no call whose end was
+// recorded is repeated.
 func TestMapIsALoop(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -38,7 +40,7 @@ func TestMapIsALoop(t *testing.T) {
 			}
 			if rapid.IntRange(0, 5).Draw(r, "crash") == 0 {
 				if w.Crash(); len(w.Pending) == 0 {
-					break // what ran was cancelled
+					break // running items were cancelled
 				}
 			}
 			at := rapid.IntRange(0, len(w.Pending)-1).Draw(r, "pick")
@@ -70,7 +72,8 @@ func TestMapIsALoop(t *testing.T) {
 	})
 }
 
-// another attempt of the node begins the items that failed or did not end, and no others.
+// TestMapRetry checks that another attempt of the node starts exactly the items that failed or did
+// not end.
 func TestMapRetry(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []string{"fail_fast", "collect"} {
@@ -91,7 +94,8 @@ func TestMapRetry(t *testing.T) {
 	}
 }
 
-// a question in a body is one for each item at work; each is answered by its own id, also after a crash.
+// TestMapOfQuestions checks that a question in a body is a separate one for each running item, and
+// that each is answered by its own id, also after a crash.
 func TestMapOfQuestions(t *testing.T) {
 	t.Parallel()
 	ask := graph.Ask("q", func(v graph.View[entry]) string { return v.State.Name + "?" }, func(e *entry, answer string) error {
@@ -119,7 +123,8 @@ func TestMapOfQuestions(t *testing.T) {
 	}
 }
 
-// The nodes of a body have the model of the map, of the run and of its graph, before that of the body's own configuration (S2-79), and the graph's Runtime.
+// TestMapModel checks that the nodes of a body use the model of the map, of the run and of its
+// graph in preference to that of the body's own configuration (S2-79), and the graph's Runtime.
 func TestMapModel(t *testing.T) {
 	t.Parallel()
 	tell := graph.NewNode("a", graph.TypeTool, func(_ context.Context, c *graph.Context[entry]) (graph.Result[entry], error) {
@@ -145,7 +150,8 @@ func TestMapModel(t *testing.T) {
 	}
 }
 
-// Misuse of maps is told with the line of the call that added them, that of their bodies, too.
+// TestMapMisuse checks that misuse of maps and of their bodies is reported with the line of the
+// call that added them.
 func TestMapMisuse(t *testing.T) {
 	t.Parallel()
 	g := func() *graph.Builder[state] { return graph.New[state]("t").Start(nothing("s")) }

@@ -10,14 +10,14 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// entry is the item of the maps of these tests.
+// entry is the item of the maps in these tests.
 type entry struct {
 	Name string   `json:"name"`
 	Log  []string `json:"log,omitempty"`
 	N    int      `json:"n,omitempty"`
 }
 
-// entries makes items of words.
+// entries returns an item for each word.
 func entries(words ...string) []entry {
 	out := make([]entry, len(words))
 	for i, w := range words {
@@ -26,10 +26,10 @@ func entries(words ...string) []entry {
 	return out
 }
 
-// words makes the list of a map of the log.
+// words returns the list of a map over the log.
 func words(v graph.View[state]) []entry { return entries(v.State.Log...) }
 
-// marks makes a node of a body that notes its id, and fails for items of the name bad.
+// marks returns a node of a body that records its id, and fails for items with the name bad.
 func marks(id string) graph.Node[entry] {
 	return graph.Do(id, func(_ context.Context, p *entry) error {
 		if p.Name == "bad" {
@@ -50,7 +50,8 @@ func told(s *state, results []entry) error {
 	return nil
 }
 
-// X-140, X-141: the body runs for each item on a state of its own; the results are in order.
+// TestMap checks that the body runs for each item on a separate state, and that the results are in
+// order (X-140, X-141).
 func TestMap(t *testing.T) {
 	t.Parallel()
 	list := func(words ...string) state { return state{Log: words} }
@@ -63,8 +64,8 @@ func TestMap(t *testing.T) {
 		first  state
 		node   graph.Node[state]
 		end    string
-		text   string // of the state
-		output string // of the map
+		text   string // from the state
+		output string // from the map
 	}{
 		"in order":      {list("x", "y", "z"), graph.Map("m", words, marks("a"), marks("b")).Into(told), "completed", "x:a+b y:a+b z:a+b", `[{"log":["a","b"],"name":"x"},{"log":["a","b"],"name":"y"},{"log":["a","b"],"name":"z"}]`},
 		"outputs alone": {list("x"), graph.Map("m", words, marks("a")), "completed", "", `[{"log":["a"],"name":"x"}]`},

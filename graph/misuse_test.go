@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// Options are one at most; a second is told, not lost.
+// TestTwoOptions checks that at most one options value is accepted, and that a second one is
+// reported rather than ignored.
 func TestTwoOptions(t *testing.T) {
 	t.Parallel()
 	o := graph.NodeOptions{}
@@ -35,7 +36,7 @@ func TestTwoOptions(t *testing.T) {
 	}
 }
 
-// OutputAs reads outputs as values of Go.
+// TestOutputAs checks that OutputAs decodes outputs into Go values.
 func TestOutputAs(t *testing.T) {
 	t.Parallel()
 	outputs := map[string]json.RawMessage{"n": json.RawMessage("7"), "t": json.RawMessage(`"seven"`)}

@@ -7,21 +7,22 @@ import (
 	"maps"
 )
 
-// CompactionAction is what is done about a context window that is full (S2-69).
+// CompactionAction is the reaction to a full context window.
 type CompactionAction string
 
 const (
-	// CompactSummarize has the session replace its conversation by a summary.
+	// CompactSummarize has the session replace its conversation with a summary.
 	CompactSummarize CompactionAction = "summarize"
-	// CompactRecreate asks for a new session.
+	// CompactRecreate requests a new session.
 	CompactRecreate CompactionAction = "recreate"
-	// CompactWarn only tells.
+	// CompactWarn only warns.
 	CompactWarn CompactionAction = "warn"
 	// CompactNone does nothing.
 	CompactNone CompactionAction = "none"
 )
 
-// DefaultCompactionAction is what suits a type of agent: opencode is summarized, claude recreated, copilot and all others are warned about.
+// DefaultCompactionAction returns the action that suits an agent type: summarize for opencode,
+// recreate for claude, warn for copilot and all others.
 func DefaultCompactionAction(agentType string) CompactionAction {
 	switch agentType {
 	case "opencode":
@@ -32,7 +33,7 @@ func DefaultCompactionAction(agentType string) CompactionAction {
 	return CompactWarn
 }
 
-// exceeds tells whether a window is as full as threshold percent, or fuller.
+// exceeds reports whether the usage of a context window is at least threshold percent.
 func exceeds(u ContextWindowUsage, threshold float64) bool {
 	return u.UsagePercentage >= threshold
 }
@@ -56,23 +57,26 @@ func thresholdOr(percent, otherwise float64) float64 {
 	return percent
 }
 
-// ContextMonitorConfig is a node that looks how full a context window is, tells the nodes that follow, and acts where it is too full (S2-69). The usage
-// comes from Usage, else from Session, else from [Context.ContextWindowUsage]: the first that knows. Where none does, nothing happens.
+// ContextMonitorConfig is a node that checks the usage of a context window, passes it to later
+// nodes, and acts if it is too high. The usage comes from Usage, else from Session, else from
+// [Context.ContextWindowUsage]: the first source that knows it. If none does, nothing happens.
 type ContextMonitorConfig[S any] struct {
 	ID string
-	// AgentType tells what suits the agent, see [DefaultCompactionAction].
+	// AgentType determines the action that suits the agent, see [DefaultCompactionAction].
 	AgentType string
-	// Threshold is from how many percent on the node acts, between 0 and 100; 0 is 45.
+	// Threshold is the percentage, between 0 and 100, from which the node acts; 0 means 45.
 	Threshold float64
-	// Action is what suits the agent type where empty.
+	// Action defaults to the action that suits the agent type.
 	Action CompactionAction
-	// Session gives the session that is looked at and summarized; nil, and a nil session: there is none.
+	// Session returns the session to check and summarize; if it is nil or returns nil, there is
+	// none.
 	Session func(View[S]) Session
-	// Usage tells how full the window is; a nil usage is none.
+	// Usage returns the usage of the window; a nil usage means unknown.
 	Usage func(ctx context.Context, v View[S]) (*ContextWindowUsage, error)
-	// OnCompaction is called with the usage before, after a summary was made and before a new session is asked for.
+	// OnCompaction is called with the previous usage, after a summary was made and before a new
+	// session is requested.
 	OnCompaction func(before ContextWindowUsage, action CompactionAction)
-	// Options.Name is "context-monitor" where empty.
+	// Options.Name defaults to "context-monitor".
 	Options NodeOptions
 }
 
@@ -133,7 +137,7 @@ func (c ContextMonitorConfig[S]) call(ctx context.Context, n *Context[S]) (Resul
 	return r, nil
 }
 
-// usage gives how full the window is by the first source that knows, nil where none does.
+// usage returns the usage of the window from the first source that knows it, or nil if none does.
 func (c ContextMonitorConfig[S]) usage(ctx context.Context, n *Context[S], session Session) (*ContextWindowUsage, error) {
 	if c.Usage != nil {
 		if u, err := c.Usage(ctx, n.View()); err != nil || u != nil {
@@ -171,14 +175,14 @@ func summarize(ctx context.Context, s Session) error {
 	return s.Summarize(ctx)
 }
 
-// ClearContextConfig is a node that asks for the context window to be cleared: by a signal, with the threshold that the graph was compiled with, else 60
-// (S2-69).
+// ClearContextConfig is a node that requests that the context window be cleared: with a signal that
+// has the threshold that the graph was compiled with, or else 60.
 type ClearContextConfig[S any] struct {
 	ID string
-	// Message is "Clearing context window" where empty; MessageFunc wins.
+	// Message defaults to "Clearing context window"; MessageFunc takes precedence.
 	Message     string
 	MessageFunc func(View[S]) string
-	// Options.Name is "clear-context" where empty.
+	// Options.Name defaults to "clear-context".
 	Options NodeOptions
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/graphtest"
 )
 
-// sessionOf makes a session of an agent.
+// sessionOf returns a session of an agent.
 func sessionOf(t *testing.T, a *graphtest.Agent) graph.Session {
 	t.Helper()
 	s, err := a.CreateSession(t.Context(), graph.SessionConfig{})
@@ -24,7 +24,8 @@ func sessionOf(t *testing.T, a *graphtest.Agent) graph.Session {
 	return s
 }
 
-// S2-69: the action that suits an agent type; an unknown one warns.
+// TestDefaultCompactionAction checks the action that suits an agent type; an unknown type warns
+// (S2-69).
 func TestDefaultCompactionAction(t *testing.T) {
 	t.Parallel()
 	for agentType, want := range map[string]graph.CompactionAction{
@@ -36,7 +37,8 @@ func TestDefaultCompactionAction(t *testing.T) {
 	}
 }
 
-// S2-69: exceeded is >=; percent = fraction × 100 (S2-60); what is not known stays 0.
+// TestContextHelpers checks that exceeded means >=, that percent = fraction × 100 (S2-60), and that
+// unknown values stay 0 (S2-69).
 func TestContextHelpers(t *testing.T) {
 	t.Parallel()
 	for percent, want := range map[float64]bool{44: true, 45: true, 45.1: false, 46: false} {
@@ -54,7 +56,8 @@ func TestContextHelpers(t *testing.T) {
 	}
 }
 
-// S2-69: CheckContextUsage asks the session; the threshold is 45 where none is given.
+// TestCheckContextUsage checks that CheckContextUsage asks the session, and that the default
+// threshold is 45 (S2-69).
 func TestCheckContextUsage(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -81,7 +84,7 @@ func TestCheckContextUsage(t *testing.T) {
 	}
 }
 
-// S2-69: CompactContext summarizes where that suits the agent.
+// TestCompactContext checks that CompactContext summarizes if that suits the agent (S2-69).
 func TestCompactContext(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -106,7 +109,8 @@ func TestCompactContext(t *testing.T) {
 	}
 }
 
-// S2-0, S2-69: what a context monitor does, by its action, its threshold and what it can find out.
+// TestContextMonitor checks what a context monitor does, depending on its action, its threshold and
+// the available usage (S2-0, S2-69).
 func TestContextMonitor(t *testing.T) {
 	t.Parallel()
 	warns := func(percent, threshold string, action, more string, data map[string]string) []engine.SignalRaised {
@@ -118,7 +122,8 @@ func TestContextMonitor(t *testing.T) {
 		}
 		return []engine.SignalRaised{{Signal: "context_window_warning", Message: "Context usage at " + percent + ".0%" + more, Data: all}}
 	}
-	filled := graph.ContextWindowUsage{InputTokens: 10, OutputTokens: 20, MaxTokens: 100, UsagePercentage: 60} // as before the monitor
+	// before the monitor runs
+	filled := graph.ContextWindowUsage{InputTokens: 10, OutputTokens: 20, MaxTokens: 100, UsagePercentage: 60}
 	type heard struct {
 		Before graph.ContextWindowUsage
 		Action graph.CompactionAction
@@ -127,7 +132,7 @@ func TestContextMonitor(t *testing.T) {
 		agentType string
 		threshold float64
 		action    graph.CompactionAction
-		agent     *graphtest.Agent // nil: no session
+		agent     *graphtest.Agent // nil means no session
 		signals   []engine.SignalRaised
 		heard     []heard
 		after     *graph.ContextWindowUsage
@@ -202,7 +207,8 @@ func TestContextMonitor(t *testing.T) {
 	}
 }
 
-// S2-69: a summary comes before OnCompaction, and the usage that later nodes see is that of after it.
+// TestContextMonitorOrder checks that a summary precedes OnCompaction, and that later nodes see the
+// usage after it (S2-69).
 func TestContextMonitorOrder(t *testing.T) {
 	t.Parallel()
 	agent := &graphtest.Agent{Usage: full(50), Summarized: full(5)}
@@ -216,7 +222,8 @@ func TestContextMonitorOrder(t *testing.T) {
 	}
 }
 
-// S2-69: the order of sources: Usage, the session, the context; the first that knows. Errors of the first two fail the node.
+// TestContextMonitorSources checks the order of sources: Usage, the session, the context; the first
+// that knows the usage counts. Errors of the first two fail the node (S2-69).
 func TestContextMonitorSources(t *testing.T) {
 	t.Parallel()
 	of := func(u *graph.ContextWindowUsage, err error) func(context.Context, graph.View[state]) (*graph.ContextWindowUsage, error) {
@@ -226,7 +233,7 @@ func TestContextMonitorSources(t *testing.T) {
 		usage   func(context.Context, graph.View[state]) (*graph.ContextWindowUsage, error)
 		agent   *graphtest.Agent
 		context bool
-		percent float64 // in the signal; 0: none
+		percent float64 // in the signal; 0 means none
 		end     string
 	}{
 		"all":                   {of(new(windowOf(51)), nil), &graphtest.Agent{Usage: full(52)}, true, 51, "completed"},

@@ -7,17 +7,18 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// named is a branch that was added as a whole.
+// namedBranch is a branch that was added as a whole.
 type namedBranch struct {
 	head string // its first node
 	at   diag.Span
 }
 
-// Branch adds a branch of a parallel block as a whole: what fn adds to the builder, which may be anything that the main flow may have: ifs, loops, waits,
-// blocks with branches of their own. Where the flow goes on does not change. name is what [ParallelConfig.Branches] calls it; it may be the id of its
-// first node, and of no other. fn is called at once.
+// Branch adds a branch of a parallel block as a whole. fn may add anything to the builder that the
+// main flow may have: ifs, loops, waits, blocks with branches of their own. The current node does
+// not change. name is the branch's name in [ParallelConfig.Branches]; it may be the id of the
+// branch's first node, but not of any other node. fn is called immediately.
 //
-// A node belongs to one branch: nothing leads from one into another, gotos neither.
+// A node belongs to one branch: nothing leads from one branch into another, not even a goto.
 func (b *Builder[S]) Branch(name string, fn func(b *Builder[S])) *Builder[S] {
 	at := caller()
 	_, twice := b.byName[name]
@@ -48,7 +49,7 @@ func (b *Builder[S]) Branch(name string, fn func(b *Builder[S])) *Builder[S] {
 	return b
 }
 
-// head gives the first node of a branch, as far as it is known.
+// head returns the first node of a branch, as far as it is known.
 func (b *Builder[S]) head(branch string) string {
 	if n := b.byName[branch]; n.head != "" {
 		return n.head
@@ -56,7 +57,8 @@ func (b *Builder[S]) head(branch string) string {
 	return branch
 }
 
-// checkNamed checks that the branches that were added as a whole are used, and that their names are theirs alone.
+// checkNamed checks that the branches that were added as a whole are used, and that their names are
+// unique.
 func (c *compiler[S]) checkNamed(branches map[string]namedBranch) {
 	for _, name := range slices.Sorted(maps.Keys(branches)) {
 		n := branches[name]
@@ -65,7 +67,7 @@ func (c *compiler[S]) checkNamed(branches map[string]namedBranch) {
 			used = used || d.parallel != nil && slices.Contains(d.parallel.Branches, name)
 		}
 		switch {
-		case n.head == "": // was told
+		case n.head == "": // already reported
 		case !used:
 			c.problem(n.at, "unused-branch", "Branch %q is not part of a parallel node", name)
 		case c.index[name] != nil && name != n.head:

@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 )
 
-// gives makes a node whose output is given.
+// gives returns a node with a fixed output.
 func gives(id string, output any) graph.Node[state] {
 	return graph.NewNode(id, graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
 		return graph.Result[state]{Output: output}, nil
@@ -27,7 +27,8 @@ func parallel(branches ...string) graph.ParallelConfig[state] {
 	return graph.ParallelConfig[state]{ID: "p", Branches: branches}
 }
 
-// S2-8, S2-9, S2-57: a branch may hold whatever the main flow may; what follows the block runs once, and the output of a branch is that of its last node.
+// TestBranch checks that a branch may hold whatever the main flow may, that what follows the block
+// runs once, and that the output of a branch is that of its last node (S2-8, S2-9, S2-57).
 func TestBranch(t *testing.T) {
 	t.Parallel()
 	second := func(v graph.View[state]) bool { return v.State.N == 2 }
@@ -103,7 +104,8 @@ func TestBranch(t *testing.T) {
 	}
 }
 
-// S2-52, S2-77: a wait inside a branch pauses the run when nothing else goes on; counters of loops in branches stand apart.
+// TestBranchWaits checks that a wait inside a branch pauses the run once nothing else is running,
+// and that loop counters in branches are independent (S2-52, S2-77).
 func TestBranchWaits(t *testing.T) {
 	t.Parallel()
 	b := graph.New[state]("t").Parallel(parallel("a", "b")).Then(note("z")).
@@ -127,7 +129,8 @@ func TestBranchWaits(t *testing.T) {
 	}
 }
 
-// A node cannot go into another branch of its block, by a goto of its own or of its error handler.
+// TestBranchBorders checks that a node cannot go into another branch of its block, through its own
+// goto or that of its error handler.
 func TestBranchBorders(t *testing.T) {
 	t.Parallel()
 	leave := graph.NodeOptions{OnError: graph.OnError(func(error, *graph.Context[state]) graph.ErrorAction[state] {
@@ -151,7 +154,7 @@ func TestBranchBorders(t *testing.T) {
 	}
 }
 
-// Misuse of branches is told at the call that caused it.
+// TestBranchProblems checks that misuse of branches is reported at the call that caused it.
 func TestBranchProblems(t *testing.T) {
 	t.Parallel()
 	some := func(id string) func(*builder) { return func(b *builder) { b.Then(nothing(id)) } }

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// exported gives the exported names of the package in a folder, those of fields and methods behind their type's name and a dot.
+// exported adds the exported names of the package in a folder to into; those of fields and methods
+// are prefixed with their type's name and a dot.
 func exported(t *testing.T, dir, prefix string, into map[string]bool) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -83,7 +84,8 @@ func declared(s ast.Spec, prefix string, into map[string]bool) {
 	}
 }
 
-// S2-76: the table in the package's documentation has every name of 2-graph.md, and what it says of Go is there.
+// TestNames checks that the table in the package documentation has every name of 2-graph.md, and
+// that the Go names in it exist (S2-76).
 func TestNames(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
@@ -126,7 +128,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// seedNames are the names that 2-graph.md gives to something that a user of the document calls, implements or names.
+// seedNames holds the names that 2-graph.md defines for things that a user of the document calls,
+// implements or names.
 const seedNames = `
 	graph<TState>() GraphBuilder start then if IfConfig else endif parallel ParallelConfig loop LoopConfig wait subagent SubAgentConfig tool
 	ToolBuilderConfig catch end compile getNode getEdgesFrom getEdgesTo createNode createDecisionNode createWaitNode

@@ -17,8 +17,9 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
-// D1, D27: what is recorded of a run does not depend on whether its functions got states as Go values: not where all of them did, not where none did, and not
-// where the run was folded anew at any moments.
+// TestNativeStatesAreNotRecorded checks that the record of a run does not depend on whether its
+// functions received states as Go values: whether all of them did, none did, or the run was folded
+// again at arbitrary moments (D1, D27).
 func TestNativeStatesAreNotRecorded(t *testing.T) {
 	t.Parallel()
 	native, grown := 0, 0
@@ -102,7 +103,8 @@ func TestNativeStatesAreNotRecorded(t *testing.T) {
 	}
 }
 
-// drawParts adds parts of any kind to a graph: functions, inner graphs, waits, failures, conditions, loops, and blocks whose branches have parts again.
+// drawParts adds parts of any kind to a graph: functions, inner graphs, waits, failures,
+// conditions, loops, and blocks whose branches again have parts.
 func drawParts(t *rapid.T, b *graph.Builder[state], next *int, depth int) {
 	few := func(v graph.View[state]) bool { return v.State.N%3 != 0 || len(v.State.Log) > 9 }
 	for i := range rapid.IntRange(1, 4).Draw(t, "parts") {
@@ -125,7 +127,7 @@ func drawParts(t *rapid.T, b *graph.Builder[state], next *int, depth int) {
 	}
 }
 
-// drawPaths adds paths of functions that are taken at once and see the changes of one another.
+// drawPaths adds paths of functions that run concurrently and see one another's changes.
 func drawPaths(t *rapid.T, b *graph.Builder[state]) {
 	works := func(id string, to ...string) graph.Node[state] {
 		work, counts := drawWork(t, id), rapid.Bool().Draw(t, "counts")

@@ -8,9 +8,11 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// Once does a sub-step of a node function and keeps what it gave: fn is called, and its value is in the run's journal before Once returns. Called
-// again with the same key in the same execution of the node, by a later attempt after a failure or by another process after a crash, Once gives
-// that value and does not call fn. So a node that does several things that must not be done twice does each in a Once of its own:
+// Once runs a sub-step of a node function and stores its result: it calls fn, and the value is in
+// the run's journal before Once returns. If called again with the same key in the same execution of
+// the node, by a later attempt after a failure or by another process after a crash, Once returns
+// that value without calling fn. A node that does several things that must not be done twice should
+// therefore do each in a separate Once:
 //
 //	charge, err := graph.Once(ctx, "charge", func(ctx context.Context) (Charge, error) { return pay(ctx, order) })
 //	if err != nil {
@@ -18,24 +20,31 @@ import (
 //	}
 //	mail, err := graph.Once(ctx, "mail", func(ctx context.Context) (string, error) { return send(ctx, charge) })
 //
-// A process that dies between the end of fn and its value being on disk leaves no trace of the call: fn is called once more then. What fn asks of others
-// should carry [Context.Key] and the key, so that they can tell.
+// If the process dies after fn has returned but before its value is on disk, the call leaves no
+// trace, and fn is called once more. Requests that fn makes to other services should therefore
+// carry [Context.Key] and the key, so that duplicates can be detected.
 //
-// ctx is the context of the node function or one made from it. With any other, in tests of a node function say, Once just calls fn.
+// ctx must be the context of the node function or one derived from it. With any other context, for
+// example in tests of a node function, Once merely calls fn.
 //
-// The key names the sub-step within this execution of the node: other executions, in a loop say, and other runs have keys of their own. It is UTF-8
-// of 1 to 256 bytes, without zero bytes. Of calls with the same key at the same time one calls fn, and the others wait and get what it gave, its error too; later calls, in
-// the same attempt too, get the value. fn may call Once with other keys, which are noted by themselves; its own key inside of fn is an error.
+// The key names the sub-step within this execution of the node: other executions, for example in a
+// loop, and other runs have their own keys. It is UTF-8 of 1 to 256 bytes, without zero bytes. If
+// several calls use the same key concurrently, one calls fn, and the others wait for its result or
+// error; later calls, also in the same attempt, return the value. fn may call Once with other keys,
+// which are stored separately; using its own key inside fn is an error.
 //
-// T must survive JSON: Once returns what is left of the value after encoding and decoding, the first time as every other time.
+// T must survive JSON: Once always returns the value after encoding and decoding it, including the
+// first time.
 //
-// Errors: an error of fn is given as it is and not kept, so that the next attempt tries again. Once the step is not this process's any more, because the
-// run was cancelled, interrupted or taken over, or its time is over, Once fails with the error of ctx; what fn gives in spite of an interruption is kept
-// while there is time. A bad key, more than 1,000 keys in one execution, more than 16 MiB of values in one execution, and a value that JSON cannot hold are
-// errors that say so; of the last two the work of fn is done, and lost. A panic of fn is an error too, and the attempt fails whatever the function makes
-// of it; nothing is kept.
+// An error of fn is returned unchanged and not stored, so that the next attempt tries again. Once
+// the step no longer belongs to this process, because the run was cancelled, interrupted or taken
+// over, or its time is up, Once returns the error of ctx; what fn returns despite an interruption
+// is still stored if there is time. Once also returns an error for an invalid key, for more than
+// 1,000 keys or more than 16 MiB of values in one execution, and for a value that JSON cannot
+// represent; in the last two cases fn has been executed and its result is lost. A panic of fn is an
+// error, too, and the attempt fails regardless of how the function handles it; nothing is stored.
 //
-// Safe for concurrent use.
+// Once is safe for concurrent use.
 func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, error)) (T, error) {
 	by := program.CallerOf(ctx)
 	if by == nil || by.Notes() == nil {

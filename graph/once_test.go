@@ -18,7 +18,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// part is a value of sub-steps. What JSON does not carry is lost the first time as every other time.
+// part is a value of sub-steps. What JSON does not carry is lost the first time as well as every
+// other time.
 type part struct {
 	Name   string
 	N      int
@@ -47,7 +48,7 @@ func (c *tally) all() map[string]int {
 	return c.n
 }
 
-// does is a sub-step that counts its calls and gives its key.
+// does is a sub-step that counts its calls and returns its key.
 func (c *tally) does(ctx context.Context, key string) (string, error) {
 	return graph.Once(ctx, key, func(context.Context) (string, error) {
 		c.add(key)
@@ -59,7 +60,8 @@ func fast(n int) graph.NodeOptions {
 	return graph.NodeOptions{Retry: graph.Retry{MaxAttempts: n, Backoff: time.Millisecond}}
 }
 
-// ADR 12: a sub-step whose value is in the journal is not done again by a later attempt; one that failed is. Each execution of a node has keys of its own.
+// TestOnceOverAttempts checks that a sub-step whose value is in the journal is not repeated by a
+// later attempt, but a failed one is, and that each execution of a node has its own keys (ADR 12).
 func TestOnceOverAttempts(t *testing.T) {
 	t.Parallel()
 	var calls tally
@@ -70,7 +72,7 @@ func TestOnceOverAttempts(t *testing.T) {
 		}
 		p, err := graph.Once(ctx, "b", func(context.Context) (*part, error) {
 			if n := calls.add("b"); n%2 == 1 {
-				return nil, errBroken // not kept: the next attempt tries again
+				return nil, errBroken // not stored: the next attempt retries
 			}
 			return &part{Name: "b", N: s.N, hidden: true}, nil
 		})
@@ -103,7 +105,7 @@ func TestOnceOverAttempts(t *testing.T) {
 	if d := cmp.Diff(w.state().Log, []string{"did adid ab", "did adid ab"}); d != "" {
 		t.Error(d)
 	}
-	// Two executions; b fails first each time, and the end does.
+	// Two executions; b and the end both fail the first time.
 	if d := cmp.Diff(calls.all(), map[string]int{"a": 2, "b": 4, "none": 2, "end": 4}); d != "" {
 		t.Error(d)
 	}
@@ -114,7 +116,8 @@ func TestOnceOverAttempts(t *testing.T) {
 	}
 }
 
-// ADR 12: what cannot be kept is an error that says why, and the node may go on.
+// TestOnceRefusals checks that what cannot be stored is an error that says why, and that the node
+// may continue (ADR 12).
 func TestOnceRefusals(t *testing.T) {
 	t.Parallel()
 	type call struct {
@@ -157,7 +160,7 @@ func TestOnceRefusals(t *testing.T) {
 	}
 }
 
-// ADR 12: the thousand-and-first key is refused before its function is called.
+// TestOnceTooMany checks that the 1,001st key is rejected before its function is called (ADR 12).
 func TestOnceTooMany(t *testing.T) {
 	t.Parallel()
 	var calls tally
@@ -181,7 +184,8 @@ func TestOnceTooMany(t *testing.T) {
 	}
 }
 
-// ADR 12: a panic inside fails the attempt, whatever the function makes of the error; nothing is kept.
+// TestOncePanics checks that a panic inside fails the attempt, regardless of how the function
+// handles the error, and that nothing is stored (ADR 12).
 func TestOncePanics(t *testing.T) {
 	t.Parallel()
 	var calls tally
@@ -203,7 +207,7 @@ func TestOncePanics(t *testing.T) {
 	}
 }
 
-// Outside of a node function Once calls the function each time.
+// TestOnceOutside checks that outside of a node function Once calls the function each time.
 func TestOnceOutside(t *testing.T) {
 	t.Parallel()
 	var calls tally
@@ -217,13 +221,15 @@ func TestOnceOutside(t *testing.T) {
 	}
 }
 
-// P9, D8: on the embedded driver and a file, a node that was interrupted between two sub-steps goes on in another process and does only what is missing. One
-// that was done although the interruption had come already is kept; one that begins after it is not begun.
+// TestOnceInAnotherProcess checks on the embedded driver and a file that a node interrupted between
+// two sub-steps continues in another process and does only what is missing. A sub-step that
+// completed after the interruption is stored; a sub-step that would start after it does not run
+// (P9, D8).
 func TestOnceInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	var calls tally
 	reached := make(chan struct{})
-	large := strings.Repeat("large <value> ", 10_000) // it is stored apart from the records (D2)
+	large := strings.Repeat("large <value> ", 10_000) // stored separately from the records (D2)
 	var second atomic.Bool
 	g := compiled(t, graph.New[state]("g").Start(graph.Do("n", func(ctx context.Context, s *state) error {
 		a, err := graph.Once(ctx, "a", func(context.Context) (string, error) {
@@ -237,7 +243,7 @@ func TestOnceInAnotherProcess(t *testing.T) {
 			calls.add("b")
 			if !second.Load() {
 				close(reached)
-				<-ctx.Done() // it comes to its end nevertheless
+				<-ctx.Done() // it completes nevertheless
 			}
 			return "b", nil
 		})
@@ -277,8 +283,9 @@ func TestOnceInAnotherProcess(t *testing.T) {
 	}
 }
 
-// ADR 12: sub-steps at the same time: one key is done once, and all get its value; the node that a cancellation meets
-// may note what it has done, since it completes first (S2-36).
+// TestOnceTogether checks concurrent sub-steps: one key runs once, and all callers get its value; a
+// node that is cancelled may still store what it has done, since it completes first (ADR 12,
+// S2-36).
 func TestOnceTogether(t *testing.T) {
 	t.Parallel()
 	var calls tally

@@ -6,14 +6,16 @@ import (
 	"fmt"
 )
 
-// ErrNoOutput says that a node gave no output, or that it cannot be seen from where it was asked for.
+// ErrNoOutput is returned when a node has no output, or is not visible to the caller.
 var ErrNoOutput = errors.New("no output")
 
-// OutputAs reads a node's output as a T, from the outputs that [Context.Outputs], snapshots and runs of package hocket have:
+// OutputAs decodes a node's output as a T, from the outputs in [Context.Outputs], or in snapshots
+// and runs of package hocket:
 //
 //	n, err := graph.OutputAs[int](c.Outputs(), "count")
 //
-// Errors: [ErrNoOutput]; that of encoding/json where the output does not fit T. The value is T's zero value then.
+// It returns [ErrNoOutput], or the error of encoding/json if the output does not fit T. The value
+// is then the zero value of T.
 func OutputAs[T any](outputs map[string]json.RawMessage, node string) (T, error) {
 	var v, zero T
 	raw, ok := outputs[node]

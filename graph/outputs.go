@@ -12,18 +12,21 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// outputs gives the outputs as the document has them (S2-20, S2-50, S2-57): by node id, those of branches too, beside the counters of loops.
+// outputs returns the outputs in the document's form: by node id, including those of branches,
+// along with the counters of loops.
 func (c *compiler[S]) outputs(raw map[string]program.Value, state program.State) map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
-	if first := state.Get(outputsField); first != nil && json.Unmarshal(first, &out) != nil || out == nil { // those that the run began with (S2-75)
+	// outputs that the run started with
+	if first := state.Get(outputsField); first != nil && json.Unmarshal(first, &out) != nil || out == nil {
 		out = map[string]json.RawMessage{}
 	}
-	if len(c.composed) == 0 { // each gives its own alone
+	if len(c.composed) == 0 { // each has only its own output
 		for id, v := range raw {
 			c.output(out, id, v)
 		}
 	} else {
-		// What a former pass of a loop left in a block comes before what a branch of the block has given since: outer nodes first (S4-4, D5).
+		// What a previous iteration of a loop left in a block comes before the later outputs of a
+		// branch of the block: outer nodes first.
 		for _, id := range slices.SortedFunc(maps.Keys(raw), func(a, b string) int { return cmp.Or(c.depth(a)-c.depth(b), strings.Compare(a, b)) }) {
 			c.output(out, id, raw[id])
 		}
@@ -36,7 +39,7 @@ func (c *compiler[S]) outputs(raw map[string]program.Value, state program.State)
 	return out
 }
 
-// depth counts the parallel blocks around a node.
+// depth returns the number of parallel blocks around a node.
 func (c *compiler[S]) depth(id string) int {
 	n := 0
 	for p := c.parent[id]; p != ""; p = c.parent[p] {
@@ -49,7 +52,7 @@ func (c *compiler[S]) outputsOf(seen program.Outputs, state program.State) map[s
 	return c.outputs(maps.Collect(seen.All()), state)
 }
 
-// input gives the output of the node before as the document has it.
+// input returns the output of the previous node in the document's form.
 func (c *compiler[S]) input(raw program.Value, seen program.Outputs) json.RawMessage {
 	for _, id := range c.composed {
 		if v, ok := seen.Get(id); ok && len(v) > 0 && bytes.Equal(v, raw) {
@@ -59,14 +62,14 @@ func (c *compiler[S]) input(raw program.Value, seen program.Outputs) json.RawMes
 	return raw
 }
 
-// shown gives the output of one node as the document has it.
+// shown returns the output of one node in the document's form.
 func (c *compiler[S]) shown(id string, v json.RawMessage) json.RawMessage {
 	out := map[string]json.RawMessage{}
 	c.output(out, id, v)
 	return out[id]
 }
 
-// viewedOf gives the outputs that a view shows.
+// viewedOf returns the outputs visible in a view.
 func viewedOf(v program.View) viewed {
 	if v.Outputs == nil {
 		return nil
@@ -74,7 +77,7 @@ func viewedOf(v program.View) viewed {
 	return v.Outputs()
 }
 
-// viewed are the outputs that a view holds.
+// viewed holds the outputs visible in a view.
 type viewed map[string]program.Value
 
 func (v viewed) Get(node string) (program.Value, bool) {
@@ -132,14 +135,14 @@ func (c *compiler[S]) output(out map[string]json.RawMessage, id string, v json.R
 	}
 }
 
-// branchPath is where a branch of a parallel block leads: the nodes behind its first edge with how far they are from there, from 1, and those of them that nothing
-// follows.
+// branchPath describes the nodes of a branch of a parallel block: the nodes reachable from its
+// first edge with their distance, counting from 1, and the nodes among them without successors.
 type branchPath struct {
 	depth map[string]int
 	ends  []string
 }
 
-// branchPaths gives the paths of all branches, by block and branch.
+// branchPaths returns the paths of all branches, by block and branch.
 func (c *compiler[S]) branchPaths() map[[2]string]branchPath {
 	next := map[string][]edge[S]{}
 	for _, e := range c.edges {
@@ -178,9 +181,10 @@ func (c *compiler[S]) branchPaths() map[[2]string]branchPath {
 	return paths
 }
 
-// lastOf gives the node of a branch whose output is the branch's: of those that edges lead to from its first node, one that nothing follows and that has
-// run; where that one hands on what it was given, as decisions do, the last one before it that has. "" where there is none: the branch was cut off, or a
-// goto took it elsewhere.
+// lastOf returns the node whose output is the output of a branch. It is a node that is reachable by
+// edges from the first node, has no successors and has run; if that node only passes on its input,
+// as decisions do, it is the last node before it that does not. It returns "" if there is none,
+// because the branch was cancelled or a goto led elsewhere.
 func (c *compiler[S]) lastOf(fork, branch string, b block) string {
 	p := c.paths[[2]string{fork, branch}]
 	last := ""

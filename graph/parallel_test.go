@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/randtest"
 )
 
-// finish lets the pending call of a node run and feeds its result.
+// finish runs the pending call of a node and feeds its result to the run.
 func (w *world) finish(node string) {
 	w.T.Helper()
 	for i, c := range w.Pending {
@@ -43,7 +43,8 @@ func changes(id string, fn func(*state)) graph.Node[state] {
 	})
 }
 
-// S2-51: what each strategy waits for, and what becomes of the other branches.
+// TestStrategies checks what each strategy waits for, and what happens to the other branches
+// (S2-51).
 func TestStrategies(t *testing.T) {
 	t.Parallel()
 	ok, bad := nothing, func(id string, _ ...graph.NodeOptions) graph.Node[state] {
@@ -54,7 +55,7 @@ func TestStrategies(t *testing.T) {
 		strategy graph.Strategy
 		a, b     maker
 		finish   string // in this order
-		then     string // at work afterwards
+		then     string // still running afterwards
 		end      string
 	}{
 		"all":              {graph.StrategyAll, ok, ok, "b a", "z", ""},
@@ -90,7 +91,8 @@ func TestStrategies(t *testing.T) {
 	}
 }
 
-// S2-9, S2-62: branches run together unless a bound says otherwise; what follows runs once, after the block.
+// TestTogether checks that branches run concurrently unless limited, and that what follows runs
+// once, after the block (S2-9, S2-62).
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	b := graph.New[state]("t").Start(nothing("s")).Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b", "c"}}).Then(nothing("j")).
@@ -115,7 +117,8 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// S2-30, S2-62: nodes that a goto fans out to run one at a time, or as many as the bound says.
+// TestFanOut checks that the targets of a goto run one at a time, or as many as the limit allows
+// (S2-30, S2-62).
 func TestFanOut(t *testing.T) {
 	t.Parallel()
 	b := graph.New[state]("t").Start(goes("s", "a", "b", "c")).Node(nothing("a")).Node(nothing("b")).Node(nothing("c"))
@@ -137,7 +140,8 @@ func TestFanOut(t *testing.T) {
 	}
 }
 
-// P7, D5, D27: concurrent changes are merged by the field's reducer, in declared order whatever finishes first; without one they are an error.
+// TestReducers checks that concurrent changes are merged by the field's reducer, in declared order
+// regardless of which finishes first, and that they are an error without one (P7, D5, D27).
 func TestReducers(t *testing.T) {
 	t.Parallel()
 	add := func(k string, n int) func(*state) {
@@ -199,7 +203,8 @@ func TestReducers(t *testing.T) {
 	})
 }
 
-// D27: a field that omitempty leaves out is written as its zero value, and what was not changed is not written.
+// TestZeroedFields checks that a field omitted by omitempty is written as its zero value, and that
+// an unchanged field is not written (D27).
 func TestZeroedFields(t *testing.T) {
 	t.Parallel()
 	w := run(t, graph.New[state]("t").Start(changes("a", func(s *state) { s.Text, s.Log = "", nil })), state{N: 1, Text: "x", Log: []string{"y"}})
@@ -213,7 +218,8 @@ func TestZeroedFields(t *testing.T) {
 	}
 }
 
-// S2-57: Merge gets the branches that count, in declared order, and the state with what they changed.
+// TestMerge checks that Merge receives the branches that count, in declared order, and the state
+// with their changes (S2-57).
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	gives := func(id string) graph.Node[state] {
@@ -260,7 +266,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// S2-57: without a mapper the results are in the outputs, for race and any those of the winner alone, whatever the others had done before.
+// TestResults checks that without a mapper the results are in the outputs, for race and any only
+// those of the winner, whatever the other branches had done before (S2-57).
 func TestResults(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -301,7 +308,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// Blocks inside blocks, and gotos inside a branch.
+// TestNestedBlocks checks blocks inside blocks, and gotos inside a branch.
 func TestNestedBlocks(t *testing.T) {
 	t.Parallel()
 	par := func(id string, branches ...string) graph.ParallelConfig[state] {

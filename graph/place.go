@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// caller gives the place in the user's program that called this package.
+// caller returns the position in the user's program that called this package.
 func caller() diag.Span {
 	_, file, line, ok := runtime.Caller(2)
 	if !ok {
@@ -19,8 +19,10 @@ func caller() diag.Span {
 	return diag.Span{File: file, Start: diag.Pos{Line: line, Column: 1}}
 }
 
-// reachable gives the path of a source file as an editor finds it from the working directory: relative where it is below that or the folder of the module, absolute else. A
-// program that was built with -trimpath knows its files by import path only; where they are not found that path is what is shown.
+// reachable returns the path of a source file such that an editor finds it from the working
+// directory: relative if it is under that or under the module's folder, absolute otherwise. A
+// program built with -trimpath knows its files only by import path; if they cannot be found, that
+// path is returned.
 func reachable(file string) string {
 	if file == "" {
 		return ""
@@ -55,7 +57,7 @@ func reachable(file string) string {
 	}
 }
 
-// placed gives problems with paths that an editor can follow.
+// placed returns problems with paths that an editor can follow.
 func placed(l diag.List) diag.List {
 	for i := range l {
 		l[i].Span.File = reachable(l[i].Span.File)

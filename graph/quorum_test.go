@@ -9,14 +9,16 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// A quorum goes on with the first branches that succeed, cancels the rest, and fails as soon as too few can; its winners alone count, in declared order.
+// TestQuorum checks that a quorum continues with the first branches that succeed, cancels the
+// others, and fails as soon as too few can succeed, and that only the winners count, in declared
+// order.
 func TestQuorum(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		quorum int
-		broken string // the branch that fails
+		broken string // the failing branch
 		finish string // in this order
-		work   string // at work afterwards
+		work   string // still running afterwards
 		end    string
 		log    []string
 	}{

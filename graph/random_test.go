@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// drawNode makes a node of any kind whose names hit, miss and repeat.
+// drawNode returns a node of any kind whose references are valid, dangling or repeated.
 func drawNode(t *rapid.T, next *int) graph.Node[state] {
 	*next++
 	id := fmt.Sprintf("n%d", *next)
@@ -42,7 +42,7 @@ func drawNode(t *rapid.T, next *int) graph.Node[state] {
 	}
 }
 
-// drawWork draws what a function changes: a number alone, or what grows, too.
+// drawWork draws what a function changes: only a number, or also growing values.
 func drawWork(t *rapid.T, id string) func(context.Context, *state) error {
 	kind, text := rapid.IntRange(0, 5).Draw(t, "work"), strings.Repeat(id+" é\n", rapid.IntRange(0, 30).Draw(t, "long"))
 	return func(_ context.Context, s *state) error {
@@ -62,7 +62,7 @@ func drawWork(t *rapid.T, id string) func(context.Context, *state) error {
 				s.Log[s.N%len(s.Log)] = text
 			}
 		case 4:
-			s.Text = "\xff" + id // which JSON replaces
+			s.Text = "\xff" + id // replaced by JSON
 		}
 		if s.N%7 == 3 {
 			return errBroken
@@ -71,7 +71,7 @@ func drawWork(t *rapid.T, id string) func(context.Context, *state) error {
 	}
 }
 
-// drawHandler draws what becomes of a failure.
+// drawHandler draws what happens after a failure.
 func drawHandler(t *rapid.T) graph.NodeOptions {
 	o := graph.NodeOptions{Retry: once()}
 	if rapid.Bool().Draw(t, "retried") {
@@ -102,7 +102,7 @@ func drawSubgraph(t *rapid.T, id string) graph.Node[state] {
 	return s
 }
 
-// drawGraph makes any calls of a builder in any order, and mends what it began.
+// drawGraph makes arbitrary calls of a builder in arbitrary order, and closes what it opened.
 func drawGraph(t *rapid.T) *graph.Builder[state] {
 	b := graph.New[state]("t")
 	next, open := 0, 0
@@ -181,8 +181,8 @@ func drawBlock(t *rapid.T, b *graph.Builder[state], next *int, depth int) {
 	}
 }
 
-// Whatever is called in whatever order, nothing panics: a graph is refused with reasons, or it is a valid workflow that comes to rest, by the same way
-// each time.
+// TestAnyGraph checks that no sequence of calls panics: a graph is either rejected with reasons, or
+// is a valid workflow that settles, the same way each time.
 func TestAnyGraph(t *testing.T) {
 	t.Parallel()
 	ran := 0

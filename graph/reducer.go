@@ -8,17 +8,19 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// Reducer says how two changes of one field by concurrent branches become one (D27). Branches are merged in declared order, so the result does not
-// depend on which was faster. Without a reducer two such changes are an error that names both nodes and the field (P7).
+// Reducer specifies how two changes of one field by concurrent branches are merged. Branches are
+// merged in declared order, so the result does not depend on which was faster. Without a reducer,
+// two such changes are an error that names both nodes and the field.
 type Reducer struct {
 	word string
 	fn   func(base, mine, theirs program.Value) (program.Value, error)
-	// fits tells what is wrong with the type of the field, "" where it fits.
+	// fits describes why the type of the field is unsuitable; it returns "" if the type fits.
 	fits func(reflect.Type) string
 }
 
-// Append adds to a list what each branch added at its end. A branch that changed or removed what was in the list before, while another one changed the
-// list too, fails the block: the change would be lost.
+// Append returns a reducer that appends to a list what each branch appended. If a branch changed or
+// removed existing elements while another one changed the list, too, the block fails, since the
+// change would be lost.
 func Append() Reducer {
 	return Reducer{word: "append", fits: func(t reflect.Type) string {
 		if t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 {
@@ -28,7 +30,7 @@ func Append() Reducer {
 	}}
 }
 
-// Sum adds up by how much each branch changed a number.
+// Sum returns a reducer that adds up the differences by which the branches changed a number.
 func Sum() Reducer {
 	return Reducer{word: "sum", fits: func(t reflect.Type) string {
 		if number(t) {
@@ -38,7 +40,8 @@ func Sum() Reducer {
 	}}
 }
 
-// MergeMap puts the keys together that each branch set or removed; of the same key the last branch counts.
+// MergeMap returns a reducer that combines the keys that each branch set or removed; for the same
+// key the last branch counts.
 func MergeMap() Reducer {
 	return Reducer{word: "merge", fits: func(t reflect.Type) string {
 		if t.Kind() == reflect.Map {
@@ -48,11 +51,11 @@ func MergeMap() Reducer {
 	}}
 }
 
-// Last keeps the change of the branch that is declared last.
+// Last returns a reducer that keeps the change of the branch declared last.
 func Last() Reducer { return Reducer{word: "last", fits: func(reflect.Type) string { return "" }} }
 
-// Reduce is a reducer of your own for fields of type T: base is the value at the fork, mine what the branches before made of it, theirs what this
-// branch made of it. It must be pure.
+// Reduce returns your own reducer for fields of type T: base is the value at the fork, mine the
+// value merged from the previous branches, theirs the value of this branch. fn must be pure.
 func Reduce[T any](fn func(base, mine, theirs T) T) Reducer {
 	want := reflect.TypeFor[T]()
 	r := Reducer{word: "func", fits: func(t reflect.Type) string {

@@ -2,7 +2,7 @@ package graph
 
 import "time"
 
-// ExecutionError is one failed attempt of a node, as it was recorded (S2-78).
+// ExecutionError is one recorded failed attempt of a node.
 type ExecutionError struct {
 	NodeID    string    `json:"nodeId"`
 	Message   string    `json:"error"`
@@ -11,10 +11,10 @@ type ExecutionError struct {
 	Attempt int `json:"attempt"`
 }
 
-// Error gives the message.
+// Error returns the message.
 func (e ExecutionError) Error() string { return e.Message }
 
-// DebugReport tells why a run failed (S2-59).
+// DebugReport describes why a run failed.
 type DebugReport struct {
 	ErrorSummary string `json:"errorSummary"`
 	StackTrace   string `json:"stackTrace,omitempty"`

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// S2-3, S2-5, S2-6, S2-24, S2-30, S2-31, S2-77: which nodes run, in which order.
+// TestVisits checks which nodes run, in which order (S2-3, S2-5, S2-6, S2-24, S2-30, S2-31, S2-77).
 func TestVisits(t *testing.T) {
 	t.Parallel()
 	elseIf := func(c1, c2, c3 func(graph.View[state]) bool) *graph.Builder[state] {
@@ -54,7 +54,7 @@ func TestVisits(t *testing.T) {
 	}
 }
 
-// S2-20 to S2-23, S2-77: loops.
+// TestLoops checks loops (S2-20 to S2-23, S2-77).
 func TestLoops(t *testing.T) {
 	t.Parallel()
 	three := func(v graph.View[state]) bool { return v.State.N >= 3 }
@@ -87,7 +87,8 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// S2-20: a loop without a maximum of its own ends after 100 passes, and more than 100 can be asked for.
+// TestLoopBounds checks that a loop without its own maximum ends after 100 iterations, and that
+// more than 100 can be requested (S2-20).
 func TestLoopBounds(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -106,7 +107,7 @@ func TestLoopBounds(t *testing.T) {
 	}
 }
 
-// S2-20, S2-37, S2-50, S2-57: what a node sees of the outputs before it.
+// TestOutputs checks which earlier outputs a node sees (S2-20, S2-37, S2-50, S2-57).
 func TestOutputs(t *testing.T) {
 	t.Parallel()
 	gives := func(id string, v any) graph.Node[state] {
@@ -139,7 +140,7 @@ func TestOutputs(t *testing.T) {
 	}
 }
 
-// S2-32, S2-33, S2-35, S2-36, S2-62: bounds, nodes that are not there, and cancellation.
+// TestBounds checks limits, missing nodes, and cancellation (S2-32, S2-33, S2-35, S2-36, S2-62).
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -164,7 +165,7 @@ func TestBounds(t *testing.T) {
 		w.Feed(engine.Cancel{Reason: "enough"})
 		w.goOn("a")
 		w.want("a", "cancelled")
-		if got := w.state().Log; len(got) != 1 { // the node at work completes first
+		if got := w.state().Log; len(got) != 1 { // the running node completes first
 			t.Errorf("log %q", got)
 		}
 	})

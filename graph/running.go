@@ -7,14 +7,15 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// running is a graph as package hocket runs it: its functions, and how what the engine recorded becomes states, steps and results. Programs need none
-// of it; its methods take and give types that only packages of Hocket can name. Safe for concurrent use.
+// running is a graph in the form that package hocket runs: its functions, and the conversion of
+// what the engine recorded to states, steps and results. Programs do not need it; its methods
+// accept and return types that only packages of Hocket can name. It is safe for concurrent use.
 type running[S any] struct{ c *Compiled[S] }
 
-// Running gives what package hocket runs.
+// Running returns the form of the graph that package hocket runs.
 func (c *Compiled[S]) Running() running[S] { return running[S]{c} }
 
-// NodeType gives the type of a node; "" for one inside of another node.
+// NodeType returns the type of a node; "" for a node inside another node.
 func (r running[S]) NodeType(id string) NodeType {
 	if d := r.c.compiler.index[id]; d != nil {
 		return d.typ
@@ -22,11 +23,13 @@ func (r running[S]) NodeType(id string) NodeType {
 	return ""
 }
 
-// Program gives the functions by the names that [Compiled.Workflow] uses. They must not be changed.
+// Program returns the functions by the names that [Compiled.Workflow] uses. They must not be
+// modified.
 func (r running[S]) Program() *program.Table { return r.c.table }
 
-// Split takes the typed state of a run, as the engine keeps it, apart: into the user's S and what is beside it. It is the one place that knows the
-// names under which the graph keeps its own values. The error says that the state does not fit S. Split keeps nothing of f.
+// Split splits the typed state of a run, as the engine stores it, into the user's S and the graph's
+// own fields. It is the only place that knows the names of those fields. It returns an error if the
+// state does not fit S. Split retains nothing of f.
 func (r running[S]) Split(f program.Folded) (S, BaseState, error) {
 	c, state := r.c, f.State
 	if state == nil {
@@ -45,7 +48,8 @@ func (r running[S]) Split(f program.Folded) (S, BaseState, error) {
 	return s, base, err
 }
 
-// Changes gives the fields of S among those that a step wrote: what the graph keeps itself is left out. Nil: none.
+// Changes returns the fields of S among those that a step wrote, omitting the graph's own fields.
+// It returns nil if there are none.
 func (running[S]) Changes(update map[string]json.RawMessage) map[string]json.RawMessage {
 	var out map[string]json.RawMessage
 	for name, v := range update {
@@ -60,19 +64,21 @@ func (running[S]) Changes(update map[string]json.RawMessage) map[string]json.Raw
 	return out
 }
 
-// Output gives the output of a step of a node in the form of [Context.Outputs]; nil: none.
+// Output returns the output of a step of a node in the form of [Context.Outputs]; nil if there is
+// none.
 func (r running[S]) Output(node string, raw json.RawMessage) json.RawMessage {
 	return r.c.compiler.shown(node, raw)
 }
 
-// Model gives the model that a node, or one of an inner graph, named by its path, resolves to (S2-79) where the typed state that it sees has these
-// fields; "" leaves it to the provider.
+// Model returns the model that a node, or a node of an inner graph named by its path, resolves to,
+// given the fields of the typed state that it sees; "" leaves the choice to the provider.
 func (r running[S]) Model(node string, state map[string]json.RawMessage) string {
 	return r.c.modelAt(node, program.StateOf(state))
 }
 
-// DebugReport makes the report of the failure with which a run ended at a time, as the signal `debug_report_generated` before its last event carries
-// it too (S2-59). It follows from what it is given alone.
+// DebugReport returns the report of the failure with which a run ended at a time, equal to the one
+// in the signal `debug_report_generated` before the run's last event. It depends only on its
+// arguments.
 func (r running[S]) DebugReport(run string, f program.Failure, at time.Time) *DebugReport {
 	return r.c.compiler.debugReport(run, f, at)
 }

@@ -7,23 +7,26 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// Runtime is what nodes need of the program that runs the graph (S2-71). Package hocket fills what is nil; a node that needs what is still nil
-// fails with an error that names it.
+// Runtime holds what nodes need from the program that runs the graph. Package hocket fills in nil
+// fields; a node that needs a field that is still nil fails with an error that names it.
 type Runtime struct {
-	// ClientProvider gives the client for a type of coding agent, or nil where it knows none. Safe for concurrent use.
+	// ClientProvider returns the client for a type of coding agent, or nil if it knows none. It
+	// must be safe for concurrent use.
 	ClientProvider func(agentType string) Client
 	// Subagents runs the agents of subagent nodes.
 	Subagents SubagentBridge
-	// Registry knows the agents that subagent nodes may name.
+	// Registry holds the agents that subagent nodes may name.
 	Registry SubagentRegistry
-	// Tools are those that custom tool nodes may call.
+	// Tools holds the tools that custom tool nodes may call.
 	Tools ToolRegistry
-	// WorkflowResolver finds the graphs that subgraph nodes name. It is asked when a graph is linked ([Compiled.Link]), not while it runs; package hocket
-	// asks for the graphs registered with it where this is nil or finds none.
+	// WorkflowResolver resolves the names of graphs in subgraph nodes. It is called when a graph is
+	// linked ([Compiled.Link]), not while it runs; if it is nil or does not find a graph, package
+	// hocket uses the graphs registered with it.
 	WorkflowResolver func(name string) (Subgraph, bool)
 }
 
-// runtimeFor fills what is nil of a graph's runtime from what the running side offers; s may be nil.
+// runtimeFor fills the nil fields of a graph's runtime from the services of the engine or program
+// that runs it; s may be nil.
 func runtimeFor(s *program.Services, r Runtime) Runtime {
 	var from Runtime
 	if s != nil {
@@ -47,10 +50,10 @@ func runtimeFor(s *program.Services, r Runtime) Runtime {
 	return r
 }
 
-// ModelInherit stands for no model of one's own, as "" does.
+// ModelInherit means that no model is set, like "".
 const ModelInherit = "inherit"
 
-// firstModel gives the first that is a model (S2-79).
+// firstModel returns the first argument that is a model.
 func firstModel(models ...string) string {
 	for _, m := range models {
 		if m != "" && m != ModelInherit {
@@ -60,69 +63,74 @@ func firstModel(models ...string) string {
 	return ""
 }
 
-// SubagentBridge runs agents. Implementations are safe for concurrent use.
+// SubagentBridge runs agents. Implementations must be safe for concurrent use.
 type SubagentBridge interface {
-	// Spawn runs one agent to its end. An agent that failed is a result without Success; an error says that it could not be run. Called again with the
-	// same Key, as after a crash, it goes on with what it began instead of beginning anew.
+	// Spawn runs one agent to its end. A failed agent is a result without Success; an error means
+	// that the agent could not be run. If called again with the same Key, for example after a
+	// crash, it continues what it started instead of starting again.
 	Spawn(ctx context.Context, o SpawnOptions) (SubagentResult, error)
-	// SpawnParallel runs agents together and gives their results in order when all have settled: a failed one does not stop the others (S2-79).
+	// SpawnParallel runs agents concurrently and returns their results in order once all have
+	// settled: a failed agent does not stop the others.
 	SpawnParallel(ctx context.Context, o []SpawnOptions) ([]SubagentResult, error)
 }
 
-// SpawnOptions say what an agent is to do.
+// SpawnOptions specifies what an agent should do.
 type SpawnOptions struct {
-	// AgentID is derived: `<node>-<execution>`, or `<node>-<index>-<execution>` in parallel; attempts after the first have `-<attempt>` behind it.
+	// AgentID is derived: `<node>-<execution>`, or `<node>-<index>-<execution>` in parallel;
+	// attempts after the first have the suffix `-<attempt>`.
 	AgentID string
-	// Key tells this piece of work from all others, equal when it is asked for again after a crash. An AgentID is not enough: a node that runs twice, as
-	// in a loop, gives both the same.
+	// Key identifies this piece of work; it is the same when the work is requested again after a
+	// crash. An AgentID is not sufficient: a node that runs twice, for example in a loop, uses the
+	// same AgentID both times.
 	Key string
-	// AgentName is the agent's in the registry.
+	// AgentName is the agent's name in the registry.
 	AgentName    string
 	Task         string
-	SystemPrompt string // "" is the agent's own
-	Model        string // "" is the agent's own
-	// Tools are those that the agent may use, instead of its own; nil: its own.
+	SystemPrompt string // "" means the agent's own
+	Model        string // "" means the agent's own
+	// Tools lists the tools that the agent may use instead of its own; nil means its own.
 	Tools []string
 }
 
-// SubagentResult is what an agent gave.
+// SubagentResult is the result of an agent.
 type SubagentResult struct {
 	AgentID string `json:"agentId"`
 	Success bool   `json:"success"`
 	Output  string `json:"output"`
-	// Error is why it failed, "" with Success.
+	// Error says why the agent failed; "" with Success.
 	Error string `json:"error,omitempty"`
-	// ToolUses counts its tool calls.
+	// ToolUses is the number of the agent's tool calls.
 	ToolUses int `json:"toolUses"`
-	// DurationMS is how long it ran.
+	// DurationMS is how long the agent ran, in milliseconds.
 	DurationMS int64 `json:"durationMs"`
 }
 
-// SubagentRegistry knows agents by name. Implementations are safe for concurrent use.
+// SubagentRegistry looks up agents by name. Implementations must be safe for concurrent use.
 type SubagentRegistry interface {
 	Get(name string) (SubagentInfo, bool)
-	// All gives all agents, in a stable order.
+	// All returns all agents, in a stable order.
 	All() []SubagentInfo
 }
 
-// SubagentInfo tells of an agent.
+// SubagentInfo describes an agent.
 type SubagentInfo struct{ Name, Description string }
 
-// ToolRegistry knows tools by name. Implementations are safe for concurrent use.
+// ToolRegistry looks up tools by name. Implementations must be safe for concurrent use.
 type ToolRegistry interface {
 	Get(name string) (ToolHandler, bool)
-	// Names gives the names of all tools, sorted.
+	// Names returns the names of all tools, sorted.
 	Names() []string
 }
 
-// ToolHandler is one call of a registered tool: arguments in, result out, both JSON.
+// ToolHandler executes one call of a registered tool; arguments and result are JSON.
 type ToolHandler func(ctx context.Context, args json.RawMessage, c ToolContext) (json.RawMessage, error)
 
-// ToolContext tells a registered tool who calls it (S2-67).
+// ToolContext tells a registered tool who calls it.
 type ToolContext struct {
-	// SessionID is the execution id, MessageID names the call and is equal for all its attempts, Agent is "workflow".
+	// SessionID is the execution id, MessageID identifies the call and is the same for all its
+	// attempts, Agent is "workflow".
 	SessionID, MessageID, Agent string
-	// Directory is the working folder of the process.
+	// Directory is the working directory of the process.
 	Directory           string
 	NodeID, ExecutionID string
 	// State is a copy of the run's state.

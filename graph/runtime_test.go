@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// offering compiles a graph and runs it as a program that offers services does.
+// offering compiles a graph and runs it like a program that provides services.
 func offering(t *testing.T, services any, b *graph.Builder[state], first state, cfg ...graph.Config) *world {
 	t.Helper()
 	w := newWorld(t, compiled(t, b, cfg...))
@@ -25,7 +25,7 @@ func offering(t *testing.T, services any, b *graph.Builder[state], first state, 
 	return w
 }
 
-// looks makes a node that hands its context out.
+// looks returns a node that copies out its context.
 func looks(id string, into *graph.Context[state], opts ...graph.NodeOptions) graph.Node[state] {
 	return graph.NewNode(id, graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
 		*into = *c
@@ -33,14 +33,15 @@ func looks(id string, into *graph.Context[state], opts ...graph.NodeOptions) gra
 	}, opts...)
 }
 
-// fills makes a node that tells how full the context window is, in percent.
+// fills returns a node that reports the context window usage, in percent.
 func fills(id string, percent float64) graph.Node[state] {
 	return graph.NewNode(id, graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
 		return graph.Result[state]{Usage: &graph.ContextWindowUsage{InputTokens: 10, OutputTokens: 20, MaxTokens: 100, UsagePercentage: percent}}, nil
 	})
 }
 
-// S2-71: the graph's own runtime wins, field by field; what is nil comes from the program; what is nil there too stays nil.
+// TestRuntime checks that the graph's own runtime takes precedence, field by field, that nil fields
+// come from the program, and that fields that are nil there, too, stay nil (S2-71).
 func TestRuntime(t *testing.T) {
 	t.Parallel()
 	mine, theirs := graphtest.Tools{"a": nil}, graphtest.Tools{"b": nil}
@@ -71,7 +72,8 @@ func TestRuntime(t *testing.T) {
 	}
 }
 
-// S2-79: the node's model, else the run's, else the graph's; `inherit` and empty fall through.
+// TestModelOfContext checks that the model is the node's, else the run's, else the graph's, and
+// that `inherit` and empty fall through (S2-79).
 func TestModelOfContext(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ node, run, graph, want string }{
@@ -107,7 +109,8 @@ func TestModelOfContext(t *testing.T) {
 	}
 }
 
-// S2-70: nodes see the usage that the last one reported, and the graph's threshold, 45 where it has none; S2-75: it is apart from the state.
+// TestContextWindowUsage checks that nodes see the last reported usage, and the graph's threshold,
+// 45 by default (S2-70), and that the usage is separate from the state (S2-75).
 func TestContextWindowUsage(t *testing.T) {
 	t.Parallel()
 	var before, after, joined graph.Context[state]

@@ -12,20 +12,21 @@ import (
 	"github.com/hocket-run/hocket/internal/schema"
 )
 
-// Schema is a JSON Schema. One that cannot be read is reported by Compile.
+// Schema is a JSON Schema. Compile reports a schema that cannot be parsed.
 type Schema struct {
 	compiled *schema.Schema
 	err      error
 }
 
-// SchemaJSON reads a schema, draft 2020-12 where it does not say otherwise. It cannot refer to other documents.
+// SchemaJSON parses a schema, draft 2020-12 unless the schema says otherwise. It cannot refer to
+// other documents.
 func SchemaJSON(text string) *Schema {
 	s, err := schema.Compile(json.RawMessage(text))
 	return &Schema{s, err}
 }
 
-// SchemaOf derives the schema of a Go type. Fields are required unless they have omitempty or omitzero, and no others are allowed. A json.RawMessage
-// is any value.
+// SchemaOf derives the schema of a Go type. Fields are required unless they have omitempty or
+// omitzero, and no additional fields are allowed. A json.RawMessage accepts any value.
 func SchemaOf[T any]() *Schema {
 	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {}}})
 	if err != nil {
@@ -38,7 +39,7 @@ func SchemaOf[T any]() *Schema {
 	return SchemaJSON(string(raw))
 }
 
-// String gives the schema as JSON, "" where it cannot be read.
+// String returns the schema as JSON, or "" if it cannot be parsed.
 func (s *Schema) String() string {
 	if s.compiled == nil {
 		return ""
@@ -46,7 +47,8 @@ func (s *Schema) String() string {
 	return string(s.compiled.Raw())
 }
 
-// unusable tells what is wrong with the schema itself, "" where nothing is; a nil schema is fine.
+// unusable describes what is wrong with the schema itself; it returns "" if nothing is. A nil
+// schema is valid.
 func (s *Schema) unusable() string {
 	switch {
 	case s == nil:
@@ -59,8 +61,9 @@ func (s *Schema) unusable() string {
 	return ""
 }
 
-// Check tells what of a value does not fit the schema; what begins the text, as `Node "n" input`. A nil schema fits everything. The error is a *[SchemaValidationError], another one where the
-// schema or the value cannot be read.
+// Check checks a value against the schema; what is the prefix of the message, such as `Node "n"
+// input`. Every value matches a nil schema. The error is a *[SchemaValidationError], or another
+// error if the schema or the value cannot be parsed.
 func (s *Schema) Check(what string, state any) error {
 	switch {
 	case s == nil:
@@ -77,7 +80,7 @@ func (s *Schema) Check(what string, state any) error {
 	return s.checkValue(what, raw)
 }
 
-// checkValue is check for any value.
+// checkValue is like Check for any value.
 func (s *Schema) checkValue(what string, raw json.RawMessage) error {
 	if s == nil {
 		return nil

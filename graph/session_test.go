@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// TestSessionUsage: percent is fraction times 100 (S2-60), never above 100, and never made up where the window's size is not known.
+// TestSessionUsage checks that percent is fraction times 100 (S2-60), never above 100, and never
+// guessed if the window's size is unknown.
 func TestSessionUsage(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

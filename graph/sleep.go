@@ -6,17 +6,19 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// SleepConfig is a node that rests before the run goes on. No call is open meanwhile, and the process may end: what is left of the time is kept by whichever process
-// drives the run. It hands on what it was given.
+// SleepConfig is a node that sleeps before the run continues. No call is open meanwhile, and the
+// process may end: the remaining time is observed by whichever process drives the run. The node
+// passes its input on.
 type SleepConfig[S any] struct {
 	ID string
-	// For is how long, Until is when it ends, at once where that has passed. One of them is needed, not both.
+	// For is the duration of the sleep. Until is the time at which it ends, immediately if that has
+	// passed. Exactly one of them must be set.
 	For     time.Duration
 	Until   time.Time
 	Options NodeOptions
 }
 
-// Sleep is Then for a node that rests for a time.
+// Sleep is like Then for a node that sleeps for d.
 func (b *Builder[S]) Sleep(id string, d time.Duration) *Builder[S] {
 	b.then(caller(), SleepConfig[S]{ID: id, For: d})
 	return b

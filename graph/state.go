@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// encode gives the top-level fields of a state.
+// encode returns the top-level fields of a state.
 func encode[S any](s S) (program.Fields, error) {
 	raw, err := encodeValue(s)
 	if err != nil {
@@ -26,7 +26,7 @@ func encode[S any](s S) (program.Fields, error) {
 	return fields, nil
 }
 
-// encodeValue gives a value as compact JSON in which texts stand as they are.
+// encodeValue returns a value as compact JSON without HTML escapes.
 func encodeValue(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -37,7 +37,7 @@ func encodeValue(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// encodeFields gives values by name.
+// encodeFields encodes values by name.
 func encodeFields(values map[string]any) (program.Fields, error) {
 	out := program.Fields{}
 	for k, v := range values {
@@ -53,7 +53,8 @@ func encodeFields(values map[string]any) (program.Fields, error) {
 	return out, nil
 }
 
-// decode makes a state of its fields. Fields that S does not have are not its own: counters of loops are beside them.
+// decode builds a state from its fields. Fields that S does not have belong to the graph: counters
+// of loops are stored next to the state.
 func decode[S any](fields program.Fields) (S, error) {
 	var s S
 	if len(fields) == 0 {
@@ -69,7 +70,7 @@ func decode[S any](fields program.Fields) (S, error) {
 	return s, nil
 }
 
-// changes gives the fields that differ (D27). A field that an `omitempty` leaves out afterwards is null.
+// changes returns the fields that differ. A field that `omitempty` omits afterwards is null.
 func changes(before, after program.Fields) program.Fields {
 	var out program.Fields
 	put := func(name string, v json.RawMessage) {
@@ -98,13 +99,13 @@ var (
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// ownForm tells whether a type decides its form in JSON, both ways.
+// ownForm reports whether a type defines its JSON form in both directions.
 func ownForm(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(jsonMarshaler) && p.Implements(jsonUnmarshaler) || p.Implements(textMarshaler) && p.Implements(textUnmarshaler)
 }
 
-// lossy lists what of a state's type does not survive JSON (D27), each with its path.
+// lossy lists the parts of a state's type that do not survive JSON, each with its path.
 func lossy(t reflect.Type) []string {
 	if t.Kind() != reflect.Struct || ownForm(t) {
 		return []string{fmt.Sprintf("State type %s must be a struct that JSON encodes as an object", t)}
@@ -120,7 +121,7 @@ func lossy(t reflect.Type) []string {
 		switch t.Kind() {
 		case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
 			out = append(out, fmt.Sprintf("State field %s is a %s, which JSON cannot hold", path, t.Kind()))
-			delete(seen, t) // each place is reported
+			delete(seen, t) // each occurrence is reported
 		case reflect.Interface:
 			if t.NumMethod() > 0 {
 				out = append(out, fmt.Sprintf("State field %s is the interface %s, which JSON cannot read back", path, t))
@@ -154,7 +155,7 @@ func lossy(t reflect.Type) []string {
 	return out
 }
 
-// stateFields gives the top-level fields of S as they are named in JSON, with their types.
+// stateFields returns the types of the top-level fields of S by their JSON names.
 func stateFields(t reflect.Type) map[string]reflect.Type {
 	out := map[string]reflect.Type{}
 	if t.Kind() != reflect.Struct {
@@ -175,7 +176,8 @@ func stateFields(t reflect.Type) map[string]reflect.Type {
 	return out
 }
 
-// promoted tells whether all structs on the way to an embedded field give their fields on in JSON, so that none has a name of its own.
+// promoted reports whether JSON promotes the fields of all structs on the path to an embedded
+// field, that is, whether none of them has a name of its own.
 func promoted(t reflect.Type, index []int) bool {
 	for i := range index[:len(index)-1] {
 		f := t.FieldByIndex(index[:i+1])
@@ -186,7 +188,7 @@ func promoted(t reflect.Type, index []int) bool {
 	return true
 }
 
-// number tells whether JSON writes values of the type as numbers.
+// number reports whether JSON encodes values of the type as numbers.
 func number(t reflect.Type) bool {
 	return slices.Contains([]reflect.Kind{
 		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64,

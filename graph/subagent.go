@@ -11,25 +11,29 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// SubagentConfig is a node that has an agent of [Runtime.Registry] do a task, by [Runtime.Subagents] (S2-54). From the second attempt on, the task says
-// why the one before failed (S2-58). After a crash the bridge is asked again with the same [SpawnOptions.Key].
+// SubagentConfig is a node that assigns a task to an agent of [Runtime.Registry], through
+// [Runtime.Subagents]. From the second attempt on, the task says why the previous attempt failed.
+// After a crash the bridge is called again with the same [SpawnOptions.Key].
 type SubagentConfig[S any] struct {
 	ID string
-	// Agent is its name in the registry. Required.
+	// Agent is the agent's name in the registry. Required.
 	Agent string
-	// Task is what it is to do; TaskFunc makes it of the state and wins. One of them is required. It must be pure.
+	// Task is the agent's task; TaskFunc derives it from the state and takes precedence. One of
+	// them is required. TaskFunc must be pure.
 	Task     string
 	TaskFunc func(View[S]) string
-	// SystemPrompt takes the place of the agent's own where not empty; SystemPromptFunc wins. It must be pure.
+	// SystemPrompt replaces the agent's own unless empty; SystemPromptFunc takes precedence. It
+	// must be pure.
 	SystemPrompt     string
 	SystemPromptFunc func(View[S]) string
-	// Model is [Context.Model] where empty or "inherit" (S2-79).
+	// Model defaults to [Context.Model] if empty or "inherit".
 	Model string
-	// Tools are those that it may use, instead of its own; nil: its own.
+	// Tools lists the tools that the agent may use instead of its own; nil means its own.
 	Tools []string
-	// Output writes the result into the state. Where it is nil the agent's output, a text, is in the outputs under ID.
+	// Output writes the result into the state. If nil, the agent's output, a string, is stored in
+	// the outputs under ID.
 	Output func(s *S, r SubagentResult) error
-	// Options.Name is Agent where empty.
+	// Options.Name defaults to Agent.
 	Options NodeOptions
 }
 
@@ -38,7 +42,7 @@ func (c SubagentConfig[S]) define() *def[S] {
 	if c.Options.Name == "" {
 		c.Options.Name = c.Agent
 	}
-	c.Options.Model = firstModel(c.Model, c.Options.Model) // so that it is shown as the node's
+	c.Options.Model = firstModel(c.Model, c.Options.Model) // so that it is shown as the node's model
 	d := &def[S]{id: c.ID, typ: TypeAgent, opts: c.Options, run: c.call}
 	if text := c.agent().lacks(); text != "" {
 		d.problem = problemf("Sub-agent node %q requires %s", c.ID, text)
@@ -84,7 +88,8 @@ func (c SubagentConfig[S]) call(ctx context.Context, n *Context[S]) (Result[S], 
 	return Result[S]{Update: &n.State}, err
 }
 
-// mayUse tells whether the node may work by a client or bridge: one of the program's own does not report what it uses.
+// mayUse returns an error if the node may not use a client or bridge: one defined by the program
+// does not report its usage.
 func (c *Context[S]) mayUse(ctx context.Context, by any) error {
 	if _, counted := by.(program.Counted); counted || c.services == nil || c.services.Uncounted == nil {
 		return nil
@@ -92,7 +97,7 @@ func (c *Context[S]) mayUse(ctx context.Context, by any) error {
 	return c.services.Uncounted(ctx, c.within.Caller)
 }
 
-// listed names what there is instead.
+// listed formats the names that are available instead.
 func listed(names []string) string {
 	if len(names) == 0 {
 		return "none"
@@ -100,7 +105,8 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// ParallelAgent is one agent of a [ParallelSubagentConfig]; its fields are those of a [SubagentConfig].
+// ParallelAgent is an agent of a [ParallelSubagentConfig]; its fields are those of a
+// [SubagentConfig].
 type ParallelAgent[S any] struct {
 	Agent            string
 	Task             string
@@ -111,7 +117,7 @@ type ParallelAgent[S any] struct {
 	Tools            []string
 }
 
-// lacks names what is required and not there, "" where nothing is.
+// lacks returns the name of a missing required field, or "" if there is none.
 func (a ParallelAgent[S]) lacks() string {
 	switch {
 	case a.Agent == "":
@@ -122,7 +128,8 @@ func (a ParallelAgent[S]) lacks() string {
 	return ""
 }
 
-// spawn says what the agent is to do (S2-79). part tells the agents of one node apart; it begins with a dash or is empty.
+// spawn returns the options for running the agent. part distinguishes the agents of one node; it
+// starts with a dash or is empty.
 func (a ParallelAgent[S]) spawn(n *Context[S], id, part string) SpawnOptions {
 	o := SpawnOptions{
 		AgentID: attemptKey(id+part+"-"+n.ExecutionID, n.Attempt), Key: attemptKey(n.Key+part, n.Attempt), AgentName: a.Agent,
@@ -138,18 +145,20 @@ func (a ParallelAgent[S]) spawn(n *Context[S], id, part string) SpawnOptions {
 	return o
 }
 
-// ParallelSubagentConfig is a node that has several agents work together, by [Runtime.Subagents]. All settle: an agent that failed does not stop the
-// others and does not fail the node (S2-79).
+// ParallelSubagentConfig is a node that has several agents work concurrently, through
+// [Runtime.Subagents]. All of them settle: a failed agent does not stop the others and does not
+// fail the node.
 type ParallelSubagentConfig[S any] struct {
 	ID string
-	// Agents are at least one. One agent may be named several times.
+	// Agents must have at least one element. The same agent may occur several times.
 	Agents []ParallelAgent[S]
-	// Output writes the results, one for each agent in order, into the state. Required.
+	// Output writes the results, one per agent in order, into the state. Required.
 	Output  func(s *S, results []AgentResult) error
 	Options NodeOptions
 }
 
-// AgentResult is what one agent of a [ParallelSubagentConfig] gave. Key is `<agent>-<index>`, counted from 0.
+// AgentResult is the result of an agent of a [ParallelSubagentConfig]. Key is `<agent>-<index>`,
+// counting from 0.
 type AgentResult struct {
 	Key string
 	SubagentResult

@@ -14,7 +14,8 @@ import (
 	"github.com/hocket-run/hocket/internal/graphtest"
 )
 
-// S2-0, S2-3, S2-79: the fields of a subagent node; as a first call it is the start.
+// TestSubagentNode checks the fields of a subagent node, and that as a first call it is the start
+// (S2-0, S2-3, S2-79).
 func TestSubagentNode(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -81,7 +82,8 @@ func TestSubagentNode(t *testing.T) {
 	}
 }
 
-// S2-0: the result goes to the outputs as a text, or where Output puts it.
+// TestSubagentNodeOutput checks that the result is stored in the outputs as a string, or wherever
+// Output writes it (S2-0).
 func TestSubagentNodeOutput(t *testing.T) {
 	t.Parallel()
 	bridge := &graphtest.Team{Names: []string{"coder"}}
@@ -102,7 +104,8 @@ func TestSubagentNodeOutput(t *testing.T) {
 	}
 }
 
-// S2-54, S2-71: the texts of failures, and what is missing is named.
+// TestSubagentNodeFailures checks the messages of failures, and that missing parts are named
+// (S2-54, S2-71).
 func TestSubagentNodeFailures(t *testing.T) {
 	t.Parallel()
 	gives := func(r graph.SubagentResult, err error) *graphtest.Team {
@@ -131,8 +134,9 @@ func TestSubagentNodeFailures(t *testing.T) {
 	}
 }
 
-// S2-58, S2-79: attempts after the first have a suffix and say what failed. Executions of one node in a loop share the agent id, as the document has it,
-// and not the key; attempts do not share it either.
+// TestSubagentAttempts checks that attempts after the first have a suffix and say what failed.
+// Executions of one node in a loop share the agent id, as the document specifies, but not the key;
+// attempts do not share the key either (S2-58, S2-79).
 func TestSubagentAttempts(t *testing.T) {
 	t.Parallel()
 	bridge := &graphtest.Team{Names: []string{"coder"}, Result: func(n int, o graph.SpawnOptions) (graph.SubagentResult, error) {
@@ -161,7 +165,8 @@ func TestSubagentAttempts(t *testing.T) {
 	}
 }
 
-// S2-54, S2-79: parallel subagents: ids by index, keys in order, failures reach Output as data.
+// TestParallelSubagentNode checks parallel subagents: ids by index, keys in order, failures passed
+// to Output as data (S2-54, S2-79).
 func TestParallelSubagentNode(t *testing.T) {
 	t.Parallel()
 	bridge := &graphtest.Team{Result: func(_ int, o graph.SpawnOptions) (graph.SubagentResult, error) {
@@ -212,7 +217,8 @@ func TestParallelSubagentNode(t *testing.T) {
 	}
 }
 
-// S2-71: what a bridge does wrong fails the node; the next attempt has ids of its own (S2-79) and says why.
+// TestParallelSubagentFailures checks that errors of a bridge fail the node (S2-71), and that the
+// next attempt has its own ids (S2-79) and says why.
 func TestParallelSubagentFailures(t *testing.T) {
 	t.Parallel()
 	node := func(output func(*state, []graph.AgentResult) error, most int) graph.Node[state] {
@@ -252,7 +258,7 @@ func TestParallelSubagentFailures(t *testing.T) {
 	}
 }
 
-// S2-1: misuse is told at Compile.
+// TestSubagentMisuse checks that Compile reports misuse (S2-1).
 func TestSubagentMisuse(t *testing.T) {
 	t.Parallel()
 	agents := []graph.ParallelAgent[state]{{Agent: "a", Task: "work"}}
@@ -276,7 +282,8 @@ func TestSubagentMisuse(t *testing.T) {
 	}
 }
 
-// S2-77: a compiled graph does not change with what it was made of.
+// TestSubagentListsAreCopied checks that a compiled graph does not change with the values that it
+// was built from (S2-77).
 func TestSubagentListsAreCopied(t *testing.T) {
 	t.Parallel()
 	tools := []string{"x"}

@@ -11,33 +11,40 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// SubgraphConfig is a node that runs another graph, whose state is T, as one step (S2-66). The steps inside are steps of the run: each is journaled
-// once and counts against the run's MaxSteps, a question inside pauses the run, and its answer goes on inside. Reducers, error handlers and the order
-// of the queue are those of the inner graph; its Limits bound this node; its MaxSteps, Timeout and MaxConcurrency bound only runs of its own, except that a MaxConcurrency other
-// than 1 lets its nodes run together. Inner nodes are shown as paths, `<ID>/<inner id>`.
+// SubgraphConfig is a node that runs another graph, whose state is T, as one step. The steps inside
+// are steps of the run: each is journaled once and counts toward the run's MaxSteps; a question
+// inside pauses the run, and its answer continues inside. Reducers, error handlers and the order of
+// the queue are those of the inner graph, and its Limits apply to this node. Its MaxSteps, Timeout
+// and MaxConcurrency apply only if it runs on its own, except that a MaxConcurrency other than 1
+// lets its nodes run concurrently. Inner nodes are shown as paths, `<ID>/<inner id>`.
 //
-// A failure that the inner graph does not handle fails this node with the inner error. Inner nodes use the model of this node, or of its graph, before
-// their own graph's default (S2-79), and of the outer graph's Runtime what theirs leaves nil.
+// A failure that the inner graph does not handle fails this node with the inner error. For inner
+// nodes, the model of this node, or of its graph, takes precedence over their own graph's default;
+// fields of their Runtime that are nil come from the outer graph's.
 type SubgraphConfig[S, T any] struct {
 	ID string
-	// Graph is the graph that runs. Either Graph or Name is needed, not both.
+	// Graph is the graph that runs. Exactly one of Graph and Name must be set.
 	Graph *Compiled[T]
-	// Name is that of a graph which is looked up when this one is linked ([Compiled.Link]); its state may be of any type with the fields of T. No graph
-	// can contain itself, not through others either. Where the name is unknown the node fails with `Workflow not found: <name>`.
+	// Name is the name of a graph that is looked up when this graph is linked ([Compiled.Link]);
+	// its state may be of any type with the fields of T. No graph can contain itself, directly or
+	// indirectly. If the name is unknown, the node fails with `Workflow not found: <name>`.
 	Name string
-	// Input makes the first state of the inner graph. Nil: fields of the same name in JSON are taken over. It must be pure.
+	// Input returns the initial state of the inner graph. If nil, fields with the same JSON name
+	// are copied. It must be pure.
 	Input func(View[S]) T
-	// Output writes the last state of the inner graph into this one's. Nil: the last state is in the outputs under ID. It must be pure.
+	// Output writes the final state of the inner graph into the outer state. If nil, the final
+	// state is stored in the outputs under ID. It must be pure.
 	Output func(s *S, last T) error
-	// Options may hold a Retry, which runs the inner graph anew as a whole, from a first state made anew; nil: nothing is tried again.
+	// Options may have a Retry, which reruns the whole inner graph from a newly created initial
+	// state; the zero Retry means no retries.
 	Options NodeOptions
 
-	tooMany int // options of Inner
+	tooMany int // number of options passed to Inner
 }
 
-// Subgraph is a graph that others can contain, whatever its state: a *[Compiled], and nothing else.
+// Subgraph is a graph that other graphs can contain, whatever its state type: always a *[Compiled].
 type Subgraph interface {
-	// Name gives the name of the graph.
+	// Name returns the name of the graph.
 	Name() string
 
 	flow() *workflow.Workflow
@@ -45,16 +52,16 @@ type Subgraph interface {
 	modelAt(node string, state program.State) string
 	asks(node string) bool
 	link(find resolver, above []ancestor) (Subgraph, error)
-	// origin is equal for all graphs that one Compile led to; nil for a nil pointer.
+	// origin is the same for all graphs that result from one Compile; nil for a nil pointer.
 	origin() *identity
 }
 
-// subgraph is what a node runs, the type of its state hidden.
+// subgraph is the graph that a node runs, with its state type erased.
 type subgraph[S any] struct {
-	graph Subgraph // nil: name says which
+	graph Subgraph // if nil, name is set
 	name  string
 	enter func(View[S]) (program.Fields, error)
-	leave func(s *S, last json.RawMessage) error // nil: the last state is the output
+	leave func(s *S, last json.RawMessage) error // if nil, the final state is the output
 }
 
 func (c SubgraphConfig[S, T]) define() *def[S] {
@@ -100,7 +107,8 @@ func (c SubgraphConfig[S, T]) leave(s *S, last json.RawMessage) error {
 	return c.Output(s, t)
 }
 
-// ownFields gives a state without what the graph keeps beside the user's fields. What is no state stays as it is.
+// ownFields returns a state without the fields that the graph keeps next to the user's fields. A
+// value that is not a state is returned unchanged.
 func ownFields(state json.RawMessage) json.RawMessage {
 	var fields program.Fields
 	if json.Unmarshal(state, &fields) != nil {
@@ -118,7 +126,8 @@ func ownFields(state json.RawMessage) json.RawMessage {
 	return out
 }
 
-// lowerSubgraph makes the node and the workflow that it runs, under the node's id; a node that fails where the graph is unknown.
+// lowerSubgraph builds the node and the workflow that it runs, under the node's id, or a node that
+// fails if the graph is unknown.
 func (c *compiler[S]) lowerSubgraph(w *workflow.Workflow, n *workflow.Node, d *def[S]) {
 	inner := c.links[d.id]
 	if inner == nil {
@@ -132,7 +141,8 @@ func (c *compiler[S]) lowerSubgraph(w *workflow.Workflow, n *workflow.Node, d *d
 	n.Budget = tighter(n.Budget, inner.flow().Limits.Budget())
 }
 
-// innerFlow adds the workflow of the inner graph of a node under a name, and gives what runs it.
+// innerFlow adds the workflow of a node's inner graph under a name, and returns the subflow that
+// runs it.
 func (c *compiler[S]) innerFlow(w *workflow.Workflow, d *def[S], name string) *workflow.Subflow {
 	if w.Flows == nil {
 		w.Flows = map[string]*workflow.Workflow{}
@@ -162,7 +172,7 @@ func (c *compiler[S]) subgraphFunctions(t *program.Table, d *def[S]) {
 	c.include(t, d)
 }
 
-// include adds the functions of the inner graph of a node.
+// include adds the functions of a node's inner graph.
 func (c *compiler[S]) include(t *program.Table, d *def[S]) {
 	t.Include(d.id+suffixGraph, c.links[d.id].functions(), func(call program.Func) program.Func {
 		return func(ctx context.Context, p program.Call) program.Result {
@@ -176,7 +186,8 @@ func (c *compiler[S]) include(t *program.Table, d *def[S]) {
 	})
 }
 
-// entered gives the first state of an inner graph: what the node makes of this one's, with the model beside it.
+// entered returns the initial state of an inner graph: what the node derives from the outer state,
+// together with the model.
 func (c *compiler[S]) entered(d *def[S], seen program.View) (program.Value, error) {
 	v, err := c.view(seen)
 	if err != nil {
@@ -192,7 +203,8 @@ func (c *compiler[S]) entered(d *def[S], seen program.View) (program.Value, erro
 	return c.withModel(d, first, seen.State)
 }
 
-// withModel gives a first state of an inner graph with the model beside it that the node resolves to.
+// withModel returns the initial state of an inner graph together with the model that the node
+// resolves to.
 func (c *compiler[S]) withModel(d *def[S], first program.Fields, state program.State) (program.Value, error) {
 	if m := c.model(d, state); m != "" {
 		raw, err := encodeValue(m)
@@ -204,7 +216,8 @@ func (c *compiler[S]) withModel(d *def[S], first program.Fields, state program.S
 	return encodeValue(first)
 }
 
-// left gives what the last state of an inner graph, or those of a list, change in this one's by leave.
+// left returns the changes that leave makes to the outer state, given the final state of an inner
+// graph, or a list of final states.
 func (c *compiler[S]) left(d *def[S], last program.Value, state program.State, leave func(*S, json.RawMessage) error) (program.Fields, error) {
 	return c.codec.changed(state, func(s *S) error {
 		if err := leave(s, last); err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// counters count what nodes did, in whatever process.
+// counters counts what nodes did, across processes.
 type counters struct {
 	mu sync.Mutex
 	n  map[string]int
@@ -44,7 +44,7 @@ func (c *counters) all() map[string]int {
 	return maps.Clone(c.n)
 }
 
-// nested is a graph that pauses twice three graphs deep. Each node counts itself.
+// nested returns a graph that pauses twice, three graphs deep. Each node counts its executions.
 func nested(t *testing.T, c *counters) *graph.Compiled[state] {
 	t.Helper()
 	type node = graph.Node[state]
@@ -73,8 +73,9 @@ func nested(t *testing.T, c *counters) *graph.Compiled[state] {
 	return compiled(t, graph.New[state]("out").Start(mark("o1")).Then(into("top", top)).Then(mark("o2")))
 }
 
-// P3, S2-66: a pause three graphs deep pauses the run; it is answered after a crash, a snapshot or neither, and goes on inside: every counter that was 1
-// is still 1.
+// TestPauseInSubgraph checks that a pause three graphs deep pauses the run, and that after an
+// answer, with a crash, a snapshot or neither before it, the run continues inside: every counter
+// that was 1 is still 1 (P3, S2-66).
 func TestPauseInSubgraph(t *testing.T) {
 	t.Parallel()
 	for _, crash := range []bool{false, true} {
@@ -105,7 +106,8 @@ func TestPauseInSubgraph(t *testing.T) {
 	}
 }
 
-// P3, P9: the same on the embedded driver: each answer is given by a process of its own, which built the graph anew.
+// TestSubgraphOnTheEmbeddedDriver checks the same on the embedded driver: each answer comes from a
+// separate process, which built the graph again (P3, P9).
 func TestSubgraphOnTheEmbeddedDriver(t *testing.T) {
 	t.Parallel()
 	c := &counters{}
@@ -144,8 +146,9 @@ func TestSubgraphOnTheEmbeddedDriver(t *testing.T) {
 	}
 }
 
-// P15, S2-66: a subgraph with a parallel block and a question, in a loop: every node runs once a round, (node, iteration) tells the executions apart, and
-// the answer of one round is not used in the next.
+// TestSubgraphInLoop checks a subgraph with a parallel block and a question, in a loop: every node
+// runs once per iteration, (node, iteration) distinguishes the executions, and the answer of one
+// iteration is not used in the next (P15, S2-66).
 func TestSubgraphInLoop(t *testing.T) {
 	t.Parallel()
 	inner := compiled(t, graph.New[state]("round").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).Node(note("a")).Node(note("b")).
@@ -188,7 +191,8 @@ func TestSubgraphInLoop(t *testing.T) {
 	}
 }
 
-// S2-66, S2-51: subgraphs in branches run together; the winner of a race cancels what runs inside the other.
+// TestSubgraphInBranches checks that subgraphs in branches run concurrently, and that the winner of
+// a race cancels what runs inside the other (S2-66, S2-51).
 func TestSubgraphInBranches(t *testing.T) {
 	t.Parallel()
 	inner := compiled(t, graph.New[state]("in").Start(note("x")).Then(note("y")))
@@ -223,7 +227,8 @@ func TestSubgraphInBranches(t *testing.T) {
 	}
 }
 
-// S2-66, P7: what two subgraphs in branches write without a reducer is a conflict of the two nodes.
+// TestSubgraphConflict checks that concurrent writes of two subgraphs in branches, without a
+// reducer, are a conflict of the two nodes (S2-66, P7).
 func TestSubgraphConflict(t *testing.T) {
 	t.Parallel()
 	inner := compiled(t, graph.New[state]("in").Start(count("x")))
@@ -239,7 +244,8 @@ func TestSubgraphConflict(t *testing.T) {
 	}
 }
 
-// S2-66: cancelling the run cancels what runs and what waits inside.
+// TestCancelInSubgraph checks that cancelling the run cancels what runs and what waits inside
+// (S2-66).
 func TestCancelInSubgraph(t *testing.T) {
 	t.Parallel()
 	inner := compiled(t, graph.New[state]("in").Start(note("x")).Then(compat.WaitNode[state]("q", "?")).Then(note("y")))
@@ -270,7 +276,8 @@ func TestCancelInSubgraph(t *testing.T) {
 	}
 }
 
-// S2-53, S2-75, S2-79: a question inside is told in the base state, and the model of a node inside is found by its path.
+// TestSubgraphPaths checks that a question inside is reported in the base state, and that the model
+// of a node inside is found by its path (S2-53, S2-75, S2-79).
 func TestSubgraphPaths(t *testing.T) {
 	t.Parallel()
 	inner := compiled(t, graph.New[state]("in").Start(graph.AskUserConfig[state]{ID: "ask", Question: graph.Question{Text: "?"}}), graph.Config{DefaultModel: "m"})
@@ -288,8 +295,9 @@ func TestSubgraphPaths(t *testing.T) {
 	}
 }
 
-// Any graph behaves inside another as it does by itself: the same nodes in the same order, the same end, the same state, through questions, failures,
-// retries and crashes.
+// TestAnySubgraph checks that any graph behaves inside another as it does on its own: the same
+// nodes in the same order, the same end, the same state, across questions, failures, retries and
+// crashes.
 func TestAnySubgraph(t *testing.T) {
 	t.Parallel()
 	ran := 0
@@ -351,7 +359,7 @@ func TestAnySubgraph(t *testing.T) {
 	}
 }
 
-// S2-62: the run's time limit ends what runs inside.
+// TestTimeoutInSubgraph checks that the run's time limit ends what runs inside (S2-62).
 func TestTimeoutInSubgraph(t *testing.T) {
 	t.Parallel()
 	inner := compiled(t, graph.New[state]("in").Start(note("x")), graph.Config{Timeout: time.Millisecond})

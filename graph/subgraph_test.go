@@ -15,13 +15,14 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// piece is the state of inner graphs: one field has the name of one of state, the other has not.
+// piece is the state of inner graphs: one field has the same name as a field of state, the other
+// does not.
 type piece struct {
 	N     int      `json:"n"`
 	Words []string `json:"words"`
 }
 
-// say makes a node of an inner graph that notes a word and counts.
+// say returns a node of an inner graph that records a word and counts.
 func say(id string) graph.Node[piece] {
 	return graph.Do(id, func(_ context.Context, p *piece) error {
 		p.N++
@@ -30,7 +31,7 @@ func say(id string) graph.Node[piece] {
 	})
 }
 
-// whole compiles a graph of any state.
+// whole compiles a graph with any state type.
 func whole[S any](t *testing.T, b *graph.Builder[S], cfg ...graph.Config) *graph.Compiled[S] {
 	t.Helper()
 	g, err := b.Compile(cfg...)
@@ -63,7 +64,8 @@ func among(graphs ...graph.Subgraph) func(string) (graph.Subgraph, bool) {
 
 type sub = graph.SubgraphConfig[state, piece]
 
-// S2-66: how the state goes in and out, for a graph and for a name.
+// TestSubgraphMappers checks how the state is passed in and out, for a graph and for a name
+// (S2-66).
 func TestSubgraphMappers(t *testing.T) {
 	t.Parallel()
 	inner := whole(t, graph.New[piece]("inner").Start(say("x")).Loop(graph.LoopConfig[piece]{Until: func(v graph.View[piece]) bool { return v.State.N >= 7 }}, say("y")))
@@ -113,7 +115,7 @@ func TestSubgraphMappers(t *testing.T) {
 	}
 }
 
-// S2-66: a node takes a graph or a name.
+// TestSubgraphMisuse checks that a node accepts either a graph or a name (S2-66).
 func TestSubgraphMisuse(t *testing.T) {
 	t.Parallel()
 	inner := whole(t, graph.New[piece]("inner").Start(say("x")))
@@ -144,7 +146,8 @@ func TestSubgraphMisuse(t *testing.T) {
 	}
 }
 
-// S2-66: an unknown name fails the node when it runs, at once; error handlers see it.
+// TestUnknownSubgraph checks that an unknown name fails the node immediately when it runs, and that
+// error handlers see the failure (S2-66).
 func TestUnknownSubgraph(t *testing.T) {
 	t.Parallel()
 	build := func(opts graph.NodeOptions) *graph.Builder[state] {
@@ -168,7 +171,8 @@ func TestUnknownSubgraph(t *testing.T) {
 	}
 }
 
-// What the mappers of a subgraph node, its schemas and the schema of the graph refuse fails the node.
+// TestSubgraphRefuses checks that whatever the mappers of a subgraph node, its schemas or the
+// schema of the graph reject fails the node.
 func TestSubgraphRefuses(t *testing.T) {
 	t.Parallel()
 	inner := whole(t, graph.New[piece]("inner").Start(say("x")))
@@ -181,7 +185,7 @@ func TestSubgraphRefuses(t *testing.T) {
 		node    sub
 		cfg     graph.Config
 		visited string
-		end     string // begins so
+		end     string // prefix
 	}{
 		"input panics":  {sub{Input: func(graph.View[state]) piece { panic("oops") }}, graph.Config{}, "sub", `function "sub/enter" panicked: oops`},
 		"output fails":  {sub{Output: func(*state, piece) error { return errBroken }}, graph.Config{}, "sub, sub/x", "it is broken"},
@@ -211,7 +215,8 @@ func TestSubgraphRefuses(t *testing.T) {
 	}
 }
 
-// S2-66, S2-7, S2-42: who handles a failure inside, and with what it goes outward.
+// TestSubgraphFailures checks who handles a failure inside, and what is passed outward (S2-66,
+// S2-7, S2-42).
 func TestSubgraphFailures(t *testing.T) {
 	t.Parallel()
 	catch := func(to ...string) graph.Node[state] {
@@ -270,7 +275,8 @@ func TestSubgraphFailures(t *testing.T) {
 	}
 }
 
-// S2-66, S2-40: a Retry of a subgraph node runs all of it again, from a first state made anew.
+// TestSubgraphRetry checks that a Retry of a subgraph node reruns all of it from a newly created
+// initial state (S2-66, S2-40).
 func TestSubgraphRetry(t *testing.T) {
 	t.Parallel()
 	tries := 0
@@ -293,7 +299,8 @@ func TestSubgraphRetry(t *testing.T) {
 	}
 }
 
-// S2-32, S2-66: steps inside count against the run's MaxSteps, whatever the inner graph would allow by itself.
+// TestSubgraphMaxSteps checks that steps inside count toward the run's MaxSteps, whatever the inner
+// graph would allow on its own (S2-32, S2-66).
 func TestSubgraphMaxSteps(t *testing.T) {
 	t.Parallel()
 	inner := whole(t, graph.New[piece]("inner").Start(say("x")).Then(say("y")).Then(say("z")), graph.Config{MaxSteps: 1})
@@ -307,11 +314,12 @@ func TestSubgraphMaxSteps(t *testing.T) {
 	}
 }
 
-// S2-79, S2-71: nodes inside use the model of the node, else of the graph around, else of their own graph, and the outer runtime where they have none.
+// TestSubgraphInherits checks that nodes inside use the model of the node, else of the outer graph,
+// else of their own graph, and the outer runtime if they have none (S2-79, S2-71).
 func TestSubgraphInherits(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		node, outer, inner string // models of the subgraph node, of the graph around, of the inner graph
+		node, outer, inner string // models of the subgraph node, the outer graph, the inner graph
 		own, want          string
 	}{
 		"nothing":       {"", "", "", "", ""},

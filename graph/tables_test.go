@@ -15,7 +15,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// S2-0: the types of the document are in JSON with its names; what is optional there is left out where it is empty.
+// TestTypesInJSON checks that the document's types have its names in JSON, and that optional fields
+// are omitted if empty (S2-0).
 func TestTypesInJSON(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -51,7 +52,7 @@ func TestTypesInJSON(t *testing.T) {
 	}
 }
 
-// S2-0, S2-55, S2-60: the words and the numbers of the document.
+// TestWordsAndNumbers checks the words and the numbers of the document (S2-0, S2-55, S2-60).
 func TestWordsAndNumbers(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"agent", "tool", "decision", "wait", "ask_user", "subgraph", "parallel"} {
@@ -91,7 +92,8 @@ func TestWordsAndNumbers(t *testing.T) {
 	}
 }
 
-// S2-0: type, name, description and retry of every kind of node, by default and as given.
+// TestNodeKinds checks type, name, description and retry of every kind of node, by default and when
+// set (S2-0).
 func TestNodeKinds(t *testing.T) {
 	t.Parallel()
 	inner := compiled(t, graph.New[state]("in").Start(nothing("i")))
@@ -107,7 +109,7 @@ func TestNodeKinds(t *testing.T) {
 	for name, tc := range map[string]struct {
 		node  maker
 		typ   graph.NodeType
-		title string // the name by default
+		title string // default name
 		retry bool   // the document's retry is the default
 	}{
 		"agent": {func(o options) graph.Node[state] {
@@ -169,7 +171,8 @@ func TestNodeKinds(t *testing.T) {
 			if tc.retry {
 				retry = &workflow.Retry{MaxRetries: 2, Delay: workflow.Duration(time.Second), Multiplier: 2}
 			}
-			if d := cmp.Diff(n.Retry, retry, cmpopts.IgnoreFields(workflow.Retry{}, "Func")); d != "" { // agents have a predicate of their own
+			// agents have their own predicate
+			if d := cmp.Diff(n.Retry, retry, cmpopts.IgnoreFields(workflow.Retry{}, "Func")); d != "" {
 				t.Errorf("retry by default: got - want +\n%s", d)
 			}
 			if _, same := build(options{Retry: compat.DefaultRetry()}); tc.retry {
@@ -192,7 +195,7 @@ func TestNodeKinds(t *testing.T) {
 	}
 }
 
-// S2-0: what a node sees, field by field.
+// TestFieldsOfContext checks what a node sees, field by field (S2-0).
 func TestFieldsOfContext(t *testing.T) {
 	t.Parallel()
 	var seen graph.Context[state]
@@ -227,7 +230,8 @@ func TestFieldsOfContext(t *testing.T) {
 	}
 }
 
-// S2-0: what a graph is compiled with, by default and as given.
+// TestFieldsOfConfig checks the settings that a graph is compiled with, by default and when set
+// (S2-0).
 func TestFieldsOfConfig(t *testing.T) {
 	t.Parallel()
 	b := graph.New[state]("t").Start(nothing("a"))
@@ -246,7 +250,8 @@ func TestFieldsOfConfig(t *testing.T) {
 	}
 }
 
-// S2-56: the cycle of review as the document has it: executor, reviewer, fixer; the fixer runs in the round that approved, too.
+// TestReviewCycle checks the review cycle of the document: executor, reviewer, fixer; the fixer
+// also runs in the iteration that approved (S2-56).
 func TestReviewCycle(t *testing.T) {
 	t.Parallel()
 	step := func(id string) graph.Node[state] {

@@ -2,7 +2,7 @@ package graph
 
 import "fmt"
 
-// validator checks states against schemas with each attempt of a node (S2-61).
+// validator checks states against schemas with each attempt of a node.
 type validator struct{ schema *Schema }
 
 func (v validator) state(state any) error { return v.schema.Check("Graph state", state) }

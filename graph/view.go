@@ -7,8 +7,9 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// View is what conditions, arguments, prompts, tasks and first states of inner graphs are made of: the state, and the outputs of the nodes that ended before,
-// among them people's answers. It is for reading, while the function that got it runs.
+// View is the input of conditions, arguments, prompts, tasks and initial states of inner graphs:
+// the state, and the outputs of the nodes that ended before, including people's answers. It is
+// read-only, and valid only while the function that received it runs.
 type View[S any] struct {
 	// State is a copy.
 	State S
@@ -18,13 +19,13 @@ type View[S any] struct {
 	fields program.State
 }
 
-// sight shows outputs as the document has them: a compiler.
+// sight returns outputs in the document's form; a compiler implements it.
 type sight interface {
 	outputs(map[string]program.Value, program.State) map[string]json.RawMessage
 	outputsOf(program.Outputs, program.State) map[string]json.RawMessage
 }
 
-// Outputs gives the outputs of all nodes that can be seen, by node id. It is the caller's own.
+// Outputs returns the outputs of all visible nodes, by node id. The caller owns the map.
 func (v View[S]) Outputs() map[string]json.RawMessage {
 	if v.graph == nil || v.fields == nil {
 		return nil
@@ -36,14 +37,15 @@ func (v View[S]) Outputs() map[string]json.RawMessage {
 	return v.graph.outputs(raw, v.fields)
 }
 
-// Output gives the output of a node as JSON; false where it gave none, or where it cannot be seen: branches do not see each other (P42). For a wait it is the
-// answer.
+// Output returns the output of a node as JSON; the second result is false if the node had none, or
+// if it is not visible: branches do not see each other. For a wait it is the answer.
 func (v View[S]) Output(node string) (json.RawMessage, bool) {
 	out, ok := v.Outputs()[node]
 	return out, ok
 }
 
-// Text gives the output of a node as text: a string as it is, any other value as JSON, "" for none.
+// Text returns the output of a node as text: a string unchanged, any other value as JSON, and "" if
+// there is none.
 func (v View[S]) Text(node string) string {
 	raw, _ := v.Output(node)
 	return textOf(raw)
@@ -57,7 +59,7 @@ func textOf(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// View gives what conditions would see now, with the state as the function changed it by now.
+// View returns what conditions would see now, with the state as the function has changed it so far.
 func (c *Context[S]) View() View[S] {
 	v := View[S]{State: c.State, graph: c.graph, fields: c.fields}
 	if c.seen != nil {
@@ -66,7 +68,7 @@ func (c *Context[S]) View() View[S] {
 	return v
 }
 
-// view makes what a function of the engine sees.
+// view returns the view of a function called by the engine.
 func (c *compiler[S]) view(v program.View) (View[S], error) {
 	s, err := c.codec.decode(v.State)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 )
 
-// S2-52, S2-74: a wait pauses the run; the answer is applied and the successors run, after a crash too. The wait does not run again.
+// TestWaits checks that a wait pauses the run, and that the answer is applied and the successors
+// run, also after a crash. The wait does not run again (S2-52, S2-74).
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	into := func(s *state, answer string) error {
@@ -80,7 +81,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// S2-63: while a question is open the rest of the queue stays; then all that was pending runs, and no finished node again.
+// TestQueueBehindAWait checks that the rest of the queue is held while a question is open, and that
+// afterwards all pending nodes run, and no finished node runs again (S2-63).
 func TestQueueBehindAWait(t *testing.T) {
 	t.Parallel()
 	w := run(t, graph.New[state]("t").Start(goes("s", "w", "a")).Node(compat.WaitNode[state]("w", "?"), nothing("w2")).Node(nothing("a")), state{})
@@ -91,7 +93,7 @@ func TestQueueBehindAWait(t *testing.T) {
 	w.want("s, w, a, w2", "completed")
 }
 
-// The builder's own waits have ids of the one counter (S2-2).
+// TestBuilderWaits checks that the builder's own waits have ids from the shared counter (S2-2).
 func TestBuilderWaits(t *testing.T) {
 	t.Parallel()
 	w := run(t, graph.New[state]("t").Start(nothing("s")).Wait("Sure?").Then(graph.AskUserConfig[state]{ID: "ask", Question: graph.Question{Text: "Why?"}}).Wait("Really?"), state{})
@@ -107,7 +109,8 @@ func TestBuilderWaits(t *testing.T) {
 	w.want("s, wait_1, ask, wait_2", "completed")
 }
 
-// D4, P7: a run that crashes at any point goes on to the same state; what functions gave before is not asked again.
+// TestCrashes checks that a run that crashes at any point continues to the same state, and that
+// functions whose results are recorded are not called again (D4, P7).
 func TestCrashes(t *testing.T) {
 	t.Parallel()
 	add := func(s *state, k string) { s.Log = append(s.Log, k) }

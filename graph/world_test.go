@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// state is what the graphs of these tests work on.
+// state is the state of the graphs in these tests.
 type state struct {
 	N       int            `json:"n"`
 	Log     []string       `json:"log,omitempty"`
@@ -31,7 +31,7 @@ type world struct {
 	program *program.Program
 }
 
-// caller is a call of a world: its notes are the world's.
+// caller is a call of a world, which records its notes.
 type caller struct {
 	driver.NoCaller
 	*enginetest.World
@@ -50,7 +50,7 @@ func newWorld(t *testing.T, g *graph.Compiled[state]) *world {
 	return w
 }
 
-// run compiles a graph and runs it from a state to its rest.
+// run compiles a graph and runs it from an initial state until it settles.
 func run(t *testing.T, b *graph.Builder[state], first state, cfg ...graph.Config) *world {
 	t.Helper()
 	w := newWorld(t, compiled(t, b, cfg...))
@@ -77,7 +77,7 @@ func (w *world) begin(first state) {
 	w.Go(nil)
 }
 
-// visited are the nodes that ran, in the order in which they started.
+// visited returns the nodes that ran, in the order in which they started.
 func (w *world) visited() string {
 	var out []string
 	for _, e := range w.Events {
@@ -88,7 +88,7 @@ func (w *world) visited() string {
 	return strings.Join(out, ", ")
 }
 
-// hidden tells whether the node at a path is one that users do not see.
+// hidden reports whether the node at a path is one that users do not see.
 func hidden(w *workflow.Workflow, path string) bool {
 	if n := w.Node(path); n != nil {
 		return n.Hidden
@@ -114,7 +114,8 @@ func (w *world) state() state {
 	return s
 }
 
-// want checks how the run ended: the nodes visited, and `completed`, `paused` or the failure's message.
+// want checks how the run ended: the nodes visited, and `completed`, `paused` or the failure's
+// message.
 func (w *world) want(visited, end string) {
 	w.T.Helper()
 	got := string(w.Run.Status())
@@ -127,7 +128,7 @@ func (w *world) want(visited, end string) {
 	w.CheckPrefixes()
 }
 
-// note makes a node that notes its own id.
+// note returns a node that records its own id.
 func note(id string, opts ...graph.NodeOptions) graph.Node[state] {
 	return graph.Do(id, func(_ context.Context, s *state) error {
 		s.Log = append(s.Log, id)
@@ -135,7 +136,7 @@ func note(id string, opts ...graph.NodeOptions) graph.Node[state] {
 	}, opts...)
 }
 
-// nothing makes a node that does nothing.
+// nothing returns a node that does nothing.
 func nothing(id string, opts ...graph.NodeOptions) graph.Node[state] {
 	return graph.NewNode(id, graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
 		return graph.Result[state]{}, nil
@@ -149,7 +150,7 @@ func count(id string) graph.Node[state] {
 	})
 }
 
-// goes makes a node that goes to the nodes given.
+// goes returns a node that goes to the given nodes.
 func goes(id string, to ...string) graph.Node[state] {
 	return graph.NewNode(id, graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
 		return graph.Result[state]{Goto: to}, nil
@@ -158,7 +159,7 @@ func goes(id string, to ...string) graph.Node[state] {
 
 var errBroken = errors.New("it is broken")
 
-// breaks makes a node that fails its first n attempts, or always where n is negative.
+// breaks returns a node that fails its first n attempts, or always if n is negative.
 func breaks(id string, n int, opts ...graph.NodeOptions) graph.Node[state] {
 	return graph.NewNode(id, graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
 		if n < 0 || c.Attempt <= n {
@@ -168,13 +169,13 @@ func breaks(id string, n int, opts ...graph.NodeOptions) graph.Node[state] {
 	}, opts...)
 }
 
-// once is a retry policy without retries.
+// once returns a retry policy without retries.
 func once() graph.Retry { return graph.Retry{MaxAttempts: 1} }
 
 func always(graph.View[state]) bool { return true }
 func never(graph.View[state]) bool  { return false }
 
-// problems gives the messages of a list of diagnostics, with the lines where they stand.
+// problems returns the diagnostics in err with their lines.
 func problems(t *testing.T, err error) []diag.Diagnostic {
 	t.Helper()
 	var l diag.List

@@ -14,7 +14,7 @@ import (
 
 func ExampleNew() {
 	ctx := context.Background()
-	exporter := tracetest.NewInMemoryExporter() // a program takes one that sends spans to its collector
+	exporter := tracetest.NewInMemoryExporter() // a program uses one that sends spans to its collector
 	provider := sdk.NewTracerProvider(sdk.WithSyncer(exporter))
 	defer func() { _ = provider.Shutdown(ctx) }()
 

@@ -26,7 +26,8 @@ func letter(id string) graph.Node[letters] {
 	})
 }
 
-// parents gives each span with its parent's name; every span must be ended, within its parent's time.
+// parents returns each span with its parent's name; it fails the test unless every span has ended,
+// within its parent's time.
 func parents(t *testing.T, spans tracetest.SpanStubs) map[string]string {
 	t.Helper()
 	byID := map[trace.SpanID]tracetest.SpanStub{}
@@ -47,7 +48,8 @@ func parents(t *testing.T, spans tracetest.SpanStubs) map[string]string {
 	return out
 }
 
-// TestRun: a run of an engine is one trace, with a span for each node below the run or its parallel block, and the failed attempts (S2-72).
+// TestRun checks that a run of an engine is one trace, with a span for each node below the run or
+// its parallel block, and the failed attempts (S2-72).
 func TestRun(t *testing.T) {
 	t.Parallel()
 	tracker, _, exporter := recorder(t)

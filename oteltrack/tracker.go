@@ -14,9 +14,10 @@ import (
 	"github.com/hocket-run/hocket/internal/telemetry"
 )
 
-// Attributes of spans. Those of [hocket.WithTelemetry] have the same names.
+// Attributes of spans. [hocket.WithTelemetry] uses the same names.
 const (
-	// RunIDKey, WorkflowKey and StatusKey are set on spans of runs, and StatusKey on those of nodes, when they end.
+	// RunIDKey, WorkflowKey and StatusKey are set on spans of runs; StatusKey is also set on spans
+	// of nodes when they end.
 	RunIDKey    = attribute.Key(telemetry.RunID)
 	WorkflowKey = attribute.Key(telemetry.WorkflowName)
 	StatusKey   = attribute.Key(telemetry.Status)
@@ -29,15 +30,15 @@ const (
 	StepKey     = attribute.Key(telemetry.Step)
 )
 
-// Config says where spans go. The zero value takes the program's global provider.
+// Config specifies where spans are sent. The zero value uses the program's global provider.
 type Config struct {
-	// Provider gives the tracer; nil: otel.GetTracerProvider.
+	// Provider provides the tracer; nil means otel.GetTracerProvider.
 	Provider trace.TracerProvider
 	// Attributes are set on every span of a run.
 	Attributes []attribute.KeyValue
 }
 
-// Tracker makes spans. Safe for concurrent use, also by runs of several engines.
+// Tracker creates spans. It is safe for concurrent use, also by runs of several engines.
 type Tracker struct {
 	tracer     trace.Tracer
 	attributes []attribute.KeyValue
@@ -60,7 +61,7 @@ type node struct {
 	span trace.Span
 }
 
-// New makes a tracker.
+// New returns a Tracker that is configured by c.
 func New(c Config) *Tracker {
 	if c.Provider == nil {
 		c.Provider = otel.GetTracerProvider()
@@ -71,7 +72,8 @@ func New(c Config) *Tracker {
 	}
 }
 
-// WorkflowStart implements hocket.Tracker. A second start of a run without an end between them counts as an end.
+// WorkflowStart implements hocket.Tracker. A second start of a run without an end in between ends
+// the first.
 func (t *Tracker) WorkflowStart(ctx context.Context, s hocket.TrackedStart) {
 	ctx, span := t.tracer.Start(ctx, "workflow "+s.WorkflowName, trace.WithTimestamp(s.At), trace.WithAttributes(t.attributes...), trace.WithAttributes(
 		RunIDKey.String(s.ExecutionID), WorkflowKey.String(s.WorkflowName), MaxStepsKey.Int(s.MaxSteps), ResumingKey.Bool(s.Resuming)))
@@ -121,7 +123,8 @@ func (t *Tracker) NodeExit(_ context.Context, n hocket.TrackedExit) {
 	open.span.End(trace.WithTimestamp(n.At))
 }
 
-// Error implements hocket.Tracker: an exception event on the span of the node, or of the run.
+// Error implements hocket.Tracker. It adds an exception event to the span of the node, or of the
+// run.
 func (t *Tracker) Error(_ context.Context, e hocket.TrackedError) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,7 +155,7 @@ func (t *Tracker) WorkflowComplete(_ context.Context, e hocket.TrackedEnd) {
 	r.end(e.At)
 }
 
-// end ends the run's span and whatever is open below it.
+// end ends the run's span and all open spans below it.
 func (r *run) end(at time.Time) {
 	for _, n := range r.nodes {
 		n.span.End(trace.WithTimestamp(at))

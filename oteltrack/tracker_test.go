@@ -23,7 +23,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func at(s int) time.Time { return noon.Add(time.Duration(s) * time.Second) }
 
-// recorder gives a tracker whose spans are kept.
+// recorder returns a tracker whose spans are recorded.
 func recorder(t *testing.T) (*oteltrack.Tracker, *sdk.TracerProvider, *tracetest.InMemoryExporter) {
 	t.Helper()
 	exporter := tracetest.NewInMemoryExporter()
@@ -36,7 +36,8 @@ func recorder(t *testing.T) (*oteltrack.Tracker, *sdk.TracerProvider, *tracetest
 	return oteltrack.New(oteltrack.Config{Provider: provider}), provider, exporter
 }
 
-// tree prints spans by start, each below its parent: name, start and end in seconds after noon, status, events.
+// tree prints spans by start time, each below its parent: name, start and end in seconds after
+// noon, status, events.
 func tree(spans tracetest.SpanStubs) string {
 	slices.SortStableFunc(spans, func(a, b tracetest.SpanStub) int { return a.StartTime.Compare(b.StartTime) })
 	var b strings.Builder
@@ -76,7 +77,8 @@ func exit(n hocket.TrackedNode, second int, s hocket.Status) hocket.TrackedExit 
 	return hocket.TrackedExit{TrackedNode: n, Duration: d, Status: s}
 }
 
-// TestSpans: a run is one trace; nodes stand below the run, branches below their block; failed attempts are events (S2-72).
+// TestSpans checks that a run is one trace, that nodes are children of the run and branches of
+// their block, and that failed attempts are events (S2-72).
 func TestSpans(t *testing.T) {
 	t.Parallel()
 	tracker, provider, exporter := recorder(t)
@@ -125,7 +127,8 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestSpansEnd: whatever is reported of a run, every span that is begun is ended, and what belongs to no run is no span.
+// TestSpansEnd checks that every span that is started is ended, whatever is reported about a run,
+// and that reports that belong to no run create no span.
 func TestSpansEnd(t *testing.T) {
 	t.Parallel()
 	tracker, _, exporter := recorder(t)
@@ -152,7 +155,7 @@ workflow unnamed 4-6 running
 	}
 }
 
-// TestSpansOfManyRuns: one tracker serves runs side by side, each with a trace of its own.
+// TestSpansOfManyRuns checks that one tracker serves concurrent runs, each with its own trace.
 func TestSpansOfManyRuns(t *testing.T) {
 	t.Parallel()
 	tracker, _, exporter := recorder(t)

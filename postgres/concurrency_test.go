@@ -14,7 +14,8 @@ import (
 	"github.com/hocket-run/hocket/postgres"
 )
 
-// runs of a graph with one key are bounded over all engines of a database, two of which start them; skip names the run in the way.
+// TestConcurrency checks that runs of a graph with one key are limited across all engines of a
+// database, two of which start them, and that skip names the run in the way.
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
 	at := pgtest.URL(t)
@@ -70,7 +71,7 @@ func TestConcurrency(t *testing.T) {
 	}
 }
 
-// awaitPending waits until so many runs wait for their turn.
+// awaitPending waits until the given number of runs is queued.
 func awaitPending(t *testing.T, e *hocket.Engine, want int) {
 	t.Helper()
 	for {

@@ -1,7 +1,9 @@
-// Package postgres lets programs that embed Hocket keep their runs in PostgreSQL, which processes on many machines share.
+// Package postgres lets programs that embed Hocket store their runs in PostgreSQL, which processes
+// on many machines can share.
 //
-// It is a package of its own because it links the driver of PostgreSQL, which package hocket does not. It holds no state: [Open] is an option of hocket.Open. Nothing is connected before the engine is
-// opened.
+// It is a separate package because it links the PostgreSQL driver, which package hocket does not.
+// It holds no state: [Open] is an option of hocket.Open. It makes no connection before the engine
+// is opened.
 package postgres
 
 import (
@@ -11,10 +13,15 @@ import (
 	"github.com/hocket-run/hocket/internal/store/pghome"
 )
 
-// Open keeps an engine's runs in the database of a URL, postgres://user@host:5432/database?schema=hocket, as docs/postgresql.md describes it: PostgreSQL 14 or newer; the schema is made where there is none, and an older one is
-// brought up to date. The password may also be in PGPASSWORD, or in a password file (~/.pgpass, passfile=FILE); no error and no log has it. "" leaves the URL to [hocket.Config].DB, or to store.path of [hocket.WithConfig].
+// Open stores an engine's runs in the database at a URL,
+// postgres://user@host:5432/database?schema=hocket, as described in docs/postgresql.md. It requires
+// PostgreSQL 14 or newer; the schema is created if it does not exist, and an older one is migrated.
+// The password may also be in PGPASSWORD, or in a password file (~/.pgpass, passfile=FILE); it
+// appears in no error and no log. An empty URL means the URL in [hocket.Config].DB, or in
+// store.path of [hocket.WithConfig].
 //
-// Errors, of hocket.Open: no URL is given; the URL is not valid; the server cannot be reached, or cannot carry a store, each with what to do about it.
+// hocket.Open returns an error if no URL is set, if the URL is not valid, or if the server cannot
+// be reached or cannot hold a store; each error says what to do about it.
 func Open(url string) hocket.Option {
 	return func(p *parts.Parts) {
 		p.Store = &store.Place{URL: url, Servers: store.Servers{Postgres: pghome.New(nil)}}

@@ -18,7 +18,7 @@ type state struct {
 	Text string `json:"text"`
 }
 
-// TestOpen: a program keeps its runs in PostgreSQL, where another engine finds them.
+// TestOpen checks that a program stores its runs in PostgreSQL, where another engine finds them.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	at := pgtest.URL(t)
@@ -60,7 +60,7 @@ func open(t *testing.T, cfg hocket.Config, options ...hocket.Option) *hocket.Eng
 	return e
 }
 
-// TestErrors: what is wrong is told when the engine is opened, without the password.
+// TestErrors checks that errors are reported when the engine is opened, without the password.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	u, err := url.Parse(pgtest.URL(t))

@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/provider"
 )
 
-// A document runs on a provider that Hocket knows, with key and address of the engine's own environment.
+// TestAll checks that a document runs on a provider that Hocket knows, with key and address from
+// the engine's own environment.
 func TestAll(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +42,8 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// SEC11: an operator's provider, whose key is a reference, answers agents that name none; what it tells of the key is not shown.
+// TestConfiguration checks that an operator's provider, whose key is a reference, serves agents
+// that name none, and that the key is not shown even if the provider repeats it (SEC11).
 func TestConfiguration(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

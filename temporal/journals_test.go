@@ -13,10 +13,12 @@ import (
 	"github.com/hocket-run/hocket/internal/testinput"
 )
 
-// laid are the packages of the main module whose tests play documents, with the file of one more test that is laid over each: they do not know Temporal.
+// laid maps packages of the main module whose tests run documents to the file with an additional
+// test that is overlaid on each, because they do not know Temporal.
 var laid = map[string]string{"internal/conformance": "conformance.go.txt", "examples": "examples.go.txt"}
 
-// TestJournals: the rules of the formats and the examples have equal journals on Temporal.
+// TestJournals checks that the rules of the formats and the examples have the same journals on
+// Temporal.
 func TestJournals(t *testing.T) {
 	t.Parallel()
 	temporalserver.Require(t)
@@ -31,7 +33,8 @@ func TestJournals(t *testing.T) {
 	}
 }
 
-// TestJournalsCompile: what TestJournals lays over other packages compiles. It runs without a Temporal server.
+// TestJournalsCompile checks that the files that TestJournals overlays on other packages compile.
+// It runs without a Temporal server.
 func TestJournalsCompile(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -46,7 +49,8 @@ func TestJournalsCompile(t *testing.T) {
 	}
 }
 
-// overlaid runs go test on a package of the main module with a file of testdata/journals laid over it.
+// overlaid runs go test on a package of the main module with a file of testdata/journals overlaid
+// on it.
 func overlaid(t *testing.T, folder, file string, flags ...string) []byte {
 	t.Helper()
 	to, err := filepath.Abs(filepath.Join("..", filepath.FromSlash(folder), "temporal_test.go"))
@@ -73,5 +77,5 @@ func overlaid(t *testing.T, folder, file string, flags ...string) []byte {
 	return out
 }
 
-// ran is what is printed of a journal that was compared.
+// ran matches the line printed for a journal that was compared.
 var ran = regexp.MustCompile(`(?m)^ +--- PASS: TestTemporalJournals/`)

@@ -25,16 +25,17 @@ type state struct {
 	Text string `json:"text"`
 }
 
-// canary is in the states of all runs.
+// canary appears in the states of all runs.
 const canary = "zebra-crossing"
 
-// program is what the processes of a test share: a store, a server, and what their functions did.
+// program holds what the processes of a test share: a store, a server, and a record of what their
+// functions did.
 type program struct {
 	t               *testing.T
 	db              string
 	server          temporal.Server
 	wrote, finished atomic.Int64
-	began, let      chan struct{} // finish says that it began, and waits
+	began, let      chan struct{} // finish sends on began, then waits
 }
 
 func newProgram(t *testing.T) *program {
@@ -54,7 +55,7 @@ func (p *program) open() *hocket.Engine {
 	return e
 }
 
-// graph writes, asks where asks is set, and finishes.
+// graph returns a graph that writes, asks if asks is set, and finishes.
 func (p *program) graph(asks bool) *graph.Compiled[state] {
 	p.t.Helper()
 	b := graph.New[state]("g").Start(graph.Do("write", func(ctx context.Context, s *state) error {
@@ -85,7 +86,7 @@ func (p *program) graph(asks bool) *graph.Compiled[state] {
 	return g
 }
 
-// carried holds that Temporal has a workflow of a run.
+// carried checks that Temporal has a workflow for a run.
 func (p *program) carried(run string) {
 	p.t.Helper()
 	c, err := dial.New(dial.Config{Settings: config.Temporal{Address: p.server.Address, Namespace: p.server.Namespace}})
@@ -99,7 +100,8 @@ func (p *program) carried(run string) {
 	}
 }
 
-// TestCarry: a graph runs on Temporal, waits for its answer without a workflow, and goes on.
+// TestCarry checks that a graph runs on Temporal, waits for its answer without a workflow, and
+// continues.
 func TestCarry(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -128,7 +130,9 @@ func TestCarry(t *testing.T) {
 	}
 }
 
-// TestProcessEnds: another process of the program goes on with a run whose process was closed; what Once gave is not made again. An answer by a process without Temporal's option reaches it too.
+// TestProcessEnds checks that another process of the program continues a run whose process was
+// closed, and that a result of Once is not computed again. An answer submitted by a process without
+// Temporal's option reaches it too.
 func TestProcessEnds(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -161,7 +165,7 @@ func TestProcessEnds(t *testing.T) {
 	}
 }
 
-// TestLeft: a run goes on when the context of its caller is done.
+// TestLeft checks that a run continues when the context of its caller is done.
 func TestLeft(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -183,7 +187,8 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestErrors: what cannot work is told when the engine is opened, without a secret.
+// TestErrors checks that settings that cannot work are reported when the engine is opened, without
+// a secret.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	db := pgtest.URL(t)
@@ -213,7 +218,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestAway: an engine opens while the server is away, and its runs are stored and wait.
+// TestAway checks that an engine opens while the server is down, and that its runs are stored and
+// wait.
 func TestAway(t *testing.T) {
 	t.Parallel()
 	p := &program{t: t, db: pgtest.URL(t), server: temporal.Server{Address: "127.0.0.1:1"}, began: make(chan struct{}, 1), let: make(chan struct{})}

@@ -1,7 +1,9 @@
-// Package toolsets lets agents of programs that embed Hocket have toolsets of the types mcp and fetch.
+// Package toolsets lets agents of programs that embed Hocket use toolsets of the types mcp and
+// fetch.
 //
-// It stands apart because it brings along a client of MCP, a parser of HTML and a converter to Markdown, which package hocket itself refuses to. It holds no state: [All] is
-// an option of hocket.Open. Nothing is fetched before an agent asks, and nothing from an address that is private (SEC8).
+// It is separate because it depends on an MCP client, an HTML parser and a converter to Markdown,
+// on which package hocket itself does not depend. It holds no state: [All] is an option of
+// hocket.Open. Nothing is fetched before an agent requests it, and nothing from a private address.
 package toolsets
 
 import (
@@ -11,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/fetch/page"
 )
 
-// All gives an engine every type of toolsets that Hocket knows and that package hocket alone does not open: mcp and fetch. It may be given once or often, to one engine or several.
+// All enables every type of toolset that Hocket knows and that package hocket alone does not open:
+// mcp and fetch. It may be used more than once, for one engine or several.
 func All() hocket.Option {
 	return func(p *parts.Parts) {
 		p.Pages, p.Documents.MCP = page.Reader{}, mcpclient.Open

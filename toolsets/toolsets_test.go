@@ -18,7 +18,8 @@ const replies = `replies:
   - {agent: a, text: there is no such tool}
 `
 
-// The same document, with and without the option. SEC8: a private address that was not allowed is not reached.
+// TestAll runs the same document with and without the option. It also checks that a private address
+// that was not allowed is not reached (SEC8).
 func TestAll(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.NotFoundHandler())

@@ -5,78 +5,94 @@ import (
 	"time"
 )
 
-// Agent is who a model is asked to be: instruction, model, tools, limits.
+// Agent is the configuration of a model's role: instruction, model, tools, limits.
 type Agent struct {
 	ID          string `json:"id"`
 	Name        string `json:"name,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Model is a reference `provider/model` or a bare name; "" leaves it to the run's default (D26).
+	// Model is a reference `provider/model` or a bare name; empty means the run's default.
 	Model string `json:"model,omitempty"`
-	// Fallbacks are tried in order where the model before them fails in a way that another one may not (X-80).
+	// Fallbacks are tried in order if the preceding model fails in a way in which another model may
+	// not.
 	Fallbacks []string `json:"fallbacks,omitempty"`
-	// FallbackRetries is how often each model is asked again, after a delay, where the same call may well succeed: see [Agent.ModelRetries].
+	// FallbackRetries is how often each model is called again, after a delay, if the same call may
+	// well succeed; see [Agent.ModelRetries].
 	FallbackRetries int `json:"fallbackRetries,omitempty"`
-	// FallbackCooldown is how long the agent stays with a fallback that answered; 0: DefaultCooldown.
+	// FallbackCooldown is how long the agent stays with a fallback that replied; 0 means
+	// DefaultCooldown.
 	FallbackCooldown Duration `json:"fallbackCooldown,omitempty"`
-	// Compaction shortens conversations that become long; nil: they stay whole.
+	// Compaction shortens conversations that become long; nil means that they are never shortened.
 	Compaction *Compaction `json:"compaction,omitempty"`
-	// System is the system prompt. Where Template is set, `{{ $steps… }}` in it are replaced (S4-15); else it is sent as written (S0-11).
+	// System is the system prompt. If Template is set, each `{{ $steps… }}` in it is replaced;
+	// otherwise it is sent as written.
 	System   string      `json:"system,omitempty"`
 	Template bool        `json:"template,omitempty"`
 	Params   ModelParams `json:"params,omitzero"`
-	// Tools are names of tools that the agent may use beside its toolsets; `*` stands for every tool of the operator's tools file.
+	// Tools are names of tools that the agent may use in addition to its toolsets; `*` means every
+	// tool of the operator's tools file.
 	Tools []string `json:"tools,omitempty"`
-	// Toolsets are specifications in the form of steps documents; the tool registry reads them, the engine does not.
+	// Toolsets are specifications in the form used in steps documents; the tool registry parses
+	// them, the engine does not.
 	Toolsets []json.RawMessage `json:"toolsets,omitempty"`
-	// Permissions say which calls of granted tools are made at once, which a person is asked about, and which are never made; none: all are made. They hold
-	// all together, and what the operator says besides: the strictest wins.
+	// Permissions specify which calls of granted tools are made immediately, which need a person's
+	// approval, and which are never made; if empty, all calls are made. All of them apply, in
+	// addition to the operator's; the strictest takes precedence.
 	Permissions []Permissions `json:"permissions,omitempty"`
 	// Subagents are agents offered as tools.
 	Subagents []Subagent `json:"subagents,omitempty"`
-	// SubagentFailure says what a failed sub-agent does: SubagentFails (default) fails this agent (S0-56), SubagentReports gives the error to
-	// the model as the tool's result.
+	// SubagentFailure determines the effect of a failed sub-agent: SubagentFails (the default)
+	// fails this agent; SubagentReports returns the error to the model as the tool's result.
 	SubagentFailure string `json:"subagentFailure,omitempty"`
-	// Handoffs are ids of agents that this one may hand the conversation over to, by one tool with the name [HandoffTool]. The agent that takes
-	// over goes on in the same step with its own instruction, model, tools, output and limits; what was said stays.
+	// Handoffs are IDs of agents to which this one may hand over the conversation, with a tool
+	// named [HandoffTool]. The agent that takes over continues in the same step with its own
+	// instruction, model, tools, output and limits; the conversation so far is kept.
 	Handoffs []string `json:"handoffs,omitempty"`
-	// AddDate, AddEnvironment and PromptFiles put facts of the world behind the system prompt: the day on which the run began, where it runs, and the
-	// texts of files beside the document. They are taken once, when the run begins, and kept with it: every call of it is sent the same.
+	// AddDate, AddEnvironment and PromptFiles append facts about the environment to the system
+	// prompt: the day on which the run began, where it runs, and the contents of files next to the
+	// document. They are captured once, when the run begins, and stored with it, so that every call
+	// of the run gets the same.
 	AddDate        bool     `json:"addDate,omitempty"`
 	AddEnvironment bool     `json:"addEnvironment,omitempty"`
 	PromptFiles    []string `json:"promptFiles,omitempty"`
-	// Commands are prompts by name. Where the agent is the first that a run asks, an input `/name arguments` stands for the prompt of that name.
+	// Commands holds prompts by name. If the agent is the first one in a run, an input `/name
+	// arguments` is replaced by the prompt with that name.
 	Commands map[string]Command `json:"commands,omitempty"`
-	// Welcome is shown to a person at a terminal before a run. No model is sent it.
+	// Welcome is shown to a person at a terminal before a run. It is not sent to any model.
 	Welcome string `json:"welcome,omitempty"`
-	// Output asks for a JSON value instead of text; nil: text.
+	// Output requests a JSON value instead of text; nil means text.
 	Output *Output `json:"output,omitempty"`
-	// MaxTurns bounds model calls of one execution; 0: DefaultMaxTurns.
+	// MaxTurns is the maximum number of model calls in one execution; 0 means DefaultMaxTurns.
 	MaxTurns int `json:"maxTurns,omitempty"`
-	// NoProgress ends the step after that many identical tool calls one after another, or after that many rounds of the same two or three calls
-	// with the same results (P27); 0: DefaultNoProgress.
+	// NoProgress ends the step after that many identical consecutive tool calls, or after that many
+	// rounds of the same two or three calls with the same results; 0 means DefaultNoProgress.
 	NoProgress int `json:"noProgress,omitempty"`
-	// Trim strips blanks around the reply's text; EmptyText stands for an empty one (S0-16).
+	// Trim strips white space around the reply's text; EmptyText replaces an empty reply.
 	Trim      bool   `json:"trim,omitempty"`
 	EmptyText string `json:"emptyText,omitempty"`
 }
 
-// Compaction says when a summary takes the place of a part of a conversation, and what stays (X-84). The first message, which is the task, the newest one of the user and calls without results
-// always stay. The zero Compaction has the default of each field.
+// Compaction specifies when a summary replaces part of a conversation, and what is kept. The first
+// message, which is the task, the newest user message and calls without results are always kept. In
+// the zero Compaction each field has its default.
 type Compaction struct {
-	// At is the part of the model's context window from which the conversation is shortened, above 0 and at most 1; 0: DefaultCompactAt, unless Tokens is set. Where the size of the window is not known
-	// only an error of the provider shortens it.
+	// At is the fraction of the model's context window from which the conversation is shortened,
+	// above 0 and at most 1; 0 means DefaultCompactAt, unless Tokens is set. If the size of the
+	// window is unknown, the conversation is shortened only after an error of the provider.
 	At float64 `json:"at,omitempty"`
-	// Tokens is the number of tokens from which it is, in the place of At; 0: At counts.
+	// Tokens is the number of tokens from which the conversation is shortened, and takes precedence
+	// over At; 0 means that At applies.
 	Tokens int64 `json:"tokens,omitempty"`
-	// Keep is how many of the last groups stay, a message of the user or a reply with its results each; 0: DefaultCompactKeep.
+	// Keep is how many of the last groups are kept, where a group is a user message or a reply with
+	// its results; 0 means DefaultCompactKeep.
 	Keep int `json:"keep,omitempty"`
-	// Pin are tools whose calls and results stay.
+	// Pin lists tools whose calls and results are kept.
 	Pin []string `json:"pin,omitempty"`
-	// Model writes the summary; "": the model that the agent asks.
+	// Model is the model that writes the summary; empty means the model that the agent calls.
 	Model string `json:"model,omitempty"`
 }
 
-// Threshold gives the tokens from which a conversation is shortened; 0: it is not known. window is the size of the model's context window, 0 where that is not.
+// Threshold returns the number of tokens from which a conversation is shortened, or 0 if it is
+// unknown. window is the size of the model's context window, or 0 if that is unknown.
 func (c *Compaction) Threshold(window int64) int64 {
 	if c.Tokens > 0 {
 		return c.Tokens
@@ -88,7 +104,7 @@ func (c *Compaction) Threshold(window int64) int64 {
 	return int64(at * float64(window))
 }
 
-// Groups gives Keep or its default.
+// Groups returns Keep or its default.
 func (c *Compaction) Groups() int {
 	if c.Keep == 0 {
 		return DefaultCompactKeep
@@ -96,7 +112,8 @@ func (c *Compaction) Groups() int {
 	return c.Keep
 }
 
-// Models gives the models that calls for the agent may ask: its own, fallbacks, and the one that writes summaries.
+// Models returns the models that may be called for the agent: its own, fallbacks, and the model
+// that writes summaries.
 func (a *Agent) Models() []string {
 	out := append([]string{a.Model}, a.Fallbacks...)
 	if a.Compaction != nil && a.Compaction.Model != "" {
@@ -105,15 +122,16 @@ func (a *Agent) Models() []string {
 	return out
 }
 
-// Permissions are patterns of tool calls, in the form of docker-agent's: `tool`, `toolset/*`, `tool:argument=glob`. Deny wins over ask, ask over allow.
-// Package permit says what exactly they mean; the engine does not read them.
+// Permissions are patterns of tool calls, in the form of docker-agent: `tool`, `toolset/*`,
+// `tool:argument=glob`. Deny takes precedence over ask, and ask over allow. Package permit defines
+// their exact meaning; the engine does not interpret them.
 type Permissions struct {
 	Allow []string `json:"allow,omitempty"`
 	Ask   []string `json:"ask,omitempty"`
 	Deny  []string `json:"deny,omitempty"`
-	// Edit names the calls whose arguments a person who is asked about them may change (X-125).
+	// Edit lists the calls whose arguments a person may change when asked about them.
 	Edit []string `json:"edit,omitempty"`
-	// Default is for calls that nothing names: allow, ask or deny; "": allow.
+	// Default applies to calls that no pattern matches: allow, ask or deny; empty means allow.
 	Default string `json:"default,omitempty"`
 }
 
@@ -122,17 +140,19 @@ const (
 	SubagentReports = "report"
 )
 
-// HandoffTool is the tool by which an agent hands over; it takes {"agent": id}.
+// HandoffTool is the name of the tool with which an agent hands over; its input is {"agent": id}.
 const HandoffTool = "handoff"
 
-// Command is a prompt that people call by its name. The zero Command says nothing, which Validate refuses.
+// Command is a prompt that people invoke by its name. Validate rejects the zero Command, which has
+// no content.
 type Command struct {
 	Description string `json:"description,omitempty"`
-	// Instruction becomes the input of the run. `${args}` and `$ARGUMENTS` in it stand for what follows the name, `$1` to `$9` for its words.
+	// Instruction becomes the input of the run. `${args}` and `$ARGUMENTS` in it are replaced by
+	// what follows the name, `$1` to `$9` by its words.
 	Instruction string `json:"instruction"`
 }
 
-// Title gives Name, or ID where there is no name.
+// Title returns Name, or ID if there is no name.
 func (a *Agent) Title() string {
 	if a.Name != "" {
 		return a.Name
@@ -140,8 +160,9 @@ func (a *Agent) Title() string {
 	return a.ID
 }
 
-// ModelRetries is how often each model of the agent is asked again by the agent itself: FallbackRetries, or where that is 0 DefaultModelRetries with fallbacks and none without.
-// A negative FallbackRetries is none.
+// ModelRetries returns how often the agent itself retries each of its models: FallbackRetries or,
+// if that is 0, DefaultModelRetries with fallbacks and 0 without. A negative FallbackRetries means
+// 0.
 func (a *Agent) ModelRetries() int {
 	switch {
 	case a.FallbackRetries != 0:
@@ -152,7 +173,7 @@ func (a *Agent) ModelRetries() int {
 	return 0
 }
 
-// Cooldown gives FallbackCooldown or its default.
+// Cooldown returns FallbackCooldown or its default.
 func (a *Agent) Cooldown() time.Duration {
 	if a.FallbackCooldown <= 0 {
 		return DefaultCooldown
@@ -160,7 +181,7 @@ func (a *Agent) Cooldown() time.Duration {
 	return time.Duration(a.FallbackCooldown)
 }
 
-// Turns gives MaxTurns or its default.
+// Turns returns MaxTurns or its default.
 func (a *Agent) Turns() int {
 	if a.MaxTurns <= 0 {
 		return DefaultMaxTurns
@@ -168,7 +189,7 @@ func (a *Agent) Turns() int {
 	return a.MaxTurns
 }
 
-// Repeats gives NoProgress or its default.
+// Repeats returns NoProgress or its default.
 func (a *Agent) Repeats() int {
 	if a.NoProgress <= 0 {
 		return DefaultNoProgress
@@ -176,7 +197,7 @@ func (a *Agent) Repeats() int {
 	return a.NoProgress
 }
 
-// Subagent is an agent offered as a tool that takes {"input": string} (S0-55).
+// Subagent is an agent offered as a tool with the input {"input": string}.
 type Subagent struct {
 	Agent       string `json:"agent"`
 	Tool        string `json:"tool"`
@@ -188,11 +209,12 @@ type Output struct {
 	Name   string          `json:"name,omitempty"`
 	Schema json.RawMessage `json:"schema"`
 	Strict bool            `json:"strict,omitempty"`
-	// Repairs bounds how often the model is asked to mend a reply that does not fit; nil: DefaultRepairs.
+	// Repairs is how often the model is asked to correct a reply that does not match the schema;
+	// nil means DefaultRepairs.
 	Repairs *int `json:"repairs,omitempty"`
 }
 
-// RepairLimit gives Repairs or its default.
+// RepairLimit returns Repairs or its default.
 func (o *Output) RepairLimit() int {
 	if o.Repairs == nil {
 		return DefaultRepairs
@@ -200,13 +222,13 @@ func (o *Output) RepairLimit() int {
 	return *o.Repairs
 }
 
-// IsZero tells whether p says nothing.
+// IsZero reports whether no parameter is set.
 func (p ModelParams) IsZero() bool {
 	return p.Temperature == nil && p.TopP == nil && p.FrequencyPenalty == nil && p.PresencePenalty == nil && p.MaxTokens == nil &&
 		p.ReasoningEffort == "" && p.ThinkingBudget == nil && len(p.Stop) == 0 && len(p.Provider) == 0
 }
 
-// ModelParams are handed to the provider as they are; nil and "" leave its default.
+// ModelParams are passed to the provider unchanged; nil and "" mean the provider's default.
 type ModelParams struct {
 	Temperature      *float64 `json:"temperature,omitempty"`
 	TopP             *float64 `json:"topP,omitempty"`
@@ -214,7 +236,7 @@ type ModelParams struct {
 	PresencePenalty  *float64 `json:"presencePenalty,omitempty"`
 	MaxTokens        *int64   `json:"maxTokens,omitempty"`
 	ReasoningEffort  string   `json:"reasoningEffort,omitempty"`
-	// ThinkingBudget is a number of tokens; 0 switches thinking off, -1 lets the model decide.
+	// ThinkingBudget is a number of tokens; 0 disables thinking, -1 lets the model decide.
 	ThinkingBudget *int64                     `json:"thinkingBudget,omitempty"`
 	Stop           []string                   `json:"stop,omitempty"`
 	Provider       map[string]json.RawMessage `json:"provider,omitempty"`

@@ -7,46 +7,52 @@ import (
 	"strings"
 )
 
-// Budget is what all executions of one node may use in a run, with sub-agents, attempts that failed, and the nodes inside a block or a sub-flow. Zero fields bound nothing. A node that
-// meets its budget fails with the code `node_budget`, which takes an edge of PortLimit.
+// Budget limits what all executions of one node may use in a run, including sub-agents, failed
+// attempts, and the nodes inside a block or a sub-flow. Zero fields mean no limit. A node that
+// exceeds its budget fails with the code `node_budget`, for which an edge of PortLimit is taken.
 type Budget struct {
 	MaxTokens  int64   `json:"maxTokens,omitempty"`
 	MaxCostUSD float64 `json:"maxCostUSD,omitempty"`
-	// MaxCalls bounds model calls and tool calls together, by attempt.
+	// MaxCalls is the maximum number of model calls and tool calls together, counting attempts.
 	MaxCalls int64 `json:"maxCalls,omitempty"`
-	// Uncounted says what becomes of work under MaxTokens or MaxCostUSD whose use is never reported, such as a coding agent that speaks ACP: UncountedRefuse ("" too) or
+	// Uncounted determines what happens under MaxTokens or MaxCostUSD to work whose usage is never
+	// reported, such as a coding agent that speaks ACP: UncountedRefuse (the default) or
 	// UncountedAllow.
 	Uncounted string `json:"uncounted,omitempty"`
 }
 
-// What becomes of work whose use is never reported, under a budget of tokens or money.
+// Values of Uncounted: how work whose usage is never reported is handled under a budget of tokens
+// or money.
 const (
-	// UncountedRefuse does not start it. The default.
+	// UncountedRefuse does not start such work. It is the default.
 	UncountedRefuse = "refuse"
-	// UncountedAllow starts it; the budget does not include it.
+	// UncountedAllow starts such work; the budget does not include it.
 	UncountedAllow = "allow"
 )
 
-// Bounds tells whether the budget bounds anything.
+// Bounds reports whether the budget limits anything.
 func (b Budget) Bounds() bool { return b.MaxTokens > 0 || b.MaxCostUSD > 0 || b.MaxCalls > 0 }
 
-// Budget gives the budget that the limits hold.
+// Budget returns the budget that is part of the limits.
 func (l Limits) Budget() Budget {
 	return Budget{MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls, Uncounted: l.Uncounted}
 }
 
-// What a run does that meets its budget.
+// What a run does when it exceeds its budget.
 const (
-	// OnBudgetFail ends the run by the limit; it may be reopened with a larger budget (D20). The default.
+	// OnBudgetFail ends the run at the limit; it may be reopened with a larger budget. It is the
+	// default.
 	OnBudgetFail = "fail"
-	// OnBudgetPause asks a person: for a larger budget, as ParseBudget reads it, or for BudgetStop.
+	// OnBudgetPause asks a person for a larger budget, in the form that ParseBudget parses, or for
+	// BudgetStop.
 	OnBudgetPause = "pause"
-	// BudgetStop is the answer that ends the run after all.
+	// BudgetStop is the answer that ends the run.
 	BudgetStop = "stop"
 )
 
-// ParseBudget reads an amount as people write it: tokens (`50000`), money (`2.50USD`) or calls (`200calls`), blanks and case aside. It sets one of
-// MaxTokens, MaxCostUSD and MaxCalls. What is no amount above 0 is an error.
+// ParseBudget parses an amount as people write it: tokens (`50000`), money (`2.50USD`) or calls
+// (`200calls`), ignoring blanks and case. It sets one of MaxTokens, MaxCostUSD and MaxCalls. It
+// returns an error for anything that is not an amount above 0.
 func ParseBudget(text string) (Limits, error) {
 	s := strings.ToLower(strings.Join(strings.Fields(text), ""))
 	var l Limits
@@ -64,7 +70,8 @@ func ParseBudget(text string) (Limits, error) {
 	return l, nil
 }
 
-// BudgetText gives the budget that is set as ParseBudget reads it, "" where none is.
+// BudgetText returns the budget that is set, in the form that ParseBudget parses, or "" if none is
+// set.
 func (l Limits) BudgetText() string {
 	switch {
 	case l.MaxTokens > 0:

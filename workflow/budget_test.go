@@ -6,7 +6,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// P20, D20: budgets as people write them; what is none is refused.
+// TestParseBudget checks that budgets are parsed as people write them and that invalid ones are
+// rejected (P20, D20).
 func TestParseBudget(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]workflow.Limits{

@@ -10,15 +10,18 @@ import (
 	"strings"
 )
 
-// Call says which workflow a node runs (X-60): a stored one by its id, in the version with that number, or the one that is published where it is 0; or that of a file.
+// Call specifies which workflow a node runs: a stored workflow by its ID, in the version with the
+// given number, or the published version if it is 0; or the workflow in a file.
 type Call struct {
 	ID      string
 	Version int
-	// File is a path with slashes, relative to the document, that begins with `./` or `../`. ID is "" then.
+	// File is a slash-separated path, relative to the document, that begins with `./` or `../`. ID
+	// is then empty.
 	File string
 }
 
-// ParseCall reads `ID`, `ID@VERSION`, `./FILE` or `../FILE`. False: the text is none of them.
+// ParseCall parses `ID`, `ID@VERSION`, `./FILE` or `../FILE`. It returns false if text has none of
+// these forms.
 func ParseCall(text string) (Call, bool) {
 	if isFile := strings.HasPrefix(text, "./") || strings.HasPrefix(text, "../"); isFile {
 		plain := !strings.ContainsAny(text, "\\\x00") && !strings.HasSuffix(text, "/")
@@ -36,11 +39,12 @@ func ParseCall(text string) (Call, bool) {
 	return c, id != "" && strings.TrimSpace(id) == id && !strings.ContainsAny(id, "/\\") && id[0] != '.' && id[0] != '-'
 }
 
-// maxCallName is what tools' names may have at most, in bytes.
+// maxCallName is the maximum length of a tool name in bytes.
 const maxCallName = 64
 
-// CallTool is the name of the tool that runs the workflow which text names: `workflow_` and the text in letters, digits, `_` and `-`. Where that loses something, or is too long, a digest of the
-// text follows, so that two workflows have two names.
+// CallTool returns the name of the tool that runs the workflow that text names: `workflow_`
+// followed by the text reduced to letters, digits, `_` and `-`. If the reduction loses something,
+// or the name is too long, a digest of the text is appended, so that two workflows have two names.
 func CallTool(text string) string {
 	plain := strings.TrimPrefix(text, "./")
 	name := strings.Map(func(r rune) rune {
@@ -59,7 +63,7 @@ func CallTool(text string) string {
 	return name[:min(len(name), maxCallName-len(digest))] + digest
 }
 
-// toolset is the toolset of type `workflow` whose only tool runs what n names.
+// toolset returns the toolset of type `workflow` whose only tool runs the workflow that n names.
 func (n *ToolNode) toolset() json.RawMessage {
 	c, _ := ParseCall(n.Workflow)
 	set := map[string]any{"type": "workflow", "tool": n.Tool, "input": "value"}
@@ -72,11 +76,12 @@ func (n *ToolNode) toolset() json.RawMessage {
 			set["version"] = c.Version
 		}
 	}
-	raw, _ := json.Marshal(set) // texts and numbers: it cannot fail
+	raw, _ := json.Marshal(set) // strings and numbers cannot fail
 	return raw
 }
 
-// Calls gives the nodes of w that run other workflows, the first for each of those, in order.
+// Calls returns the nodes of w that run other workflows, in order and only the first node for each
+// workflow.
 func (w *Workflow) Calls() []*Node {
 	var out []*Node
 	for i := range w.Nodes {

@@ -7,41 +7,45 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// Bounds of Concurrency.
+// Limits of Concurrency.
 const (
-	// MaxConcurrentRuns bounds Concurrency.Max.
+	// MaxConcurrentRuns is the maximum of Concurrency.Max.
 	MaxConcurrentRuns = 1000
-	// MaxConcurrencyKey bounds the text of a key, in bytes: what the document says, and what it gives for a run.
+	// MaxConcurrencyKey is the maximum length of a key in bytes, both as written in the document
+	// and as evaluated for a run.
 	MaxConcurrencyKey = 1024
 )
 
-// What becomes of a run that is started while as many of its key as may be have not ended.
+// What happens to a run that is started while the maximum number of runs with its key have not
+// ended.
 const (
-	// BusyQueue lets it wait for its turn, first come, first served. It is what "" means.
+	// BusyQueue queues it, first come, first served. It is the default.
 	BusyQueue = "queue"
 	// BusySkip does not start it.
 	BusySkip = "skip"
-	// BusyCancel cancels the oldest ones that go on, and starts it then.
+	// BusyCancel cancels the oldest active runs, and then starts it.
 	BusyCancel = "cancel"
 )
 
 // BusyWords lists the values of Concurrency.IfBusy.
 func BusyWords() []string { return []string{BusyQueue, BusySkip, BusyCancel} }
 
-// Concurrency bounds how many runs of a workflow run at once: those that have not ended, also while they wait for a person (X-106).
+// Concurrency limits how many runs of a workflow run concurrently. Runs that have not ended count,
+// even while they wait for a person.
 type Concurrency struct {
-	// Key is a text with expressions over `$input`: runs for which it gives the same text count together. "": all runs of the workflow do.
+	// Key is text with expressions over `$input`: runs for which it evaluates to the same string
+	// count together. If empty, all runs of the workflow do.
 	Key string `json:"key,omitempty"`
-	// Max is how many run at once, at most MaxConcurrentRuns; 0 is 1.
+	// Max is the number of concurrent runs, at most MaxConcurrentRuns; 0 means 1.
 	Max int `json:"max,omitempty"`
-	// IfBusy is one of BusyWords; "" is BusyQueue.
+	// IfBusy is one of BusyWords; empty means BusyQueue.
 	IfBusy string `json:"ifBusy,omitempty"`
 }
 
-// Runs gives how many runs run at once.
+// Runs returns the maximum number of concurrent runs.
 func (c *Concurrency) Runs() int { return max(c.Max, 1) }
 
-// Policy gives what becomes of a run that has no place.
+// Policy returns what happens to a run for which there is no slot.
 func (c *Concurrency) Policy() string {
 	if c.IfBusy == "" {
 		return BusyQueue
@@ -49,7 +53,7 @@ func (c *Concurrency) Policy() string {
 	return c.IfBusy
 }
 
-// Check tells what is wrong with c, the expressions of its key aside.
+// Check returns an error if c is invalid. It does not check the expressions of its key.
 func (c *Concurrency) Check() error {
 	switch {
 	case c.Max < 0 || c.Max > MaxConcurrentRuns:
@@ -62,7 +66,8 @@ func (c *Concurrency) Check() error {
 	return nil
 }
 
-// checkConcurrency refuses bounds that cannot hold, and those of a flow, which is a part of a run.
+// checkConcurrency rejects invalid limits, and any limit of a flow, because a flow is part of a
+// run.
 func (c *checker) checkConcurrency(flow bool) {
 	at := diag.Span{File: c.w.Source.File}
 	switch b := c.w.Concurrency; {

@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// Duration is a time.Duration written in JSON as text such as "1m30s".
+// Duration is a time.Duration that is encoded in JSON as a string such as "1m30s".
 type Duration time.Duration
 
-// MaxDuration bounds what people write as a duration: ten years.
+// MaxDuration is the longest duration that people may write: ten years.
 const MaxDuration = Duration(3650 * 24 * time.Hour)
 
-// ParseDuration reads what people write as a duration: `90s`, `1h30m`, `2d`, or a whole number of seconds. It is above zero and MaxDuration at most.
+// ParseDuration parses a duration as people write it: `90s`, `1h30m`, `2d`, or a whole number of
+// seconds. It must be above zero and at most MaxDuration.
 func ParseDuration(text string) (Duration, error) {
 	d, err := time.ParseDuration(text)
 	if days, ok := strings.CutSuffix(text, "d"); ok {

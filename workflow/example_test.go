@@ -21,7 +21,7 @@ func ExampleValidate() {
 	// Output: -: error: an edge from "write" leads to "wirte", which does not exist (unknown-node); hint: did you mean "write"?
 }
 
-// Two nodes that follow each other for ever.
+// Two nodes that follow each other forever.
 func ExampleLint() {
 	w := &workflow.Workflow{
 		Entry: "a",
@@ -45,7 +45,7 @@ func ExamplePrint() {
 	// edge a -> b label="go on"
 }
 
-// Equal definitions have equal digests; the document's places are no part of them.
+// Equal definitions have equal digests; positions in the document are not part of them.
 func ExampleWorkflow_Digest() {
 	w := &workflow.Workflow{Entry: "a", Nodes: []workflow.Node{{ID: "a", Kind: workflow.KindEnd}}, Edges: []workflow.Edge{}}
 	before, _ := w.Digest()

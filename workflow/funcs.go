@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// reducerFunc begins a reducer that is a Go function.
+// reducerFunc is the prefix of a reducer that is a Go function.
 const reducerFunc = "func:"
 
-// RenameFuncs gives a copy of w in which the Go functions of the program have the names that rename gives for theirs, in its flows and branches too.
-// w must be valid. Parts that name no function are shared with w, so neither may be changed afterwards.
+// RenameFuncs returns a copy of w in which the program's Go functions are renamed with rename, in
+// its flows and branches too. w must be valid. Parts that name no function are shared with w, so
+// neither may be changed afterwards.
 func (w *Workflow) RenameFuncs(rename func(string) string) *Workflow {
 	put := func(name *string) {
 		if *name != "" {
@@ -50,7 +51,8 @@ func (w *Workflow) RenameFuncs(rename func(string) string) *Workflow {
 	return &c
 }
 
-// copied puts a copy in the place of what p points at and gives it; nil where there is nothing.
+// copied replaces the value that p points to with a copy and returns the copy, or nil if there is
+// no value.
 func copied[T any](p **T) *T {
 	if *p != nil {
 		v := **p

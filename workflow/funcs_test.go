@@ -10,13 +10,15 @@ import (
 	. "github.com/hocket-run/hocket/workflow"
 )
 
-// funcFields are the fields that name Go functions, by type and field, beside Prompt.Text in PromptFunc and the reducers.
+// funcFields lists the fields that name Go functions, by type and field, in addition to Prompt.Text
+// in PromptFunc and the reducers.
 var funcFields = map[string]bool{
 	"Node.OnError": true, "Retry.Func": true, "ToolNode.ArgsFunc": true, "FuncNode.Func": true, "Condition.Func": true, "Wait.PromptFunc": true, "Wait.Mapper": true, "Wait.DefaultFunc": true,
 	"Fork.Merge": true, "Map.OverFunc": true, "Map.Merge": true, "Subflow.Input": true, "Subflow.Mapper": true,
 }
 
-// filled makes a value in which every text says where it stands and every list and map has one entry.
+// filled returns a value in which every string contains its own location and every list and map has
+// one entry.
 func filled(t reflect.Type, at string, depth int) reflect.Value {
 	v := reflect.New(t).Elem()
 	switch t.Kind() {
@@ -47,8 +49,9 @@ func filled(t reflect.Type, at string, depth int) reflect.Value {
 	return v
 }
 
-// Every field that names a Go function is renamed and no other one, in flows and branches too, and the original stays as it was. A new field whose name
-// says that it is one must be in the table.
+// TestRenameFuncs checks that every field that names a Go function, and no other, is renamed, in
+// flows and branches too, and that the original is unchanged. A new field whose name says that it
+// is one must be in the table.
 func TestRenameFuncs(t *testing.T) {
 	t.Parallel()
 	nested := func() *Workflow {

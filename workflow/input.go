@@ -6,34 +6,38 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// Input is a named input of a workflow (X-50). What fits it is decided before a run begins; the engine only sees the object of all inputs.
+// Input is a named input of a workflow. Which values are valid is decided before a run begins; the
+// engine only sees the object of all inputs.
 type Input struct {
-	// Name is a letter or `_`, and then letters, digits and `_`, so that expressions can say `$input.NAME`.
+	// Name is a letter or `_` followed by letters, digits and `_`, so that expressions can use
+	// `$input.NAME`.
 	Name string `json:"name"`
-	// Schema is the JSON Schema of the values, with `title`, `description` and `default`; that of a file has these alone.
+	// Schema is the JSON Schema of the values, with `title`, `description` and `default`; for a
+	// file it has only these.
 	Schema json.RawMessage `json:"schema"`
-	// Optional inputs may be left out although they have no default; then there is no member of their name.
+	// Optional inputs may be omitted although they have no default; the object of inputs then has
+	// no member with their name.
 	Optional bool `json:"optional,omitempty"`
-	// File is set where the value is a file.
+	// File is set if the value is a file.
 	File *FileInput `json:"file,omitempty"`
 }
 
-// FileInput bounds a file that is an input.
+// FileInput limits a file that is an input.
 type FileInput struct {
-	// MediaTypes are patterns such as `application/pdf` and `text/*`; nil: any.
+	// MediaTypes are patterns such as `application/pdf` and `text/*`; nil means any.
 	MediaTypes []string `json:"mediaTypes,omitempty"`
-	// MaxBytes bounds the content; 0: DefaultFileBytes.
+	// MaxBytes is the maximum size of the content; 0 means DefaultFileBytes.
 	MaxBytes int64 `json:"maxBytes,omitempty"`
 }
 
-// Bounds of inputs.
+// Limits of inputs.
 const (
 	MaxInputs        = 100
 	DefaultFileBytes = 1 << 20
 	MaxFileBytes     = 4 << 20
 )
 
-// Most gives MaxBytes or its default.
+// Most returns MaxBytes or its default.
 func (f *FileInput) Most() int64 {
 	if f.MaxBytes <= 0 {
 		return DefaultFileBytes
@@ -41,7 +45,7 @@ func (f *FileInput) Most() int64 {
 	return f.MaxBytes
 }
 
-// Input gives the input of a name; nil where there is none.
+// Input returns the input with the given name, or nil if there is none.
 func (w *Workflow) Input(name string) *Input {
 	for i := range w.Inputs {
 		if w.Inputs[i].Name == name {
@@ -51,7 +55,7 @@ func (w *Workflow) Input(name string) *Input {
 	return nil
 }
 
-// IsInputName tells whether a name can be that of an input.
+// IsInputName reports whether name is a valid name for an input.
 func IsInputName(name string) bool {
 	for i, r := range name {
 		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
@@ -62,7 +66,7 @@ func IsInputName(name string) bool {
 	return name != "" && len(name) <= 64
 }
 
-// checkInputs reports what is wrong with the inputs and the output.
+// checkInputs reports errors in the inputs and the output.
 func (c *checker) checkInputs() {
 	at := diag.Span{File: c.w.Source.File}
 	if len(c.w.Inputs) > MaxInputs {

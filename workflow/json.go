@@ -10,7 +10,8 @@ import (
 	"io"
 )
 
-// Canonical gives the definition as JSON with a fixed order of fields and keys and no white space: equal definitions give equal bytes.
+// Canonical returns the definition as JSON with a fixed order of fields and keys and no white
+// space: equal definitions have equal encodings.
 func (w *Workflow) Canonical() ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -21,7 +22,7 @@ func (w *Workflow) Canonical() ([]byte, error) {
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
-// Digest is the SHA-256 of Canonical in hexadecimal digits. Source is no part of it.
+// Digest returns the SHA-256 hash of Canonical in hexadecimal. Source is not part of it.
 func (w *Workflow) Digest() (string, error) {
 	b, err := w.Canonical()
 	if err != nil {
@@ -31,7 +32,8 @@ func (w *Workflow) Digest() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// Parse reads what Canonical wrote. Unknown fields are an error: a definition that says more than this version can read must not run (P17).
+// Parse parses the output of Canonical. Unknown fields are an error: a definition that contains
+// more than this version understands must not run.
 func Parse(data []byte) (*Workflow, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()

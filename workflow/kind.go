@@ -1,45 +1,48 @@
 package workflow
 
-// Kind is what a node does.
+// Kind determines what a node does.
 type Kind string
 
 const (
-	KindStart   Kind = "start"   // gives the run's input on
+	KindStart   Kind = "start"   // passes the run's input on
 	KindAgent   Kind = "agent"   // runs an agent loop
 	KindTool    Kind = "tool"    // calls one tool
 	KindFunc    Kind = "func"    // calls a Go function
-	KindDecide  Kind = "decide"  // chooses among its ports; no effect
-	KindWait    Kind = "wait"    // opens a question to a person
+	KindDecide  Kind = "decide"  // chooses among its ports; no side effect
+	KindWait    Kind = "wait"    // asks a person
 	KindFork    Kind = "fork"    // starts branches
 	KindJoin    Kind = "join"    // waits for branches
-	KindExec    Kind = "exec"    // carries out the tool calls that the calling agent asked for
+	KindExec    Kind = "exec"    // makes the tool calls of the calling agent
 	KindSubflow Kind = "subflow" // runs another workflow as one step
-	KindSet     Kind = "set"     // makes a value
-	KindSleep   Kind = "sleep"   // rests
+	KindSet     Kind = "set"     // creates a value
+	KindSleep   Kind = "sleep"   // sleeps
 	KindMap     Kind = "map"     // runs its body for each item of a list
 	KindEnd     Kind = "end"     // ends the run
 )
 
-// kindInfo is what is known of a kind apart from how its steps run.
+// kindInfo describes a kind, except for how its steps run.
 type kindInfo struct {
 	kind Kind
-	// spec tells whether a node holds settings of the kind; nil: nodes of the kind have none.
+	// spec reports whether a node has settings of the kind; nil means that nodes of the kind have
+	// no settings.
 	spec func(*Node) bool
-	// optional: a node of the kind needs no settings.
+	// optional is set if a node of the kind needs no settings.
 	optional bool
-	// check validates the settings; nil: there is nothing to check.
+	// check validates the settings; nil means that there is nothing to check.
 	check func(*checker, *Node)
-	// ports gives the ports that a node with settings fires, beside those of failures; open tells that it may fire others too. nil: any.
+	// ports returns the ports that a node with settings fires, in addition to those for failures;
+	// open reports whether it may fire others too. If ports is nil, any port may be fired.
 	ports func(*Node) (names []string, open bool)
-	// calls: steps call models, tools or functions, so that a node may have a budget.
+	// calls is set if steps call models, tools or functions, so that a node may have a budget.
 	calls bool
-	// output: steps have an output of their own in the step context (S4-34).
+	// output is set if steps have their own output in the step context.
 	output bool
-	// words are those of documents for nodes of the kind, by format; "": in all others. Without one it is the kind itself.
+	// words holds the names that documents use for nodes of the kind, by format; the key "" applies
+	// to all other formats. Without an entry, the name is the kind itself.
 	words map[string]string
 }
 
-// kinds are all kinds. Validation, lint, words and the lists of kinds are made of them.
+// kinds lists all kinds. Validation, lint, words and the lists of kinds are derived from it.
 var kinds = []kindInfo{
 	{kind: KindStart, ports: outPort},
 	{kind: KindAgent, spec: func(n *Node) bool { return n.Agent != nil }, check: (*checker).checkAgentNode, ports: agentPorts, calls: true, output: true},
@@ -89,7 +92,7 @@ func kindOf(k Kind) (*kindInfo, bool) {
 	return &kindInfo{}, false
 }
 
-// Kinds gives all kinds of nodes. The slice is the caller's own.
+// Kinds returns all kinds of nodes. The slice belongs to the caller.
 func Kinds() []Kind {
 	out := make([]Kind, 0, len(kinds))
 	for _, k := range kinds {
@@ -98,14 +101,16 @@ func Kinds() []Kind {
 	return out
 }
 
-// HasOutput tells whether steps of the kind have an output in the step context (S4-34). A kind that does not exist has one.
+// HasOutput reports whether steps of the kind have an output in the step context. It returns true
+// for an unknown kind.
 func (k Kind) HasOutput() bool {
 	info, ok := kindOf(k)
 	return !ok || info.output
 }
 
-// In gives the word that documents of a format have for nodes of a kind: what people are shown. A format that says nothing else, and one that is not
-// known, have the words of steps documents and of approvals.
+// In returns the name that documents of a format use for nodes of a kind, which is the name shown
+// to people. A format that has no name of its own, and an unknown format, use the names of steps
+// documents and of approvals.
 func (k Kind) In(format string) string {
 	info, _ := kindOf(k)
 	for _, name := range []string{format, ""} {
@@ -116,7 +121,8 @@ func (k Kind) In(format string) string {
 	return string(k)
 }
 
-// KindIn gives the word for the node, as [Kind.In] does for its kind: waits are called by what they wait for.
+// KindIn returns the name for the node, as [Kind.In] does for its kind, except that a wait is named
+// after what it waits for.
 func (n *Node) KindIn(format string) string {
 	word := n.Kind.In(format)
 	if n.Kind != KindWait || n.Wait == nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestKinds: each kind is known to validation, and each settings field of a node belongs to exactly one kind.
+// TestKinds checks that validation knows each kind, and that each settings field of a node belongs
+// to exactly one kind.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	code := func(n workflow.Node, code string) bool {
@@ -33,7 +34,8 @@ func TestKinds(t *testing.T) {
 	fields := 0
 	for i := range node.NumField() {
 		f := node.Field(i)
-		if slices.Contains([]string{"Retry", "Budget", "If", "Catch", "End"}, f.Name) || f.Type.Kind() != reflect.Pointer { // which nodes of several kinds have, or those of one may lack
+		// shared by several kinds, or optional for one
+		if slices.Contains([]string{"Retry", "Budget", "If", "Catch", "End"}, f.Name) || f.Type.Kind() != reflect.Pointer {
 			continue
 		}
 		fields++
@@ -48,7 +50,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestWordsOfKinds: the words that people are shown depend on the format of the document alone.
+// TestWordsOfKinds checks that the names shown to people depend only on the format of the document.
 func TestWordsOfKinds(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -69,7 +71,7 @@ func TestWordsOfKinds(t *testing.T) {
 	}
 }
 
-// Waits are called by what they wait for.
+// TestKindIn checks that waits are named after what they wait for.
 func TestKindIn(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string][4]string{

@@ -10,7 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of labels: how many a workflow or run has, how many of Hocket's own a run has beside them, and the bytes of a key and of a value.
+// Limits of labels: how many a workflow or run has, how many of Hocket's own labels a run has in
+// addition, and the length in bytes of a key and of a value.
 const (
 	MaxLabels     = 32
 	MaxOwnLabels  = 8
@@ -18,16 +19,20 @@ const (
 	MaxLabelValue = 128
 )
 
-// OwnLabels is the beginning of the keys of Hocket's own labels: what its programs say of a run, such as hocket/test-run of test runs. Documents have none of them, so that a run has
-// room for them whatever its workflow says.
+// OwnLabels is the prefix of the keys of Hocket's own labels, which its programs set on runs, such
+// as hocket/test-run on test runs. Documents cannot set them, so a run has room for them whatever
+// labels its workflow has.
 const OwnLabels = "hocket/"
 
-// Labels are texts by which runs are found: what a person or program says of a workflow or a run. Nil and empty are the same.
+// Labels are strings by which runs are found, set by a person or program on a workflow or a run.
+// Nil and empty are the same.
 //
-// A key has letters, digits, and inside of it `.`, `_`, `-` and `/`, all of ASCII. A value is a text that can be printed, without a comma and without space around it; it may be empty.
+// A key consists of ASCII letters, digits and, not at the ends, `.`, `_`, `-` and `/`. A value is a
+// printable string without a comma and without surrounding white space; it may be empty.
 type Labels map[string]string
 
-// Check tells what is no label; nil: all are. The first problem in the order of the keys is given.
+// Check returns an error for the first invalid label in the order of the keys, or nil if all are
+// valid.
 func (l Labels) Check() error {
 	switch own := l.own(); {
 	case len(l)-own > MaxLabels:
@@ -46,7 +51,7 @@ func (l Labels) Check() error {
 	return nil
 }
 
-// With gives l with the labels of over, which win. Both stay as they are.
+// With returns the labels of l and over; those of over take precedence. Neither is modified.
 func (l Labels) With(over Labels) Labels {
 	if len(l)+len(over) == 0 {
 		return nil
@@ -57,8 +62,9 @@ func (l Labels) With(over Labels) Labels {
 	return all
 }
 
-// Below gives the labels of a run with the labels l below one with the labels above: those of above, by which all runs of a tree are found, and of l as many, in the
-// order of their keys, as a run can have. Both stay as they are.
+// Below returns the labels of a child run with labels l whose parent run has the labels above: all
+// labels of the parent, by which all runs of a tree are found, and as many of l, in the order of
+// their keys, as a run can have. Neither is modified.
 func (l Labels) Below(above Labels) Labels {
 	all := Labels(nil).With(above)
 	own := all.own()
@@ -80,7 +86,7 @@ func (l Labels) Below(above Labels) Labels {
 	return all
 }
 
-// own counts Hocket's own labels.
+// own returns the number of Hocket's own labels.
 func (l Labels) own() int {
 	n := 0
 	for key := range l {
@@ -91,10 +97,10 @@ func (l Labels) own() int {
 	return n
 }
 
-// IsOwnLabel tells whether key is that of one of Hocket's own labels.
+// IsOwnLabel reports whether key is the key of one of Hocket's own labels.
 func IsOwnLabel(key string) bool { return strings.HasPrefix(key, OwnLabels) }
 
-// CheckLabelKey tells why key is none of a label.
+// CheckLabelKey returns an error if key is not a valid label key.
 func CheckLabelKey(key string) error {
 	isInner := func(c byte) bool { return c == '.' || c == '_' || c == '-' || c == '/' }
 	for i := range len(key) {
@@ -113,7 +119,7 @@ func CheckLabelKey(key string) error {
 	return nil
 }
 
-// CheckLabelValue tells why value is none of a label.
+// CheckLabelValue returns an error if value is not a valid label value.
 func CheckLabelValue(key, value string) error {
 	switch {
 	case len(value) > MaxLabelValue:
@@ -128,7 +134,7 @@ func CheckLabelValue(key, value string) error {
 	return nil
 }
 
-// clip gives so much of a text as an error shows.
+// clip shortens a string to the length shown in an error.
 func clip(s string) string {
 	if len(s) > MaxLabelKey {
 		return strings.ToValidUTF8(s[:MaxLabelKey], "") + "…"

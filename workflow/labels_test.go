@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// many gives n labels whose keys begin with prefix.
+// many returns n labels whose keys begin with prefix.
 func many(prefix string, n int) workflow.Labels {
 	l := workflow.Labels{}
 	for i := range n {
@@ -18,12 +18,13 @@ func many(prefix string, n int) workflow.Labels {
 	return l
 }
 
-// TestLabelsCheck: labels of people and labels of Hocket are counted apart, each with a bound of its own.
+// TestLabelsCheck checks that users' labels and Hocket's labels are counted separately, each with
+// its own limit.
 func TestLabelsCheck(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		labels workflow.Labels
-		want   string // part of the error; "" is none
+		want   string // part of the error; "" means none
 	}{
 		"as many as possible":               {many("k", workflow.MaxLabels), ""},
 		"beside them as many of Hocket":     {many("k", workflow.MaxLabels).With(many(workflow.OwnLabels, workflow.MaxOwnLabels)), ""},
@@ -39,7 +40,8 @@ func TestLabelsCheck(t *testing.T) {
 	}
 }
 
-// TestLabelsBelow: a run below another one has the labels of that one, and of its own as many as there is room for, whatever Hocket says of the run above.
+// TestLabelsBelow checks that a child run has the labels of its parent run, and as many of its own
+// as there is room for, whatever labels Hocket sets on the parent run.
 func TestLabelsBelow(t *testing.T) {
 	t.Parallel()
 	own := many(workflow.OwnLabels, 1)

@@ -9,14 +9,16 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// Lint reports what looks wrong in a workflow that may run: warnings and notes, never errors, sorted by place. It expects a workflow without
-// errors of [Validate] and never panics on others. Flows and branches are looked at too.
+// Lint reports what looks wrong in a workflow that may run: warnings and notes, never errors,
+// sorted by position. It expects a workflow without errors of [Validate] and never panics on
+// others. It checks flows and branches too.
 //
-// Where formats.md lets a format run what P16 refuses (S0-6, S0-25, S0-32, S0-47, S1-5, S3-8), the problem is found here.
+// If formats.md lets a format run what would otherwise be rejected, the problem is reported here.
 //
-// Warnings: unreachable-node, unbounded-cycle, join-without-input, branch-never-joins, reads-unknown, reads-unseen, unused-agent, dead-edge,
-// duplicate-edge, decide-without-cases. Notes: approval-without-edges, open-port, and unreachable-node and unbounded-cycle where a Go function or an explicit
-// step limit makes them a choice.
+// Warnings: unreachable-node, unbounded-cycle, join-without-input, branch-never-joins,
+// reads-unknown, reads-unseen, unused-agent, dead-edge, duplicate-edge, decide-without-cases.
+// Notes: approval-without-edges, open-port, and unreachable-node and unbounded-cycle if a Go
+// function or an explicit step limit makes them a choice.
 func Lint(w *Workflow) diag.List {
 	var l diag.List
 	lintFlow(w, "", nil, nil, &l)
@@ -49,7 +51,7 @@ func lintFlow(w *Workflow, prefix string, path []string, chain []*Workflow, l *d
 type linter struct {
 	*checker
 	g     *graph
-	alive []bool // nodes that the entry reaches
+	alive []bool // nodes reachable from the entry
 }
 
 func (c *linter) warnf(span diag.Span, code, format string, args ...any) *diag.Diagnostic {
@@ -62,7 +64,8 @@ func (c *linter) infof(span diag.Span, code, format string, args ...any) {
 
 func (c *linter) span(i int) diag.Span { return c.w.Source.Node(c.w.Nodes[i].ID) }
 
-// lintReach finds nodes that no path leads to. A Go function may go anywhere (S2-34), so beside one such a node may be meant.
+// lintReach finds nodes that no path leads to. A Go function may go to any node, so if there is
+// one, such a node may be intentional.
 func (c *linter) lintReach() {
 	var roots []int
 	for i := range c.w.Nodes {
@@ -84,7 +87,7 @@ func (c *linter) lintReach() {
 	}
 	for i := range c.w.Nodes {
 		if n := &c.w.Nodes[i]; n.Agent != nil && handed[n.Agent.Agent] {
-			continue // its agent takes over in the step of another
+			continue // its agent takes over in another agent's step
 		}
 		if n := &c.w.Nodes[i]; !c.alive[i] && !n.Hidden {
 			if jumps {
@@ -96,7 +99,8 @@ func (c *linter) lintReach() {
 	}
 }
 
-// lintCycles finds cycles that nothing of the document ends. Counted back-edges, rounds and a person who is asked each time are bounds.
+// lintCycles finds cycles that nothing in the document ends. Counted back-edges, rounds and a
+// person who is asked each time count as limits.
 func (c *linter) lintCycles() {
 	if c.w.Limits.MaxRounds > 0 {
 		return
@@ -122,7 +126,7 @@ func (c *linter) lintCycles() {
 	}
 }
 
-// lintJoins finds joins that cannot fire, or that wait for a branch which cannot get there.
+// lintJoins finds joins that cannot fire, or that wait for a branch that cannot reach them.
 func (c *linter) lintJoins() {
 	for i := range c.w.Nodes {
 		n := &c.w.Nodes[i]
@@ -145,10 +149,10 @@ func (c *linter) lintJoins() {
 	}
 }
 
-// lintReads finds templates and conditions that read a node which cannot have run before. Siblings of a fork are distinguished by the graph
-// itself: no edge leads from one branch into another (P42, S4-12).
+// lintReads finds templates and conditions that read a node that cannot have run before. Siblings
+// of a fork are distinguished by the graph itself: no edge leads from one branch into another.
 func (c *linter) lintReads() {
-	readers := make([][]int, len(c.w.Nodes)) // by node that is read
+	readers := make([][]int, len(c.w.Nodes)) // by the node that is read
 	for i := range c.w.Nodes {
 		n := &c.w.Nodes[i]
 		for _, id := range n.Reads {

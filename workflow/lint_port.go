@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// firedPorts lists the ports that n can fire; open tells that others may be fired too.
+// firedPorts returns the ports that n can fire; open reports whether other ports may be fired too.
 func firedPorts(n *Node) (names []string, open bool) {
 	k, _ := kindOf(n.Kind)
 	if k.ports == nil || k.spec != nil && !k.spec(n) {
 		return nil, true
 	}
 	names, open = k.ports(n)
-	if n.Kind != KindStart && n.Kind != KindEnd { // which do nothing that can fail
+	if n.Kind != KindStart && n.Kind != KindEnd { // these cannot fail
 		names = append(names, PortError, PortLimit, PortTimeout)
 	}
 	if n.If != nil || n.Catch != nil && n.Catch.Port == PortOut {
@@ -60,8 +60,8 @@ func (c *linter) lintEdges() {
 	}
 }
 
-// lintPorts finds approvals and decisions of which some way out leads nowhere: the branch ends there, and the run is still completed
-// (S0-25, S0-32).
+// lintPorts finds approvals and decisions with an output that leads nowhere: the branch ends there,
+// and the run still completes.
 func (c *linter) lintPorts() {
 	for i := range c.w.Nodes {
 		n := &c.w.Nodes[i]
@@ -78,7 +78,7 @@ func (c *linter) lintPorts() {
 			var lost []string
 			seen := map[string]bool{"": true}
 			for _, note := range n.Notes {
-				seen[Edge{Port: note.Port}.PortName()] = true // the document has an edge there, which leads nowhere
+				seen[Edge{Port: note.Port}.PortName()] = true // the document has an edge there that leads nowhere
 			}
 			for _, k := range append(slices.Clone(n.Decide.Cases), Case{Port: n.Decide.Else}) {
 				if !seen[k.Port] && !c.ports[port{n.ID, k.Port}] {

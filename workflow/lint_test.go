@@ -30,7 +30,7 @@ func inBranch(fork string, n Node) Node {
 
 func approval(id string) Node { return Node{ID: id, Kind: KindWait, Wait: &Wait{Kind: WaitApproval}} }
 
-// fork gives a fork with its join; the join's id is the fork's with `/join`.
+// fork returns a fork with its join; the join's ID is the fork's with `/join` appended.
 func fork(id string, branches ...string) []Node {
 	f := &Fork{Join: id + "/join"}
 	for _, b := range branches {

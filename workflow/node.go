@@ -7,17 +7,21 @@ import (
 
 // Node is one node. Exactly the field of its kind is set; start, end and exec nodes have none.
 //
-// What a kind gives on: start, decide, end and approvals pass their input through as output; a question gives the answer; a fork with its
-// join gives the branches' outputs; all others give their own result.
+// The output depends on the kind: start, decide, end and approvals pass their input through as
+// output; a question returns the answer; a fork with its join returns the outputs of the branches;
+// all others return their own result.
 type Node struct {
-	// ID is unique in the workflow. Where ids of a document repeat in different scopes it is a path that ends in `/id`.
+	// ID is unique in the workflow. If IDs of a document repeat in different scopes, it is a path
+	// that ends in `/id`.
 	ID string `json:"id"`
-	// Name is what people see; "" means ID.
+	// Name is the display name; empty means ID.
 	Name string `json:"name,omitempty"`
 	Kind Kind   `json:"kind"`
-	// Parent is the fork in whose branch, or the map in whose body the node stands; "" outside of all.
+	// Parent is the fork whose branch, or the map whose body, contains the node; it is empty
+	// outside of any.
 	Parent string `json:"parent,omitempty"`
-	// Hidden nodes are in the compiled graph only: neither entries of the run nor steps (D13). Joins of forks are always hidden.
+	// Hidden nodes exist only in the compiled graph: they are neither entries of the run nor steps.
+	// Joins of forks are always hidden.
 	Hidden bool `json:"hidden,omitempty"`
 
 	Agent   *AgentNode `json:"agent,omitempty"`
@@ -31,42 +35,51 @@ type Node struct {
 	Set     *SetNode   `json:"set,omitempty"`
 	Sleep   *SleepNode `json:"sleep,omitempty"`
 	Map     *Map       `json:"map,omitempty"`
-	// End says how an end node ends the run; nil: completed, with its input.
+	// End specifies how an end node ends the run; nil means completed, with its input.
 	End *EndNode `json:"end,omitempty"`
 
-	// If is asked when the step starts. Where it does not hold the step is skipped: it does nothing, has no output, and what it was given goes on by PortOut. Nil: always (X-5).
+	// If is evaluated when the step starts. If it does not hold, the step is skipped: it does
+	// nothing, has no output, and passes its input on through PortOut. Nil means that the step
+	// always runs.
 	If *Condition `json:"if,omitempty"`
-	// Catch says that the run goes on where the step has failed for good; nil: an edge of PortError or PortLimit does, or the failure goes outward (X-6).
+	// Catch lets the run continue if the step has failed permanently; if it is nil, an edge of
+	// PortError or PortLimit does, or the failure propagates outward.
 	Catch *Catch `json:"catch,omitempty"`
 	Retry *Retry `json:"retry,omitempty"`
-	// Timeout bounds the step from its start, with all attempts, the waits between them and all that runs inside of it. When it is over what runs is cancelled, and the step fails with the
-	// code `timeout`, which no retry policy repeats; 0: none (X-19).
+	// Timeout limits the duration of the step from its start, including all attempts, the delays
+	// between them and everything that runs inside it. When it expires, whatever is running is
+	// cancelled, and the step fails with the code `timeout`, which no retry policy retries; 0 means
+	// no limit.
 	Timeout Duration `json:"timeout,omitempty"`
-	// CallTimeout bounds each call of the step; 0: the driver's default (X-40).
+	// CallTimeout limits each call of the step; 0 means the driver's default.
 	CallTimeout Duration `json:"callTimeout,omitempty"`
-	// Budget bounds what the node uses; nil: the run's budget alone does.
+	// Budget limits what the node uses; if nil, only the run's budget applies.
 	Budget *Budget `json:"budget,omitempty"`
-	// First makes a fired port take only the first edge whose guard holds (S1-4). Default: every one.
+	// First makes a fired port take only the first edge whose guard holds. By default it takes
+	// every such edge.
 	First bool `json:"first,omitempty"`
-	// Recovery marks a node that an error handler may go to (S2-42).
+	// Recovery marks a node that an error handler may go to.
 	Recovery bool `json:"recovery,omitempty"`
-	// OnError names a Go error handler of the program (S2-42).
+	// OnError is the name of the program's Go error handler.
 	OnError string `json:"onError,omitempty"`
-	// Reads lists the nodes whose outputs the node's templates and conditions name, sorted, for lint.
+	// Reads lists the nodes whose outputs the node's templates and conditions refer to, sorted, for
+	// lint.
 	Reads []string `json:"reads,omitempty"`
 	// Notes are warnings of the document that the run's log repeats at this node.
 	Notes []Note `json:"notes,omitempty"`
 }
 
-// Note is a warning that belongs to one port of a node: a run's log shows Text each time that the node fires Port (S0-6).
+// Note is a warning that belongs to one port of a node: a run's log shows Text each time that the
+// node fires Port.
 type Note struct {
 	Port string `json:"port,omitempty"` // "" means PortOut
 	Text string `json:"text"`
-	// Target is the node that an edge of the document names and that does not exist, where that is the warning.
+	// Target is the node that an edge of the document names and that does not exist, if that is
+	// what the warning is about.
 	Target string `json:"target,omitempty"`
 }
 
-// Title gives Name, or ID where there is no name.
+// Title returns Name, or ID if there is no name.
 func (n *Node) Title() string {
 	if n.Name != "" {
 		return n.Name
@@ -76,91 +89,101 @@ func (n *Node) Title() string {
 
 // AgentNode runs the agent loop of one agent.
 type AgentNode struct {
-	// Agent is the id of an entry of Workflow.Agents.
+	// Agent is the ID of an entry of Workflow.Agents.
 	Agent  string `json:"agent"`
 	Prompt Prompt `json:"prompt"`
-	// Routing lets the agent choose its successor by value (S3-10); nil: the step fires PortOut.
+	// Routing lets the agent choose its successor by value; nil means that the step fires PortOut.
 	Routing *Routing `json:"routing,omitempty"`
 }
 
-// Prompt says how the user message of an agent step is made.
+// Prompt specifies how the user message of an agent step is built.
 type Prompt struct {
 	Mode PromptMode `json:"mode"`
-	// Text depends on Mode.
+	// Text is interpreted according to Mode.
 	Text string `json:"text,omitempty"`
-	// Expressions: Text is an interpolation (X-2), not a text with tokens alone, in the modes PromptTemplate and PromptTurns. A reference without a value fails the step (X-134).
+	// Expressions makes Text an interpolation, instead of text with tokens only, in the modes
+	// PromptTemplate and PromptTurns. A reference without a value fails the step.
 	Expressions bool `json:"expressions,omitempty"`
 }
 
-// PromptMode is a way to make the user message.
+// PromptMode is a way of building the user message.
 type PromptMode string
 
 const (
-	// PromptTemplate sends Text with every `{{PREVIOUS_OUTPUT}}` replaced by the input, and every `{{APPROVAL_NOTE}}` by the note of the last answered approval on
-	// the path to the node, empty where there is none (ADR 46); the input itself where Text is blank (S0-11, S0-12).
+	// PromptTemplate sends Text with every `{{PREVIOUS_OUTPUT}}` replaced by the input, and every
+	// `{{APPROVAL_NOTE}}` by the note of the last answered approval on the path to the node, or
+	// nothing if there is none; if Text is blank, it sends the input itself.
 	PromptTemplate PromptMode = "template"
-	// PromptContext sends the block of prior outputs that the step can see, a blank line, and the run's input (S4-3); Text stands for an
-	// empty input.
+	// PromptContext sends the block of prior outputs that the step can see, a blank line, and the
+	// run's input; Text replaces an empty input.
 	PromptContext PromptMode = "context"
-	// PromptTurns sends Text (a turn instruction), the recent turns and the last output (S1-3).
+	// PromptTurns sends Text (a turn instruction), the recent turns and the last output.
 	PromptTurns PromptMode = "turns"
-	// PromptShared sends the shared conversation (S3-23).
+	// PromptShared sends the shared conversation.
 	PromptShared PromptMode = "shared"
-	// PromptFunc asks the Go function named by Text (D4).
+	// PromptFunc calls the Go function named by Text.
 	PromptFunc PromptMode = "func"
 )
 
-// Routing lets an agent name its successor: by an injected tool, or by a JSON reply with a string `next`.
+// Routing lets an agent name its successor: with an injected tool, or with a JSON reply with a
+// string `next`.
 type Routing struct {
-	// Tool is the name of the injected tool; "" offers none.
+	// Tool is the name of the injected tool; empty means that no tool is offered.
 	Tool string `json:"tool,omitempty"`
-	// Values are what the agent may choose, in order. A value fires the port [NextPort] of it.
+	// Values are the values that the agent may choose from, in order. A value fires its port,
+	// [NextPort].
 	Values []string `json:"values,omitempty"`
-	// Calls are values that lead to an exec node as a tool call does: they fire PortCalls and are not offered, since calling a tool is enough (S3-9).
+	// Calls are values that lead to an exec node as a tool call does: they fire PortCalls and are
+	// not offered, since calling a tool is sufficient.
 	Calls []string `json:"calls,omitempty"`
-	// Else is fired where no value matches; "" where the node has no such edge.
+	// Else is fired if no value matches; it is empty if the node has no such edge.
 	Else string `json:"else,omitempty"`
 }
 
-// NextPort is the port that a value fires, chosen by an agent or a person; no value can meet a port that the engine fires by itself.
+// NextPort returns the port that a value chosen by an agent or a person fires; no value can clash
+// with a port that the engine fires itself.
 func NextPort(value string) string { return "next:" + value }
 
-// ToolPort is the port that an exec node fires after the tool (S3-3).
+// ToolPort returns the port that an exec node fires after the tool.
 func ToolPort(tool string) string { return "tool:" + tool }
 
 // ToolNode calls one tool.
 type ToolNode struct {
 	Tool string `json:"tool"`
-	// Args is a JSON object whose texts are interpolations (X-2); null sends the input, which must then be an object, or {"input": text}.
+	// Args is a JSON object whose strings are interpolations; null sends the input, which must then
+	// be an object, or {"input": text}.
 	Args json.RawMessage `json:"args,omitempty"`
-	// ArgsFunc names a Go function that gives the arguments (D4).
+	// ArgsFunc is the name of a Go function that returns the arguments.
 	ArgsFunc string `json:"argsFunc,omitempty"`
-	// Workflow says that Tool runs another workflow, and which: `ID`, `ID@VERSION`, or a path relative to the document that begins with `./` or `../` (X-60). Tool is [CallTool] of it; the toolset
-	// is that of w.Callers. "": Tool is another one's.
+	// Workflow is set if Tool runs another workflow, and specifies which: `ID`, `ID@VERSION`, or a
+	// path relative to the document that begins with `./` or `../`. Tool is then its [CallTool];
+	// the toolset is that of w.Callers. Empty means that Tool is any other tool.
 	Workflow string `json:"workflow,omitempty"`
 }
 
-// SetNode makes a value without a call.
+// SetNode creates a value without a call.
 type SetNode struct {
-	// Value is JSON whose texts are interpolations (X-2). It is the output.
+	// Value is JSON whose strings are interpolations. It is the output.
 	Value json.RawMessage `json:"value"`
 }
 
-// SleepNode lets the steps behind it begin later (X-20). Exactly one of its texts is set; both are interpolations (X-2). The step has no output, and hands on what it was given.
+// SleepNode delays the steps after it. Exactly one of its strings is set; both are interpolations.
+// The step has no output, and passes its input on.
 type SleepNode struct {
-	// For is how long it rests: see [ParseDuration].
+	// For is how long to sleep; see [ParseDuration].
 	For string `json:"for,omitempty"`
-	// Until is when it ends, in the form of RFC 3339; at once where that has passed.
+	// Until is when the sleep ends, in RFC 3339 format; the step ends immediately if that time has
+	// passed.
 	Until string `json:"until,omitempty"`
 }
 
-// EndNode says how the run ends.
+// EndNode specifies how the run ends.
 type EndNode struct {
-	// Status is EndCompleted ("" too) or EndFailed.
+	// Status is EndCompleted (the default) or EndFailed.
 	Status string `json:"status,omitempty"`
-	// Output is JSON whose texts are interpolations; null: the input is the output.
+	// Output is JSON whose strings are interpolations; null means that the input is the output.
 	Output json.RawMessage `json:"output,omitempty"`
-	// Message is an interpolation, the message of the failure; "": a usual one.
+	// Message is an interpolation, the message of the failure; empty means a default message.
 	Message string `json:"message,omitempty"`
 }
 
@@ -169,11 +192,13 @@ const (
 	EndFailed    = "failed"
 )
 
-// Catch goes on after a failure that no retry mended. The failure can be read until the step completes. Bounds of the run are not handled: see the codes of failures.
+// Catch continues after a failure that no retry fixed. The failure can be read until the step
+// completes. Limits of the run are not handled; see the codes of failures.
 type Catch struct {
-	// Port is fired: PortOut, or PortError where edges leave by it.
+	// Port is the port that is fired: PortOut, or PortError if it has edges.
 	Port string `json:"port"`
-	// Default is the output of the step that goes on by PortOut: JSON whose texts are interpolations; null: none, and what the step was given goes on.
+	// Default is the output of a step that continues through PortOut: JSON whose strings are
+	// interpolations; null means no output, and the step's input is passed on.
 	Default json.RawMessage `json:"default,omitempty"`
 }
 
@@ -182,14 +207,14 @@ type FuncNode struct {
 	Func string `json:"func"`
 }
 
-// Decide chooses ports. The first case that holds fires its port; none holding fires Else, or fails the step with `no_route` where Else
-// is empty.
+// Decide chooses ports. The first case that holds fires its port; if none holds, Else is fired, or,
+// if Else is empty, the step fails with `no_route`.
 type Decide struct {
 	Cases []Case `json:"cases"`
 	Else  string `json:"else,omitempty"`
 }
 
-// Case is one way out of a decide node.
+// Case is one output of a decide node.
 type Case struct {
 	Port string    `json:"port"`
 	When Condition `json:"when"`
@@ -200,48 +225,61 @@ type Wait struct {
 	// Kind is WaitApproval, WaitQuestion or WaitSignal.
 	Kind   string `json:"kind"`
 	Prompt string `json:"prompt,omitempty"`
-	// PromptFunc names a Go function that gives the question (D4): a JSON string, or an object {"prompt": text, "options": [texts], "data": object}. It wins
-	// over Prompt.
+	// PromptFunc is the name of a Go function that returns the question: a JSON string, or an
+	// object {"prompt": text, "options": [texts], "data": object}. It takes precedence over Prompt.
 	PromptFunc string `json:"promptFunc,omitempty"`
-	// Signal is raised when the question is opened, with the prompt as its message and, in its data, nodeId, requestId and what PromptFunc gave (S2-53); "":
-	// none. Data of PromptFunc also go out as an event of the program's own.
+	// Signal is raised when the question is opened, with the prompt as its message and, in its
+	// data, nodeId, requestId and the data of PromptFunc; empty means none. The data of PromptFunc
+	// is also sent as an event defined by the program.
 	Signal string `json:"signal,omitempty"`
-	// Mapper names a Go function that makes changes of the state of the answer (S2-52). It is called as one that merges (see Fork.Merge), with the answer
-	// as the only output, under the node's id.
+	// Mapper is the name of a Go function that derives changes of the state from the answer. It is
+	// called like a merge function (see Fork.Merge), with the answer as the only output, under the
+	// node's ID.
 	Mapper string `json:"mapper,omitempty"`
-	// Options are the answers that are offered; for approvals always approve, reject. A question without options takes free text.
+	// Options are the answers that are offered; for approvals they are always approve and reject. A
+	// question without options accepts free text.
 	Options []string `json:"options,omitempty"`
-	// Deadline after which PortTimeout is fired, or the step fails where no such edge exists; 0: none.
+	// Deadline is the duration after which PortTimeout is fired or, if there is no such edge, the
+	// step fails; 0 means none.
 	Deadline Duration `json:"deadline,omitempty"`
-	// Remind is how long the wait is open before a reminder is sent, once; 0: as the run says. One that is not before Deadline never comes.
+	// Remind is how long the wait is open before a reminder is sent, once; 0 means the run's
+	// setting. A reminder that is not before Deadline is never sent.
 	Remind Duration `json:"remind,omitempty"`
-	// Route fires [NextPort] of the answer where an edge leaves by it (S3-15), else PortOut; where no edge leaves there either, the entry follows.
+	// Route fires [NextPort] of the answer if it has an edge, and otherwise PortOut; if that has no
+	// edge either, the entry follows.
 	Route bool `json:"route,omitempty"`
-	// AutoApprove continues immediately with an empty answer (S2-52).
+	// AutoApprove continues immediately with an empty answer.
 	AutoApprove bool `json:"autoApprove,omitempty"`
-	// Template: the prompt is an interpolation (X-2), not a text with tokens alone.
+	// Template makes the prompt an interpolation, instead of text with tokens only.
 	Template bool `json:"template,omitempty"`
-	// Schema is the JSON Schema that the answer to a question must fit; null: any answer (X-8).
+	// Schema is the JSON Schema that the answer to a question must match; null means any answer.
 	Schema json.RawMessage `json:"schema,omitempty"`
-	// Roles are those who may answer: run, edit and admin are roles of access tokens, with those above them; any other word is the name of a token, or of the endpoint that an approve link
-	// was sent to. Empty: all who may answer waits of the kind (X-122). At most [MaxRoles].
+	// Roles specifies who may answer: run, edit and admin are roles of access tokens, which include
+	// the roles above them; any other word is the name of a token, or of the endpoint to which an
+	// approve link was sent. Empty means everyone who may answer waits of the kind. There are at
+	// most [MaxRoles].
 	Roles []string `json:"roles,omitempty"`
-	// FailReject fails the step where a person rejects and no edge leaves by PortReject (X-7).
+	// FailReject fails the step if a person rejects and PortReject has no edge.
 	FailReject bool `json:"failReject,omitempty"`
-	// OnDeadline is PortApprove or PortReject where an approval counts as so answered at its deadline; "": see Deadline (X-9).
+	// OnDeadline is PortApprove or PortReject if an approval counts as answered that way at its
+	// deadline; if empty, see Deadline.
 	OnDeadline string `json:"onDeadline,omitempty"`
-	// Default is the answer to a question at its deadline: JSON whose texts are interpolations; null: see Deadline (X-9).
+	// Default is the answer to a question at its deadline: JSON whose strings are interpolations;
+	// if null, see Deadline.
 	Default json.RawMessage `json:"default,omitempty"`
-	// DefaultFunc names a Go function that gives the answer at the deadline (D4); it wins over Default.
+	// DefaultFunc is the name of a Go function that returns the answer at the deadline; it takes
+	// precedence over Default.
 	DefaultFunc string `json:"defaultFunc,omitempty"`
-	// Await is the name of the signal that a wait of kind WaitSignal takes (X-21): see [SignalName]. Its value is the output.
+	// Await is the name of the signal that a wait of kind WaitSignal accepts; see [SignalName]. The
+	// signal's value is the output.
 	Await string `json:"await,omitempty"`
-	// Filter tells which signals of the name the wait takes: in the language LangExpr by `$signal`, the value; else as the condition of an edge that leaves the node sees the value as its output.
-	// Nil: all (X-22).
+	// Filter determines which signals with that name the wait accepts: in the language LangExpr,
+	// through `$signal`, the value; otherwise like the condition of an edge that leaves the node,
+	// which sees the value as the node's output. Nil means all.
 	Filter *Condition `json:"filter,omitempty"`
 }
 
-// Bounds of Wait.Roles, and of the bytes of one.
+// Limits of Wait.Roles, and of the length of a role in bytes.
 const (
 	MaxRoles    = 32
 	MaxRoleSize = 400
@@ -253,21 +291,25 @@ const (
 	WaitSignal   = "signal"
 )
 
-// Fork starts one branch for each of its branches and stays running until its join settles; it is one step, retried as a whole (S4-23).
-// Branch i begins at the edge whose port is Branches[i].ID. When the block has settled, the step fires PortOut of the join.
+// Fork starts each of its branches and keeps running until its join settles; it is one step,
+// retried as a whole. Branch i begins at the edge whose port is Branches[i].ID. When the block has
+// settled, the step fires PortOut of the join.
 type Fork struct {
 	Join     string   `json:"join"`
 	Branches []Branch `json:"branches"`
-	// Until says what settles the block: UntilAll (default), UntilAny (first success), UntilRace (first settled) or UntilQuorum.
+	// Until specifies what settles the block: UntilAll (default), UntilAny (first success),
+	// UntilRace (first settled) or UntilQuorum.
 	Until  string `json:"until,omitempty"`
 	Quorum int    `json:"quorum,omitempty"`
-	// OnFailure of a branch: FailFast (default), FailCollect or FailContinue (D12). UntilAny and UntilQuorum fail once too few can succeed.
+	// OnFailure specifies what happens when a branch fails: FailFast (default), FailCollect or
+	// FailContinue. UntilAny and UntilQuorum fail once too few can succeed.
 	OnFailure string `json:"onFailure,omitempty"`
-	// MaxConcurrency bounds branches in flight; 0: all at once.
+	// MaxConcurrency is the maximum number of branches in flight; 0 means that all run
+	// concurrently.
 	MaxConcurrency int `json:"maxConcurrency,omitempty"`
-	// Shape of the block's output: ShapeSteps (default) or ShapeMap.
+	// Shape is the shape of the block's output: ShapeSteps (default) or ShapeMap.
 	Shape string `json:"shape,omitempty"`
-	// Merge names a Go function that merges the branches' outputs into the state (S2-57).
+	// Merge is the name of a Go function that merges the branches' outputs into the state.
 	Merge string `json:"merge,omitempty"`
 }
 
@@ -277,7 +319,7 @@ const (
 	UntilRace   = "race"
 	UntilQuorum = "quorum"
 
-	// ShapeSteps is {"steps": {id: {"output", "agent"}}, "order": [ids]} (S4-34).
+	// ShapeSteps is {"steps": {id: {"output", "agent"}}, "order": [ids]}.
 	ShapeSteps = "steps"
 	// ShapeMap is {branch: output}, in declared order.
 	ShapeMap = "map"
@@ -285,64 +327,77 @@ const (
 
 // Branch is one branch of a fork.
 type Branch struct {
-	// ID names the branch and is the port at which it begins: in ShapeSteps the child step's id.
+	// ID names the branch and is the port at which it begins; in ShapeSteps it is the child step's
+	// ID.
 	ID string `json:"id"`
 }
 
-// Join waits. With Fork set it closes that fork. Without, it is a free join: it fires once when every inbound path has arrived or can no
-// longer arrive (P2, P5), and its output is an object of the arrived outputs keyed by source node.
+// Join waits for inbound paths. If Fork is set, it closes that fork. Otherwise it is a free join:
+// it fires once every inbound path has arrived or can no longer arrive, and its output is an object
+// of the arrived outputs keyed by source node.
 type Join struct {
 	Fork string `json:"fork,omitempty"`
 }
 
-// Map runs its body once for each item of a list and stays running until all items have ended; it is one step. The body are the nodes whose parent it is: each item is a scope
-// of its own, in which the step behind the entry is given the item. The output is the list of what the items gave, each that of its step which completed last, in the order of the
-// items. What steps of the body change in the typed state is seen in their item alone.
+// Map runs its body once for each item of a list and keeps running until all items have ended; it
+// is one step. The body consists of the nodes whose parent it is: each item has its own scope, in
+// which the step after the entry receives the item. The output is the list of the items' results in
+// the order of the items; an item's result is the output of the step that completed last in it.
+// Changes that steps of the body make to the typed state are visible only within their item.
 type Map struct {
-	// Over is JSON whose texts are interpolations (X-2), which gives the list; null: the input of the step is the list.
+	// Over is JSON whose strings are interpolations, and which evaluates to the list; null means
+	// that the input of the step is the list.
 	Over json.RawMessage `json:"over,omitempty"`
-	// OverFunc names a Go function that gives the list (D4).
+	// OverFunc is the name of a Go function that returns the list.
 	OverFunc string `json:"overFunc,omitempty"`
-	// Entry is the node of the body with which each item begins.
+	// Entry is the node of the body at which each item begins.
 	Entry string `json:"entry"`
-	// As names the item in expressions of the body: `$NAME`, and its place, counted from 0, `$NAME_index`; "" means `item`.
+	// As is the name of the item in expressions of the body, `$NAME`; its index, counting from 0,
+	// is `$NAME_index`. Empty means `item`.
 	As string `json:"as,omitempty"`
-	// MaxConcurrency bounds the items at work; 0: [DefaultMapConcurrency].
+	// MaxConcurrency is the maximum number of items in progress; 0 means [DefaultMapConcurrency].
 	MaxConcurrency int `json:"maxConcurrency,omitempty"`
-	// OnItemError says what the failure of an item does: FailFast (default) fails the map at once, FailSkip gives null in the place of the item, FailCollect lets all items end and fails
-	// then.
+	// OnItemError specifies what happens when an item fails: FailFast (default) fails the map
+	// immediately, FailSkip puts null in place of the item, and FailCollect lets all items end
+	// before it fails the map.
 	OnItemError string `json:"onItemError,omitempty"`
-	// Merge names a Go function that makes changes of the state of the list (S2-57). It is called as one that merges (see Fork.Merge), with the list as the only output, under the node's
-	// id.
+	// Merge is the name of a Go function that derives changes of the state from the list. It is
+	// called like a merge function (see Fork.Merge), with the list as the only output, under the
+	// node's ID.
 	Merge string `json:"merge,omitempty"`
 }
 
 const (
-	// MaxItems bounds the list of a map.
+	// MaxItems is the maximum length of the list of a map.
 	MaxItems = 10_000
-	// DefaultMapConcurrency is how many items of a map are at work where it does not say.
+	// DefaultMapConcurrency is the number of items of a map that are in progress concurrently by
+	// default.
 	DefaultMapConcurrency = 10
-	// DefaultItem is the name of the item of a map that gives none.
+	// DefaultItem is the default name of the item of a map.
 	DefaultItem = "item"
 )
 
-// Item is the name of the item in expressions.
+// Item returns the name of the item in expressions.
 func (m *Map) Item() string { return cmp.Or(m.As, DefaultItem) }
 
-// Concurrency is how many items may be at work.
+// Concurrency returns the maximum number of items in progress.
 func (m *Map) Concurrency() int { return cmp.Or(m.MaxConcurrency, DefaultMapConcurrency) }
 
-// ItemIndex is the name of the place of an item in expressions, by that of the item.
+// ItemIndex returns the name, in expressions, of the index of the item with the given name.
 func ItemIndex(item string) string { return item + "_index" }
 
-// Subflow runs another workflow as one step, which is tried again as a whole (S4-23). Steps inside count against the run's limits; the flow's own limits
-// are not looked at. Where the flow has typed state, that is a state of its own.
+// Subflow runs another workflow as one step, which is retried as a whole. Steps inside count
+// against the run's limits; the flow's own limits are ignored. If the flow has typed state, that
+// state is its own.
 type Subflow struct {
 	// Flow is a key of Workflow.Flows.
 	Flow string `json:"flow"`
-	// Input names a Go function that gives the first typed state (D4), a JSON object; "": the state that the step sees.
+	// Input is the name of a Go function that returns the initial typed state, a JSON object; empty
+	// means the state that the step sees.
 	Input string `json:"input,omitempty"`
-	// Mapper names a Go function that makes changes of the step's own state of the flow's last one (S2-66). It is called as one that merges (see
-	// Fork.Merge), with that state as the only output, under the node's id, and the step then has no output. "": the last state is the step's output.
+	// Mapper is the name of a Go function that derives changes of the step's own state from the
+	// flow's final state. It is called like a merge function (see Fork.Merge), with that state as
+	// the only output, under the node's ID, and the step then has no output. If empty, the final
+	// state is the step's output.
 	Mapper string `json:"mapper,omitempty"`
 }

@@ -11,22 +11,23 @@ import (
 	"time"
 )
 
-// Print gives w as text for people who debug and for golden tests: one fact a line, in the order of the definition, names and texts quoted as
-// in Go, nothing that has its zero value. Equal definitions print alike and different ones differently. It is not read back:
-// [Workflow.Canonical] is the form that is stored.
+// Print returns w as text for debugging and golden tests: one fact per line, in the order of the
+// definition, with names and strings quoted as in Go, and without zero values. Equal definitions
+// print alike and different ones differently. The text cannot be parsed; [Workflow.Canonical]
+// returns the form that is stored.
 func Print(w *Workflow) string {
 	var p printer
 	p.workflow(w, map[*Workflow]bool{})
 	return p.b.String()
 }
 
-// printer writes lines with an indent.
+// printer writes indented lines.
 type printer struct {
 	b     strings.Builder
 	depth int
 }
 
-// line writes one line of words; empty words are left out.
+// line writes one line of words, leaving out empty words.
 func (p *printer) line(words ...string) {
 	p.b.WriteString(strings.Repeat("  ", p.depth))
 	first := true
@@ -43,7 +44,7 @@ func (p *printer) line(words ...string) {
 	p.b.WriteByte('\n')
 }
 
-// in writes what body writes one level deeper.
+// in writes the output of body indented one level deeper.
 func (p *printer) in(body func()) {
 	p.depth++
 	body()
@@ -136,7 +137,7 @@ func (p *printer) rules(r Rules) {
 	}
 }
 
-// facts writes a line unless it has one word only.
+// facts writes a line unless it has only one word.
 func (p *printer) facts(words []string) {
 	if slices.ContainsFunc(words[1:], func(s string) bool { return s != "" }) {
 		p.line(words...)
@@ -167,7 +168,7 @@ func condition(c *Condition) string {
 
 func quote(s string) string { return strconv.Quote(s) }
 
-// ident leaves plain words without quotes.
+// ident returns plain words without quotes, and quotes everything else.
 func ident(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.'
@@ -220,7 +221,7 @@ func duration(name string, d Duration) string {
 	return name + "=" + time.Duration(d).String()
 }
 
-// raw gives JSON without white space, and what is no JSON as a quoted text.
+// raw returns JSON without white space, and invalid JSON as a quoted string.
 func raw(name string, v json.RawMessage) string {
 	if len(v) == 0 {
 		return ""

@@ -42,7 +42,8 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-// Print and Canonical show every field of a definition: each one, set alone, changes the text, so a golden test misses nothing.
+// TestPrintShowsEveryField checks that Print and Canonical show every field of a definition:
+// setting any single field changes the output, so a golden test misses nothing.
 func TestPrintShowsEveryField(t *testing.T) {
 	t.Parallel()
 	all := reflect.New(reflect.TypeFor[Workflow]()).Elem()
@@ -104,7 +105,7 @@ func canon(t *testing.T, w *Workflow) string {
 	return string(b)
 }
 
-// fill sets every field below v to something that is not zero; flows nest once.
+// fill sets every field below v to a nonzero value; flows nest once.
 func fill(v reflect.Value, depth int) {
 	switch v.Kind() {
 	case reflect.Struct:

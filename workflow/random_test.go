@@ -12,7 +12,7 @@ import (
 	. "github.com/hocket-run/hocket/workflow"
 )
 
-// word draws an id from so few that references hit, miss, repeat and go in circles.
+// word draws an ID from so few that references hit, miss, repeat and form cycles.
 func word(t *rapid.T, label string) string {
 	return rapid.SampledFrom([]string{"", "a", "b", "c", "d", "e", "f", "out", "x\"<y\n"}).Draw(t, label)
 }
@@ -99,14 +99,15 @@ func genWorkflow(t *rapid.T, depth int) *Workflow {
 	return w
 }
 
-// Whatever a workflow holds, Validate, Lint and Print come back, Lint has no errors, nothing changes the workflow, and Parse reads back what
-// Canonical wrote.
+// TestRandomGraphs checks that whatever a workflow contains, Validate, Lint and Print return, Lint
+// reports no errors, nothing changes the workflow, and Parse reads back the output of Canonical.
 func TestRandomGraphs(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := genWorkflow(t, 0)
 		if rapid.IntRange(0, 9).Draw(t, "loop") == 0 {
-			// A flow that holds its own workflow has no canonical form, and must still be refused.
+			// A flow that contains its own workflow has no canonical form, but must still be
+			// rejected.
 			w.Flows = map[string]*Workflow{"self": w}
 			if !Validate(w).HasErrors() {
 				t.Fatal("a workflow that contains itself is accepted")
@@ -145,7 +146,8 @@ func TestRandomGraphs(t *testing.T) {
 	})
 }
 
-// A definition that says more than this version knows is refused (P17).
+// TestParseRefuses checks that a definition that contains more than this version understands is
+// rejected (P17).
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

@@ -2,8 +2,8 @@ package workflow
 
 import "slices"
 
-// graph is a workflow's nodes by index, with the ways between them: its edges, from each fork to its join, since a fork whose branches
-// end goes on there, and from each map to its body.
+// graph holds a workflow's nodes by index, with the connections between them: its edges; from each
+// fork to its join, since a fork whose branches end continues there; and from each map to its body.
 type graph struct {
 	index  map[string]int
 	succ   [][]int
@@ -13,7 +13,8 @@ type graph struct {
 
 func newGraph(w *Workflow) *graph { return newGraphOf(w, nil, nil) }
 
-// newGraphOf leaves out edges that keep refuses and all ways through nodes that cut names. Nil means all and none.
+// newGraphOf leaves out edges for which keep returns false and all connections through nodes for
+// which cut returns true. A nil keep keeps all edges, and a nil cut cuts no nodes.
 func newGraphOf(w *Workflow, keep func(Edge) bool, cut func(*Node) bool) *graph {
 	g := &graph{
 		index: map[string]int{}, succ: make([][]int, len(w.Nodes)), pred: make([][]int, len(w.Nodes)), byPort: map[port][]int{},
@@ -54,7 +55,7 @@ func newGraphOf(w *Workflow, keep func(Edge) bool, cut func(*Node) bool) *graph 
 	return g
 }
 
-// reach marks roots and every node that a path from them leads to.
+// reach marks roots and every node reachable from them.
 func (g *graph) reach(roots ...int) []bool {
 	seen := make([]bool, len(g.succ))
 	todo := slices.Clone(roots)
@@ -70,7 +71,7 @@ func (g *graph) reach(roots ...int) []bool {
 	return seen
 }
 
-// reachBack marks target and every node from which a path leads there without passing through wall.
+// reachBack marks target and every node from which it can be reached without passing through wall.
 func (g *graph) reachBack(target, wall int) []bool {
 	seen := make([]bool, len(g.pred))
 	todo := []int{target}
@@ -86,8 +87,8 @@ func (g *graph) reachBack(target, wall int) []bool {
 	return seen
 }
 
-// cycles gives one shortest cycle for each strongly connected part that has one, through the part's first node, which it begins and ends with;
-// parts in the order of their first nodes.
+// cycles returns one shortest cycle for each strongly connected component that has one, starting
+// and ending at the component's first node; components are ordered by their first nodes.
 func (g *graph) cycles() [][]int {
 	part := g.parts()
 	var out [][]int
@@ -129,7 +130,8 @@ func (g *graph) cycleThrough(start int, part []int) []int {
 	return nil
 }
 
-// parts numbers the strongly connected parts (Tarjan, with a stack of its own: documents may be long chains).
+// parts numbers the strongly connected components (Tarjan's algorithm with an explicit stack, since
+// documents may be long chains).
 func (g *graph) parts() []int {
 	type frame struct{ node, next int }
 	n := len(g.succ)

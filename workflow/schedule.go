@@ -6,17 +6,20 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// Schedule says when runs start by themselves (S1-22, S1-23). Its words are checked by the format that it came from, and read by package schedule.
+// Schedule specifies when runs start automatically. Its values are validated by the format that it
+// came from, and parsed by package schedule.
 type Schedule struct {
-	// ID tells the schedules of a graph apart; "" where it has one alone.
+	// ID identifies a schedule of a graph; it is empty if the graph has only one.
 	ID string `json:"id,omitempty"`
 	// Mode is ModeInterval or ModeContinuous.
 	Mode string `json:"mode"`
-	// Spec is `60`, `daily@09:00`, `weekly@1,3,5` or a cron expression; in ModeContinuous the seconds between two runs, "" for the default of one second.
+	// Spec is `60`, `daily@09:00`, `weekly@1,3,5` or a cron expression; in ModeContinuous it is the
+	// number of seconds between two runs, and empty means the default of one second.
 	Spec string `json:"spec,omitempty"`
-	// TimeZone names the zone of the calendar, as in the IANA database; "" is that of the process.
+	// TimeZone is the name of the time zone in the IANA database; empty means the time zone of the
+	// process.
 	TimeZone string `json:"timeZone,omitempty"`
-	// Inputs are the named inputs of its runs, a JSON object; nil: none (X-78).
+	// Inputs are the named inputs of the schedule's runs, a JSON object; nil means none.
 	Inputs json.RawMessage `json:"inputs,omitempty"`
 }
 
@@ -27,13 +30,15 @@ const (
 	ModeContinuous = "continuous"
 )
 
-// Bounds of schedules: how many a workflow has with all its branches, and the bytes of an id.
+// Limits of schedules: how many a workflow has, including all its branches, and the length of an ID
+// in bytes.
 const (
 	MaxSchedules  = 100
 	MaxScheduleID = 64
 )
 
-// IsScheduleID tells whether a text can be the id of a schedule: letters, digits and inside of it `.`, `_` and `-`, at most MaxScheduleID.
+// IsScheduleID reports whether id is a valid schedule ID: letters, digits and, not at the ends,
+// `.`, `_` and `-`, at most MaxScheduleID bytes.
 func IsScheduleID(id string) bool {
 	for i := range len(id) {
 		c := id[i]
@@ -46,7 +51,8 @@ func IsScheduleID(id string) bool {
 	return id != "" && len(id) <= MaxScheduleID
 }
 
-// Mode gives the execution mode of the graph: that of its first schedule, ModeOneTime where it has none.
+// Mode returns the execution mode of the graph: that of its first schedule, or ModeOneTime if it
+// has none.
 func (w *Workflow) Mode() string {
 	if len(w.Schedules) == 0 || w.Schedules[0].Mode == "" {
 		return ModeOneTime
@@ -54,7 +60,8 @@ func (w *Workflow) Mode() string {
 	return w.Schedules[0].Mode
 }
 
-// Schedule gives the schedule with that id, "" for one without; nil where there is none.
+// Schedule returns the schedule with the given ID ("" for a schedule without an ID), or nil if
+// there is none.
 func (w *Workflow) Schedule(id string) *Schedule {
 	for i := range w.Schedules {
 		if w.Schedules[i].ID == id {
@@ -64,7 +71,7 @@ func (w *Workflow) Schedule(id string) *Schedule {
 	return nil
 }
 
-// checkSchedules reports what is wrong with the ids, the inputs and the number of schedules.
+// checkSchedules reports errors in the IDs, the inputs and the number of schedules.
 func (c *checker) checkSchedules() {
 	at := diag.Span{File: c.w.Source.File}
 	count := len(c.w.Schedules)

@@ -5,10 +5,11 @@ import (
 	"slices"
 )
 
-// MaxSignalName is the most bytes that the name of a signal has.
+// MaxSignalName is the maximum length of a signal name in bytes.
 const MaxSignalName = 64
 
-// SignalName tells whether signals can have a name: letters, digits, `.`, `_` and `-` of ASCII, a letter or a digit first, at most MaxSignalName of them.
+// SignalName reports whether name is a valid signal name: ASCII letters, digits, `.`, `_` and `-`,
+// beginning with a letter or a digit, at most MaxSignalName bytes.
 func SignalName(name string) bool {
 	for i, c := range []byte(name) {
 		isWord := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
@@ -19,7 +20,8 @@ func SignalName(name string) bool {
 	return name != "" && len(name) <= MaxSignalName
 }
 
-// Signals gives the names of the signals for which steps of the workflow and of its sub-flows wait, sorted. The slice is the caller's own.
+// Signals returns the sorted names of the signals that steps of the workflow and of its sub-flows
+// wait for. The slice belongs to the caller.
 func (w *Workflow) Signals() []string {
 	names := map[string]bool{}
 	w.addSignals(names, 0)

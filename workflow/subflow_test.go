@@ -7,7 +7,8 @@ import (
 	. "github.com/hocket-run/hocket/workflow"
 )
 
-// S2-66: only a flow with typed state has one that functions can make and take.
+// TestValidateFlowState checks that only a flow with typed state has a state that functions can
+// produce and accept (S2-66).
 func TestValidateFlowState(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -10,24 +10,29 @@ import (
 )
 
 const (
-	// MaxFlowDepth bounds how deep flows may contain flows.
+	// MaxFlowDepth is the maximum nesting depth of flows.
 	MaxFlowDepth = 16
-	// MaxBlockDepth bounds how deep forks and maps may be nested.
+	// MaxBlockDepth is the maximum nesting depth of forks and maps.
 	MaxBlockDepth = 64
 )
 
-// Validate reports everything that keeps w from running, all of it errors, sorted by place. A workflow without errors has the
-// invariants that the package comment names. It never panics, whatever w holds, and takes time in proportion to w's size.
+// Validate reports everything that prevents w from running, all of it as errors, sorted by
+// position. A workflow without errors has the invariants that the package comment lists. Validate
+// never panics, whatever w contains, and takes time proportional to the size of w.
 //
-// Spans come from w.Source; messages name nodes and agents by id, so that a workflow without a document is still readable.
-// Flows and branches are validated too; their messages begin with the flow's name or the branch's id.
+// Spans come from w.Source; messages identify nodes and agents by ID, so that they are useful even
+// for a workflow without a document. Flows and branches are validated too; their messages begin
+// with the flow's name or the branch's ID.
 //
-// The codes are stable: no-nodes, no-entry, unknown-entry, entry-in-branch, empty-id, duplicate-node, duplicate-agent, unknown-node,
-// unknown-agent, unknown-kind, missing-spec, foreign-spec, missing-name, unknown-word, bad-condition, bad-json, negative-limit,
-// decide-without-cases, empty-port, subagent-self, subagent-cycle, subagent-tool, handoff-self, handoff-twice, bad-command, bad-file, fork-without-branches, duplicate-branch, branch-without-edge,
-// branch-target, bad-quorum, fork-join, join-fork, bad-parent, blocks-too-deep, edge-crosses-branch, bad-handoff, unknown-flow, flow-recursion, flow-too-deep, empty-branch,
-// duplicate-branch-id, nested-branches, untyped-flow, map-entry, map-name, end-in-map, bad-input, bad-schedule, duplicate-schedule-id,
-// too-many-schedules, bad-concurrency.
+// The codes are stable: no-nodes, no-entry, unknown-entry, entry-in-branch, empty-id,
+// duplicate-node, duplicate-agent, unknown-node, unknown-agent, unknown-kind, missing-spec,
+// foreign-spec, missing-name, unknown-word, bad-condition, bad-json, negative-limit,
+// decide-without-cases, empty-port, subagent-self, subagent-cycle, subagent-tool, handoff-self,
+// handoff-twice, bad-command, bad-file, fork-without-branches, duplicate-branch,
+// branch-without-edge, branch-target, bad-quorum, fork-join, join-fork, bad-parent,
+// blocks-too-deep, edge-crosses-branch, bad-handoff, unknown-flow, flow-recursion, flow-too-deep,
+// empty-branch, duplicate-branch-id, nested-branches, untyped-flow, map-entry, map-name,
+// end-in-map, bad-input, bad-schedule, duplicate-schedule-id, too-many-schedules, bad-concurrency.
 func Validate(w *Workflow) diag.List {
 	var l diag.List
 	validateFlow(w, "", nil, nil, &l)
@@ -55,7 +60,8 @@ func Validate(w *Workflow) diag.List {
 	return l
 }
 
-// validateFlow checks w, the last of the flows named path inside the workflows of chain, in the branch that prefix names.
+// validateFlow checks w, which is the last flow on path and is nested in the workflows of chain, in
+// the branch identified by prefix.
 func validateFlow(w *Workflow, prefix string, path []string, chain []*Workflow, l *diag.List) {
 	c := newChecker(w, prefix+flowPrefix(path), l)
 	c.checkEntry(len(path) > 0)
@@ -93,15 +99,15 @@ func validateFlow(w *Workflow, prefix string, path []string, chain []*Workflow, 
 	}
 }
 
-// checker holds one workflow with its indexes.
+// checker holds a workflow and indexes over it.
 type checker struct {
 	w      *Workflow
 	prefix string
 	l      *diag.List
 	nodes  map[string]*Node
 	agents map[string]*Agent
-	ports  map[port]bool // ports that an edge leaves by
-	begins map[port]bool // ports of forks that begin a branch
+	ports  map[port]bool // ports that have an edge
+	begins map[port]bool // ports of forks at which a branch begins
 
 	nodeIDs, agentIDs []string // sorted
 	hints             int
@@ -109,7 +115,8 @@ type checker struct {
 
 type port struct{ node, name string }
 
-// maxHints bounds how many names are compared with all others, which is slow in a document that is wrong throughout.
+// maxHints is the maximum number of names that are compared with all others, because that is slow
+// in a document full of errors.
 const maxHints = 50
 
 func flowPrefix(path []string) string {
@@ -158,7 +165,8 @@ func (c *checker) agentErrorf(a *Agent, code, format string, args ...any) *diag.
 	return c.errorf(c.w.Source.Agent(a.ID), code, "agent %q: %s", a.ID, fmt.Sprintf(format, args...))
 }
 
-// checkEntry lets a workflow have no nodes: its runs complete at once, without output (S1-7). A flow that is a step has a result to give.
+// checkEntry allows a workflow to have no nodes: its runs complete immediately, without output. A
+// flow that is a step must have a result.
 func (c *checker) checkEntry(flow bool) {
 	span := diag.Span{File: c.w.Source.File}
 	entry := c.nodes[c.w.Entry]
@@ -221,7 +229,8 @@ func (c *checker) checkFlowNames(path []string) {
 		if _, ok := c.w.Flows[name]; ok {
 			continue
 		}
-		// A flow sees its own flows only; a name of one that encloses it is a call of itself, which would never end.
+		// A flow sees only its own flows; the name of an enclosing flow is a call of itself, which
+		// would never end.
 		if slices.Contains(path, name) {
 			c.nodeErrorf(n, "flow-recursion", "flow %q contains itself", name)
 			continue
@@ -231,7 +240,7 @@ func (c *checker) checkFlowNames(path []string) {
 	}
 }
 
-// similar gives a hint at the name that was meant, "" where there is none.
+// similar returns a hint at the name that was probably meant, or "" if there is none.
 func (c *checker) similar(name string, names []string) string {
 	if c.hints++; c.hints > maxHints || slices.Contains(names, name) {
 		return ""
@@ -239,11 +248,12 @@ func (c *checker) similar(name string, names []string) string {
 	return diag.DidYouMean(name, names)
 }
 
-// badCondition gives what is wrong with a condition, "" where it can be evaluated. The text of an expression is the format's to parse.
+// badCondition returns what is wrong with a condition, or "" if it can be evaluated. The text of an
+// expression is parsed by the format.
 func badCondition(c Condition) string {
 	switch c.Language {
 	case LangMatch:
-		return "" // any operator and any operand: S0-21
+		return "" // any operator and any operand
 	case LangExpr:
 		if strings.TrimSpace(c.Text) == "" {
 			return "has no expression"

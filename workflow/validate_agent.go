@@ -19,7 +19,8 @@ func (c *checker) checkCompaction(a *Agent, k *Compaction) {
 	}
 }
 
-// checkHandoffs looks at whom an agent may hand over to; tools are those of its sub-agents.
+// checkHandoffs checks the agents that an agent may hand over to; tools are the tools of its
+// sub-agents.
 func (c *checker) checkHandoffs(a *Agent, tools map[string]bool) {
 	for i, id := range a.Handoffs {
 		switch {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// validJSON reports a value that is no JSON.
+// validJSON reports a value that is not valid JSON.
 func (c *checker) validJSON(n *Node, raw json.RawMessage, name string, required bool) {
 	if (required || len(raw) > 0) && !json.Valid(raw) {
 		c.nodeErrorf(n, "bad-json", "%s must be JSON", name)
@@ -33,7 +33,7 @@ func (c *checker) required(n *Node, value, field string) {
 	}
 }
 
-// word checks a value that must be one of words; words may contain "".
+// word checks that a value is one of words, which may contain "".
 func (c *checker) word(n *Node, field, value string, words ...string) {
 	if !slices.Contains(words, value) {
 		c.nodeErrorf(n, "unknown-word", "%s is %q, not one of %s", field, value, listed(words)).Hint = c.similar(value, words)
@@ -50,7 +50,7 @@ func listed(words []string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(words), func(s string) bool { return s == "" }), ", ")
 }
 
-// badFloat tells that f is negative, or none that JSON can hold.
+// badFloat reports whether f is negative, or cannot be represented in JSON.
 func badFloat(f float64) bool { return f < 0 || math.IsNaN(f) || math.IsInf(f, 0) }
 
 func isObject(raw json.RawMessage) bool {

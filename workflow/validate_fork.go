@@ -43,7 +43,7 @@ func (c *checker) checkFork(n *Node) {
 	c.word(n, "fork.until", f.Until, "", UntilAll, UntilAny, UntilRace, UntilQuorum)
 	c.word(n, "fork.onFailure", f.OnFailure, "", FailFast, FailCollect, FailContinue)
 	c.word(n, "fork.shape", f.Shape, "", ShapeSteps, ShapeMap)
-	c.negative(n, f.MaxConcurrency < 0, "fork.maxConcurrency") // P31
+	c.negative(n, f.MaxConcurrency < 0, "fork.maxConcurrency")
 	switch {
 	case f.Until == UntilQuorum && (f.Quorum < 1 || f.Quorum > len(f.Branches)):
 		c.nodeErrorf(n, "bad-quorum", "the quorum is %d of %d branches", f.Quorum, len(f.Branches))
@@ -52,8 +52,10 @@ func (c *checker) checkFork(n *Node) {
 	}
 }
 
-// checkParents checks that nodes are in branches of real forks or bodies of real maps, that joins are beside their forks, and that edges keep to their branch:
-// a branch is entered by its fork's ports and left by the fork's join, nowhere else. The engine's scopes rest on this.
+// checkParents checks that nodes are in branches of existing forks or bodies of existing maps, that
+// joins are in the same scope as their forks, and that edges stay within their branch: a branch is
+// entered only through its fork's ports and left only through the fork's join. The engine's scopes
+// depend on this.
 func (c *checker) checkParents() {
 	unrooted := c.unrooted()
 	for i := range c.w.Nodes {
@@ -86,7 +88,7 @@ func (c *checker) checkParents() {
 			continue
 		}
 		span := c.w.Source.Edge(i)
-		joined := "" // the fork whose join To is
+		joined := "" // the fork whose join is To
 		if to.Kind == KindJoin && to.Join != nil {
 			joined = to.Join.Fork
 		}
@@ -109,7 +111,8 @@ func (c *checker) checkParents() {
 	}
 }
 
-// blocksAround counts the forks and maps in which n stands, up to one more than may be.
+// blocksAround returns the number of forks and maps that contain n, counting up to one more than
+// the limit.
 func (c *checker) blocksAround(n *Node) int {
 	depth := 0
 	for n = c.nodes[n.Parent]; n != nil && depth <= MaxBlockDepth; n = c.nodes[n.Parent] {
@@ -118,7 +121,7 @@ func (c *checker) blocksAround(n *Node) int {
 	return depth
 }
 
-// unrooted gives the ids of nodes whose chain of parents never ends.
+// unrooted returns the IDs of nodes whose chain of parents never ends.
 func (c *checker) unrooted() map[string]bool {
 	const (
 		open = iota + 1

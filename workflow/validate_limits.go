@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// CheckLimits tells what is wrong with limits that are given to a run; nil: nothing is.
+// CheckLimits returns an error if limits that are set for a run are invalid, and nil otherwise.
 func CheckLimits(l Limits) error {
 	var found diag.List
 	c := &checker{w: &Workflow{Limits: l}, l: &found}
@@ -28,7 +28,7 @@ func (c *checker) checkLimits() {
 		{"maxRounds", l.MaxRounds < 0},
 		{"maxLoopIterations", l.MaxLoopIterations < 0},
 		{"timeout", l.Timeout < 0},
-		{"maxConcurrency", l.MaxConcurrency < 0}, // P31
+		{"maxConcurrency", l.MaxConcurrency < 0},
 		{"maxTokens", l.MaxTokens < 0},
 		{"maxCostUSD", badFloat(l.MaxCostUSD)},
 		{"maxCalls", l.MaxCalls < 0},

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// checkMaps checks that each map has a body that can begin, and that nothing in one ends the run.
+// checkMaps checks that each map has a body that can begin, and that no node in one ends the run.
 func (c *checker) checkMaps() {
 	for i := range c.w.Nodes {
 		n := &c.w.Nodes[i]
@@ -24,7 +24,7 @@ func (c *checker) checkMaps() {
 	}
 }
 
-// inMap tells whether a node is in the body of a map, however deep.
+// inMap reports whether a node is in the body of a map, at any depth.
 func (c *checker) inMap(n *Node) bool {
 	for depth := 0; depth <= MaxBlockDepth; depth++ {
 		if n = c.nodes[n.Parent]; n == nil {
@@ -52,7 +52,8 @@ func (c *checker) checkMap(n *Node) {
 
 var itemName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// IsItemName tells whether the item of a map can have that name: letters, digits and `_`, and none of the names that mean something else.
+// IsItemName reports whether name is a valid name for the item of a map: letters, digits and `_`,
+// and none of the names that have another meaning.
 func IsItemName(name string) bool {
 	return itemName.MatchString(name) && !slices.Contains([]string{"steps", "input", "previous", "note", "signal"}, name)
 }

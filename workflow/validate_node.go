@@ -46,7 +46,7 @@ func (c *checker) checkNode(n *Node) {
 	}
 }
 
-// checkTimes checks how long a node may take; works: it is of a kind that does work.
+// checkTimes checks the time limits of a node; works is set if its kind does work.
 func (c *checker) checkTimes(n *Node, works bool) {
 	for _, t := range []struct {
 		name string
@@ -155,7 +155,7 @@ func (c *checker) checkEnd(n *Node) {
 	c.validJSON(n, n.End.Output, "end.output", false)
 }
 
-// checkPolicies looks at what nodes of all kinds may have.
+// checkPolicies checks the settings that nodes of all kinds may have.
 func (c *checker) checkPolicies(n *Node) {
 	if n.If != nil {
 		if msg := badCondition(*n.If); msg != "" {
@@ -232,7 +232,7 @@ func (c *checker) checkAgents() {
 	}
 }
 
-// checkTexts looks at commands and files of an agent.
+// checkTexts checks the commands and files of an agent.
 func (c *checker) checkTexts(a *Agent) {
 	for _, name := range slices.Sorted(maps.Keys(a.Commands)) {
 		if !isCommandName(name) {
@@ -249,8 +249,9 @@ func (c *checker) checkTexts(a *Agent) {
 	}
 }
 
-// IsLocalName tells whether a name is one of a file inside some folder, whatever the system: with slashes, neither empty nor absolute, without `..`, and
-// without what Windows takes for a place elsewhere (SEC16).
+// IsLocalName reports whether name is the name of a file inside a folder, on any system:
+// slash-separated, neither empty nor absolute, without `..`, and without anything that Windows
+// interprets as a location elsewhere.
 func IsLocalName(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if part == "" || part == "." || part == ".." {
@@ -260,7 +261,7 @@ func IsLocalName(name string) bool {
 	return utf8.ValidString(name) && !strings.ContainsAny(name, "\\:\x00")
 }
 
-// isCommandName tells whether people can call a command by that name.
+// isCommandName reports whether name is a valid name for a command.
 func isCommandName(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool { return r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r) })
 }

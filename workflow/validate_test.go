@@ -14,8 +14,8 @@ import (
 	. "github.com/hocket-run/hocket/workflow"
 )
 
-// sample is a workflow without problems that has every kind of node: start, decide, agent, fork with two branches, approval, tool, exec, func,
-// free join, subflow and end.
+// sample returns a valid workflow with every kind of node: start, decide, agent, fork with two
+// branches, approval, tool, exec, func, free join, subflow and end.
 func sample() *Workflow {
 	return &Workflow{
 		Name: "Sample", Format: "steps", Entry: "start",
@@ -65,7 +65,8 @@ func TestValidateAcceptsTheSample(t *testing.T) {
 	}
 }
 
-// messages gives `severity code: message` by line, hints after a semicolon.
+// messages formats each diagnostic as a line `severity code: message`, with hints after a
+// semicolon.
 func messages(l diag.List) []string {
 	var out []string
 	for _, d := range l {
@@ -81,7 +82,7 @@ func messages(l diag.List) []string {
 	return out
 }
 
-// invalid is a workflow with one thing wrong, and what Validate says of it.
+// invalid is a workflow with one error, and the diagnostics of Validate for it.
 type invalid struct {
 	name string
 	edit func(w *Workflow)
@@ -95,7 +96,7 @@ func TestValidate(t *testing.T) {
 			t.Parallel()
 			w := sample()
 			tt.edit(w)
-			got := messages(Validate(w)) // in the order of codes: nothing here has a place
+			got := messages(Validate(w)) // in the order of codes: nothing here has a position
 			slices.Sort(got)
 			slices.Sort(tt.want)
 			if diff := cmp.Diff(got, tt.want); diff != "" {
@@ -278,7 +279,7 @@ func invalidNodes() []invalid {
 		}},
 		{"blocks too deep", func(w *Workflow) {
 			parent := ""
-			for i := range MaxBlockDepth + 3 { // one problem: what lies deeper is not told again
+			for i := range MaxBlockDepth + 3 { // one problem: deeper levels are not reported again
 				id := fmt.Sprint("deep", i)
 				w.Nodes = append(w.Nodes, Node{ID: id, Kind: KindFork, Parent: parent, Fork: &Fork{Join: id + "/join", Branches: []Branch{{ID: "b"}}}},
 					Node{ID: id + "/join", Kind: KindJoin, Parent: parent, Join: &Join{Fork: id}}, Node{ID: id + "/a", Kind: KindEnd, Parent: id})
@@ -322,7 +323,8 @@ func invalidNodes() []invalid {
 	}
 }
 
-// A document's places are in the diagnostics, which come in the document's order.
+// TestValidatePlaces checks that diagnostics have positions in the document, and are in the order
+// of the document.
 func TestValidatePlaces(t *testing.T) {
 	t.Parallel()
 	at := func(line int) diag.Span { return diag.Span{File: "f.json", Start: diag.Pos{Line: line, Column: 2}} }
@@ -347,7 +349,8 @@ func TestValidatePlaces(t *testing.T) {
 	}
 }
 
-// A workflow without nodes completes at once (S1-7); an entry that it names is nevertheless unknown.
+// TestValidateNoNodes checks that a workflow without nodes completes immediately (S1-7), but that
+// an entry that it names is unknown.
 func TestValidateNoNodes(t *testing.T) {
 	t.Parallel()
 	if l := Validate(&Workflow{}); len(l) > 0 {
@@ -358,12 +361,13 @@ func TestValidateNoNodes(t *testing.T) {
 	}
 }
 
-// one is a branch of a single node.
+// one returns a branch with a single node.
 func one(id string, branches ...*Workflow) *Workflow {
 	return &Workflow{ID: id, Entry: "only", Nodes: []Node{{ID: "only", Kind: KindEnd}}, Branches: branches}
 }
 
-// A run of the main graph or of a branch has a definition of its own, which changes beside it leave alone (S1-20, S1-21).
+// TestGraph checks that a run of the main graph or of a branch has its own definition, which
+// changes elsewhere in the workflow do not affect (S1-20, S1-21).
 func TestGraph(t *testing.T) {
 	t.Parallel()
 	w := &Workflow{Name: "w", Entry: "only", Nodes: []Node{{ID: "only", Kind: KindEnd}}, Schedules: []Schedule{{Mode: ModeInterval, Spec: "60"}}, Branches: []*Workflow{one("b"), one("c")}}

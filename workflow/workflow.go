@@ -10,46 +10,57 @@ import (
 
 // Workflow is a definition: a graph with the agents and limits that it needs.
 type Workflow struct {
-	// ID names the workflow in a catalog; empty for a document that was never stored.
+	// ID is the ID of the workflow in a catalog; it is empty for a document that was never stored.
 	ID          string `json:"id,omitempty"`
 	Name        string `json:"name,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Version is the author's word for this version of a Go graph, whose functions the definition does not hold (D29).
+	// Version is the author's name for this version of a Go graph, whose functions are not part of
+	// the definition.
 	Version string `json:"version,omitempty"`
-	// Format is the language in which the document was written (`canvas`, `rounds`, `graph`, `routes`, `steps`).
+	// Format is the language in which the document was written (`canvas`, `rounds`, `graph`,
+	// `routes`, `steps`).
 	Format string `json:"format,omitempty"`
-	// Entry is the id of the node that receives the run's input; "" where there are no nodes: a run then completes at once, without output (S1-7).
+	// Entry is the ID of the node that receives the run's input; it is empty if there are no nodes:
+	// a run then completes immediately, without output.
 	Entry  string  `json:"entry"`
 	Nodes  []Node  `json:"nodes"`
 	Edges  []Edge  `json:"edges"`
 	Agents []Agent `json:"agents,omitempty"`
 	Limits Limits  `json:"limits,omitzero"`
 	Rules  Rules   `json:"rules,omitzero"`
-	// Flows are the workflows that subflow nodes name, by that name.
+	// Flows holds the workflows that subflow nodes refer to, by name.
 	Flows map[string]*Workflow `json:"flows,omitempty"`
-	// Branches are graphs beside the main one, not connected with it or each other, each run by itself (S1-20). Their ids tell them apart; they have
-	// none of their own. [Workflow.Graph] picks what a run runs.
+	// Branches are graphs in addition to the main one, connected neither with it nor with each
+	// other, and each run on its own. They are identified by their IDs and have no branches
+	// themselves. [Workflow.Graph] selects what a run runs.
 	Branches []*Workflow `json:"branches,omitempty"`
-	// Called are the workflows of the files that nodes run, by ToolNode.Workflow (X-62).
+	// Called holds the workflows in files that nodes run, by ToolNode.Workflow.
 	Called map[string]*Workflow `json:"called,omitempty"`
-	// Labels are those of each run of the workflow.
+	// Labels are set on each run of the workflow.
 	Labels Labels `json:"labels,omitempty"`
-	// Schedules say when runs of the main graph, or of the branch, start by themselves; nil: never.
+	// Schedules specify when runs of the main graph, or of the branch, start automatically; nil
+	// means never.
 	Schedules []Schedule `json:"schedules,omitempty"`
-	// Concurrency bounds how many runs run at once; nil: nothing does. That of a workflow holds for its branches, which may have their own.
+	// Concurrency limits the number of concurrent runs; nil means no limit. That of a workflow
+	// applies to its branches too, unless they have their own.
 	Concurrency *Concurrency `json:"concurrency,omitempty"`
-	// Toolsets are what tool nodes may use, in the form of Agent.Toolsets, and Permissions hold for their calls as Agent.Permissions for those of an agent (X-11).
+	// Toolsets are the toolsets that tool nodes may use, in the form of Agent.Toolsets. Permissions
+	// apply to their calls as Agent.Permissions do to those of an agent.
 	Toolsets    []json.RawMessage `json:"toolsets,omitempty"`
 	Permissions []Permissions     `json:"permissions,omitempty"`
-	// Inputs are the named inputs of runs, in the order of a form; nil: the input is a text (X-50).
+	// Inputs are the named inputs of runs, in the order of a form; nil means that the input is
+	// text.
 	Inputs []Input `json:"inputs,omitempty"`
-	// Output is the output of runs, a value with expressions (X-2); nil: that of the step that ended last. OutputSchema is the JSON Schema that it must fit (X-55).
+	// Output is the output of runs, a value with expressions; nil means the output of the step that
+	// ended last. OutputSchema is the JSON Schema that it must match.
 	Output       json.RawMessage `json:"output,omitempty"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
-	// Providers are model providers that the document declares, by name, for the wiring; the engine does not read them.
+	// Providers holds the model providers that the document declares, by name, for the wiring; the
+	// engine does not read them.
 	Providers map[string]Provider `json:"providers,omitempty"`
 
-	// Source tells where the parts are in the document. It is no part of the definition: not in its JSON, not in its digest.
+	// Source maps the parts of the workflow to positions in the document. It is not part of the
+	// definition: neither of its JSON nor of its digest.
 	Source Source `json:"-"`
 }
 
@@ -58,13 +69,14 @@ type Provider struct {
 	// Kind is the protocol: `openai` (Chat Completions), `anthropic` or `google`.
 	Kind    string `json:"kind"`
 	BaseURL string `json:"baseURL,omitempty"`
-	// KeyEnv names the environment variable that holds the key; the key itself is never in a definition.
+	// KeyEnv is the name of the environment variable that holds the API key; the key itself is
+	// never in a definition.
 	KeyEnv string `json:"keyEnv,omitempty"`
 }
 
 // Edge leads from a port of one node to another node.
 type Edge struct {
-	// ID is the document's own id, where it has one.
+	// ID is the document's own ID, if it has one.
 	ID   string `json:"id,omitempty"`
 	From string `json:"from"`
 	// Port is the port of From; "" means PortOut.
@@ -72,13 +84,14 @@ type Edge struct {
 	To   string `json:"to"`
 	// When guards the edge; nil means always.
 	When *Condition `json:"when,omitempty"`
-	// Loop marks a counted back-edge: taking it is one more pass of the loop whose header is To (S4-35).
+	// Loop marks a counted back-edge: taking it starts another iteration of the loop whose header
+	// is To.
 	Loop bool `json:"loop,omitempty"`
-	// Label is shown on pictures.
+	// Label is shown in drawings.
 	Label string `json:"label,omitempty"`
 }
 
-// Ports that the engine fires by itself.
+// Ports that the engine fires itself.
 const (
 	PortOut     = "out"
 	PortError   = "error"
@@ -88,11 +101,12 @@ const (
 	PortLimit   = "limit"
 	PortTrue    = "true"
 	PortFalse   = "false"
-	// PortCalls is fired by an agent of a shared conversation that asks for tools; its edge leads to an exec node.
+	// PortCalls is fired by an agent in a shared conversation that requests tool calls; its edge
+	// leads to an exec node.
 	PortCalls = "calls"
 )
 
-// PortName gives the port of the edge, PortOut where none is written.
+// PortName returns the port of the edge, or PortOut if none is set.
 func (e Edge) PortName() string {
 	if e.Port == "" {
 		return PortOut
@@ -100,11 +114,11 @@ func (e Edge) PortName() string {
 	return e.Port
 }
 
-// Condition is one question with a yes or no. Language says how Text is read:
+// Condition is a yes-or-no question. Language determines how it is evaluated:
 //
-//   - LangMatch: Op (`equal`, `contains`) with Text as operand against the step's input (S0-20);
-//   - LangExpr: Text is an expression over step outputs (D9);
-//   - LangFunc: Func names a Go function of the program (D4).
+//   - LangMatch: Op (`equal`, `contains`) with Text as operand against the step's input;
+//   - LangExpr: Text is an expression over step outputs;
+//   - LangFunc: Func names a Go function of the program.
 type Condition struct {
 	Language string `json:"language"`
 	Op       string `json:"op,omitempty"`
@@ -118,29 +132,36 @@ const (
 	LangFunc  = "func"
 )
 
-// Limits bound a run. Zero means the default named at the field; formats and flags may set others.
+// Limits are the limits of a run. Zero means the default documented at the field; formats and flags
+// may set others.
 type Limits struct {
-	// MaxSteps bounds executions of document nodes; default DefaultMaxSteps, and DefaultItemSteps more for each item that a map begins. Nil is the default: an explicit 0 allows
-	// none (D28).
+	// MaxSteps is the maximum number of executions of document nodes; the default is
+	// DefaultMaxSteps, plus DefaultItemSteps for each item that a map begins. Nil means the
+	// default; an explicit 0 allows none.
 	MaxSteps *int `json:"maxSteps,omitempty"`
-	// MaxRounds ends the run as completed after that many full cycles (S1-13); 0: no such end.
+	// MaxRounds ends the run as completed after that many full cycles; 0 means that it does not.
 	MaxRounds int `json:"maxRounds,omitempty"`
-	// MaxLoopIterations bounds executions of a loop's header since the loop was entered; default DefaultMaxLoopIterations.
+	// MaxLoopIterations is the maximum number of executions of a loop's header since the loop was
+	// entered; the default is DefaultMaxLoopIterations.
 	MaxLoopIterations int `json:"maxLoopIterations,omitempty"`
-	// Timeout bounds the time in which the run has an owner and is not paused (D21); 0: none.
+	// Timeout limits the time in which the run has an owner and is not paused; 0 means no limit.
 	Timeout Duration `json:"timeout,omitempty"`
-	// MaxConcurrency bounds steps in flight; 0: no bound of the run's own.
+	// MaxConcurrency is the maximum number of steps in flight; 0 means that the run has no limit of
+	// its own.
 	MaxConcurrency int `json:"maxConcurrency,omitempty"`
-	// MaxTokens, MaxCostUSD and MaxCalls (model calls and tool calls, by attempt) are budgets; 0: none.
+	// MaxTokens, MaxCostUSD and MaxCalls (model calls and tool calls, counting attempts) are
+	// budgets; 0 means none.
 	MaxTokens  int64   `json:"maxTokens,omitempty"`
 	MaxCostUSD float64 `json:"maxCostUSD,omitempty"`
 	MaxCalls   int64   `json:"maxCalls,omitempty"`
-	// OnBudget says what happens where a budget is met: OnBudgetFail ("" too) or OnBudgetPause.
+	// OnBudget specifies what happens when a budget is exceeded: OnBudgetFail (the default) or
+	// OnBudgetPause.
 	OnBudget string `json:"onBudget,omitempty"`
-	// Uncounted is that of Budget, for the run's own budget.
+	// Uncounted is like Budget.Uncounted, for the run's own budget.
 	Uncounted string `json:"uncounted,omitempty"`
-	// MaxBytes bounds what the run takes in and makes, in bytes: prompts, replies, arguments, results, outputs, answers, each as often as it is recorded (SEC17). Documents
-	// cannot say it; the start of the run does. 0: none.
+	// MaxBytes is the maximum number of bytes that the run takes in and produces: prompts, replies,
+	// arguments, results, outputs and answers, counted each time that they are recorded. It cannot
+	// be set in documents, only at the start of a run. 0 means no limit.
 	MaxBytes int64 `json:"maxBytes,omitempty"`
 }
 
@@ -155,13 +176,14 @@ const (
 	DefaultCooldown          = time.Minute
 	DefaultCompactAt         = 0.8
 	DefaultCompactKeep       = 6
-	// MinCompactTokens is the least Compaction.Tokens, and MaxCompactKeep the most groups that stay.
+	// MinCompactTokens is the minimum of Compaction.Tokens, and MaxCompactKeep the maximum of
+	// Compaction.Keep.
 	MinCompactTokens, MaxCompactKeep = 100, 10_000
-	// MaxModelRetries bounds Agent.FallbackRetries.
+	// MaxModelRetries is the maximum of Agent.FallbackRetries.
 	MaxModelRetries = 100
 )
 
-// Steps gives MaxSteps or its default, which is that of a run that began no items of maps.
+// Steps returns MaxSteps or its default, without the additional steps for items of maps.
 func (l Limits) Steps() int {
 	if l.MaxSteps == nil {
 		return DefaultMaxSteps
@@ -169,7 +191,7 @@ func (l Limits) Steps() int {
 	return *l.MaxSteps
 }
 
-// LoopIterations gives MaxLoopIterations or its default.
+// LoopIterations returns MaxLoopIterations or its default.
 func (l Limits) LoopIterations() int {
 	if l.MaxLoopIterations <= 0 {
 		return DefaultMaxLoopIterations
@@ -177,44 +199,53 @@ func (l Limits) LoopIterations() int {
 	return l.MaxLoopIterations
 }
 
-// Rules are the points in which formats differ on how a graph runs.
+// Rules specify the points in which formats differ in how a graph runs.
 type Rules struct {
-	// OnFailure says what a step's unhandled failure does to steps in flight: FailFast (default) cancels them, FailDrain lets
-	// the calls that were started finish and starts nothing new (S0-46).
+	// OnFailure specifies what an unhandled failure of a step does to steps in flight: FailFast
+	// (default) cancels them; FailDrain lets calls in flight finish and starts nothing new.
 	OnFailure string `json:"onFailure,omitempty"`
-	// HoldWhilePaused queues newly ready steps while a wait is open (S0-41, D18). Default: other branches go on (P32).
+	// HoldWhilePaused queues newly ready steps while a wait is open. By default, other branches
+	// continue.
 	HoldWhilePaused bool `json:"holdWhilePaused,omitempty"`
-	// SharedConversation gives all agents one list of messages (S3-23).
+	// SharedConversation makes all agents share one list of messages.
 	SharedConversation bool `json:"sharedConversation,omitempty"`
-	// Conversational offers every agent a tool `end` that ends the run (S3-6).
+	// Conversational offers every agent a tool `end` that ends the run.
 	Conversational bool `json:"conversational,omitempty"`
-	// InputIsState makes the fields of the run's input, which must be an object, the state that the first step sees. An empty input is no field.
+	// InputIsState makes the fields of the run's input, which must be an object, the state that the
+	// first step sees. An empty input has no fields.
 	InputIsState bool `json:"inputIsState,omitempty"`
-	// StateFlows: a sub-flow that is given no state of its own begins with that of the flow around it, and gives its last state, not the output of its last step.
+	// StateFlows makes a sub-flow without an initial state of its own begin with the state of the
+	// enclosing flow, and return its final state instead of the output of its last step.
 	StateFlows bool `json:"stateFlows,omitempty"`
-	// KeepErrors: functions see all failed attempts of the run, and when a step completed last (S2-75, S2-78).
+	// KeepErrors lets functions see all failed attempts of the run, and when a step last completed.
 	KeepErrors bool `json:"keepErrors,omitempty"`
-	// ReportFailures: the program may make a signal of the failure with which a run ends (S2-59).
+	// ReportFailures lets the program turn the failure with which a run ends into a signal.
 	ReportFailures bool `json:"reportFailures,omitempty"`
-	// FinishOnCancel: functions that run when the run is cancelled may finish, and their results count (S2-36).
+	// FinishOnCancel lets functions that are running when the run is cancelled finish, and uses
+	// their results.
 	FinishOnCancel bool `json:"finishOnCancel,omitempty"`
-	// UnknownFails: a tool call whose outcome is unknown fails its node; no person is asked and the call is not repeated (S2-46).
+	// UnknownFails makes a tool call whose outcome is unknown fail its node; no person is asked and
+	// the call is not repeated.
 	UnknownFails bool `json:"unknownFails,omitempty"`
-	// HideLosers: outputs of branches that lost their block are not seen behind it (S2-57).
+	// HideLosers hides the outputs of branches that lost their block from the steps after it.
 	HideLosers bool `json:"hideLosers,omitempty"`
-	// StepLimitText and TimeoutText are the messages of the failure of a run that reached its limit of steps or its timeout; `{max}` in them is the limit, in steps or
-	// milliseconds. "": the usual messages.
+	// StepLimitText and TimeoutText are the failure messages of a run that reached its step limit
+	// or its timeout; `{max}` in them is replaced by the limit, in steps or milliseconds. Empty
+	// means the default messages.
 	StepLimitText string `json:"stepLimitText,omitempty"`
 	TimeoutText   string `json:"timeoutText,omitempty"`
-	// Serial lets a scope start nothing while one of its steps runs or waits: nodes run one at a time, in the order of the queue (S2-30). Branches of
-	// a fork are scopes of their own and run together (S2-62).
+	// Serial prevents a scope from starting anything while one of its steps runs or waits: nodes
+	// run one at a time, in the order of the queue. Branches of a fork have their own scopes and
+	// run concurrently.
 	Serial bool `json:"serial,omitempty"`
-	// DefaultInput is the run's input where the caller gives an empty one.
+	// DefaultInput is the run's input if the caller's input is empty.
 	DefaultInput json.RawMessage `json:"defaultInput,omitempty"`
-	// Handoff is the wait node that is entered instead of failing at the step limit, the timeout or an oscillation (S3-15); "": none.
+	// Handoff is the wait node that is entered instead of failing at the step limit, the timeout or
+	// an oscillation; empty means none.
 	Handoff string `json:"handoff,omitempty"`
-	// Reducers say how a top-level field of the state is merged where branches change it, by field: `append`, `sum`, `merge`, `last` or
-	// `func:NAME` (D27). A field without one may be changed by one branch only.
+	// Reducers specify, by field, how a top-level field of the state is merged if branches change
+	// it: `append`, `sum`, `merge`, `last` or `func:NAME`. A field without a reducer may be changed
+	// by only one branch.
 	Reducers map[string]string `json:"reducers,omitempty"`
 }
 
@@ -226,35 +257,37 @@ const (
 	FailDrain    = "drain"
 )
 
-// Retry says how a failed call of a step is tried again.
+// Retry specifies how a failed call of a step is retried.
 type Retry struct {
-	// MaxRetries counts tries after the first; 0 means none (S4-20, D11).
+	// MaxRetries is the number of attempts after the first; 0 means none.
 	MaxRetries int `json:"maxRetries"`
-	// Delay before the first retry; 0: none.
+	// Delay is the delay before the first retry; 0 means none.
 	Delay Duration `json:"delay,omitempty"`
-	// Multiplier of the delay from one retry to the next; 0 and 1: the delay stays.
+	// Multiplier is the factor by which the delay grows from one retry to the next; 0 and 1 keep it
+	// constant.
 	Multiplier float64 `json:"multiplier,omitempty"`
-	// On lists patterns, any of which must be in the error's code or message, case aside, `_` and space equal (S4-22); empty: any error.
+	// On lists patterns, one of which must occur in the error's code or message, ignoring case and
+	// treating `_` and space as equal; empty means any error.
 	On []string `json:"on,omitempty"`
-	// Func names a Go predicate of the program (D4).
+	// Func is the name of a Go predicate of the program.
 	Func string `json:"func,omitempty"`
 }
 
-// Source maps parts of a workflow to places in its document.
+// Source maps parts of a workflow to positions in its document.
 type Source struct {
 	File   string
 	Nodes  map[string]diag.Span
-	Edges  []diag.Span // beside Workflow.Edges; may be shorter
+	Edges  []diag.Span // parallel to Workflow.Edges; may be shorter
 	Agents map[string]diag.Span
 }
 
-// Node gives the place of the node id; the file alone where it is not known.
+// Node returns the position of the node id, or only the file if the position is unknown.
 func (s Source) Node(id string) diag.Span { return s.at(s.Nodes, id) }
 
-// Agent gives the place of the agent id.
+// Agent returns the position of the agent id.
 func (s Source) Agent(id string) diag.Span { return s.at(s.Agents, id) }
 
-// Edge gives the place of edge i.
+// Edge returns the position of edge i.
 func (s Source) Edge(i int) diag.Span {
 	if i < len(s.Edges) {
 		return s.Edges[i]
@@ -269,7 +302,7 @@ func (s Source) at(m map[string]diag.Span, id string) diag.Span {
 	return diag.Span{File: s.File}
 }
 
-// Node gives the node with that id, nil where there is none.
+// Node returns the node with the given ID, or nil if there is none.
 func (w *Workflow) Node(id string) *Node {
 	for i := range w.Nodes {
 		if w.Nodes[i].ID == id {
@@ -279,8 +312,9 @@ func (w *Workflow) Node(id string) *Node {
 	return nil
 }
 
-// Graph gives what a run of the branch with that id runs, the main graph for "": a definition of its own, without the branches beside it and without
-// schedules, so that changes of those do not change its digest. Nil where there is no such branch (S1-21).
+// Graph returns what a run of the branch with the given ID runs, or the main graph for "": a
+// separate definition, without the other branches and without schedules, so that changes to those
+// do not change its digest. It returns nil if there is no such branch.
 func (w *Workflow) Graph(branch string) *Workflow {
 	g := w
 	if branch != "" {
@@ -295,8 +329,9 @@ func (w *Workflow) Graph(branch string) *Workflow {
 	return &c
 }
 
-// Callers gives what calls tools: the agents, and behind them, as an agent without an id, the tool nodes, where w has some or lists what they may use. Those of sub-flows and branches are not
-// among them.
+// Callers returns what calls tools: the agents, followed by the tool nodes as an agent without an
+// ID, if w has tool nodes or lists what they may use. Those of sub-flows and branches are not
+// included.
 func (w *Workflow) Callers() []Agent {
 	own := Agent{Toolsets: w.Toolsets, Permissions: w.Permissions}
 	for i := range w.Nodes {
@@ -313,7 +348,7 @@ func (w *Workflow) Callers() []Agent {
 	return append(slices.Clip(w.Agents), own)
 }
 
-// Agent gives the agent with that id, nil where there is none.
+// Agent returns the agent with the given ID, or nil if there is none.
 func (w *Workflow) Agent(id string) *Agent {
 	for i := range w.Agents {
 		if w.Agents[i].ID == id {

@@ -16,10 +16,10 @@ import (
 	"github.com/hocket-run/hocket/internal/store/pghome"
 )
 
-// benchRecord is the size of a record with a handful of events of a step.
+// benchRecord is the size in bytes of a record with a handful of events of a step.
 const benchRecord = 400
 
-// openJournal opens the journal of a store, and makes it where there is none.
+// openJournal opens the journal of a store, creating it if needed.
 func openJournal(b *testing.B, url string) journal.Backend {
 	b.Helper()
 	at, err := store.Parse(url, store.Servers{Postgres: pghome.New(nil)})
@@ -40,8 +40,11 @@ func openJournal(b *testing.B, url string) journal.Backend {
 
 func benchRun(i int) string { return fmt.Sprintf("01JD%022d", i) }
 
-// BenchmarkAppend: steps of one run, and of 1,000 runs at once, each as a goroutine that waits for its append, in turns of half a second with their floors on the same server: rows of as many bytes
-// in a table without a key, by one connection, one row a commit, and 1,000 rows a transaction by COPY. The goal is half of the floor. Figures are medians of the turns.
+// BenchmarkAppend measures appends of steps of one run, and of 1,000 concurrent runs, each in a
+// goroutine that waits for its append. It alternates, in turns of half a second, with the floors on
+// the same server: rows of the same size in a table without a key, over one connection, committed
+// one by one, and 1,000 rows per transaction with COPY. The goal is half of the floor. Figures are
+// medians of the turns.
 func BenchmarkAppend(b *testing.B) {
 	for _, runs := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("runs=%d", runs), func(b *testing.B) {
@@ -85,7 +88,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// appends appends to all runs for a time, and gives the appends a second.
+// appends appends to all runs for d, and returns the appends per second.
 func appends(b *testing.B, s journal.Backend, next []uint64, d time.Duration) float64 {
 	b.Helper()
 	data := make([]byte, benchRecord)
@@ -111,7 +114,7 @@ func appends(b *testing.B, s journal.Backend, next []uint64, d time.Duration) fl
 	return float64(done.Load()) / time.Since(began).Seconds()
 }
 
-// inserts commits one row after another for a time, and gives the rows a second.
+// inserts commits rows one at a time for d, and returns the rows per second.
 func inserts(b *testing.B, c *pgx.Conn, d time.Duration) float64 {
 	b.Helper()
 	data := make([]byte, benchRecord)
@@ -124,7 +127,7 @@ func inserts(b *testing.B, c *pgx.Conn, d time.Duration) float64 {
 	return float64(n) / time.Since(began).Seconds()
 }
 
-// copies copies batches of rows for a time, each in a transaction, and gives the rows a second.
+// copies copies batches of rows for d, each in a transaction, and returns the rows per second.
 func copies(b *testing.B, c *pgx.Conn, batch int, d time.Duration) float64 {
 	b.Helper()
 	data := make([]byte, benchRecord)

@@ -9,13 +9,14 @@ import (
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
-// BenchmarkIdle: how many statements a second a server sends that has nothing to do, and how many connections it keeps.
+// BenchmarkIdle measures how many statements per second an idle server sends, and how many
+// connections it keeps.
 func BenchmarkIdle(b *testing.B) {
 	s := pgtest.Start(b, pgtest.Config{Settings: map[string]string{"log_statement": "all"}})
 	db := s.URL(b)
 	models := modeltest.Start(b, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{} })
 	serve(b, db, models.BaseURL())
-	time.Sleep(15 * time.Second) // what starting it asks for
+	time.Sleep(15 * time.Second) // skips startup statements
 	c := pgtest.Connect(b, s.Superuser(pgtest.Name))
 	var statements, connections []float64
 	for b.Loop() {

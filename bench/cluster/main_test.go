@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// TestMain makes this program drive runs where it is started for that.
+// TestMain makes this program drive runs if it is started for that purpose.
 func TestMain(m *testing.M) {
 	if at := os.Getenv(childURL); at != "" {
 		if err := child(context.Background(), at, os.Stdin, os.Stdout); err != nil {
@@ -33,10 +33,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// margin is by how much a figure may be worse than its goal before the benchmark fails.
+// margin is the factor by which a figure may miss its goal before the benchmark fails.
 const margin = 1.5
 
-// atLeast reports a ratio, which should be a goal or more.
+// atLeast reports a ratio, which should be at least goal.
 func atLeast(b *testing.B, name string, got, goal float64) {
 	b.Helper()
 	b.ReportMetric(got, name)
@@ -46,7 +46,7 @@ func atLeast(b *testing.B, name string, got, goal float64) {
 	}
 }
 
-// atMost reports a figure, which should be a goal or less.
+// atMost reports a figure, which should be at most goal.
 func atMost(b *testing.B, name string, got, goal float64) {
 	b.Helper()
 	b.ReportMetric(got, name)
@@ -56,13 +56,13 @@ func atMost(b *testing.B, name string, got, goal float64) {
 	}
 }
 
-// median sorts v.
+// median sorts v and returns its median.
 func median[T float64 | time.Duration](v []T) T {
 	slices.Sort(v)
 	return v[len(v)/2]
 }
 
-// percentile sorts v.
+// percentile sorts v and returns its p-th percentile.
 func percentile(v []time.Duration, p int) time.Duration {
 	slices.Sort(v)
 	return v[min(len(v)-1, len(v)*p/100)]
@@ -70,7 +70,7 @@ func percentile(v []time.Duration, p int) time.Duration {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// built is the program hocket as it is released.
+// built is the hocket program, built as for a release.
 var built struct {
 	sync.Once
 	dir, bin string
@@ -94,7 +94,7 @@ func binary(b *testing.B) string {
 	return built.bin
 }
 
-// process is a server.
+// process is a server process.
 type process struct {
 	cmd  *exec.Cmd
 	url  string
@@ -105,7 +105,8 @@ const token = "a-token-of-the-benchmarks-0123456789"
 
 var listening = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 
-// serve starts a server on a store, and waits until it listens. The benchmark ends it.
+// serve starts a server on a store, and waits until it listens. It is stopped at the end of the
+// benchmark.
 func serve(b *testing.B, db, models string) *process {
 	b.Helper()
 	home := b.TempDir()
@@ -146,13 +147,13 @@ func serve(b *testing.B, db, models string) *process {
 	return p
 }
 
-// kill ends the process at once, as a crash does.
+// kill kills the process immediately, like a crash.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.done
 }
 
-// do sends a request and gives the answer.
+// do sends a request and returns the response body.
 func (p *process) do(b *testing.B, method, path, body string) string {
 	b.Helper()
 	r, err := http.NewRequestWithContext(b.Context(), method, p.url+path, strings.NewReader(body))
@@ -173,7 +174,7 @@ func (p *process) do(b *testing.B, method, path, body string) string {
 	return string(data)
 }
 
-// chain is n model calls in a row.
+// chain returns a workflow of n model calls in a row.
 func chain(n int) string {
 	return "agents:\n  a: {model: openai/m, instruction: step}\nworkflow:\n" + strings.Repeat("  - {type: agent, name: a}\n", n)
 }

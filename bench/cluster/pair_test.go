@@ -23,13 +23,14 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// childURL names the store of a process that this program starts of itself, childWork what it does there.
+// childURL is the variable with the store of a child process that this program starts, childWork
+// the one with the child's work.
 const (
 	childURL  = "HOCKET_BENCH_CHILD"
 	childWork = "HOCKET_BENCH_WORK"
 )
 
-// work is what a process does: so many runs at the same time, each of so many calls.
+// work describes what a process does: a number of concurrent runs, each with a number of calls.
 type work struct {
 	runs, steps, maxCalls int
 	call                  time.Duration
@@ -41,7 +42,7 @@ func (w work) String() string {
 	return fmt.Sprintf(workForm, w.runs, w.steps, w.maxCalls, w.call.Microseconds())
 }
 
-// fake answers each call after a while.
+// fake answers each call after a delay.
 type fake struct{ call time.Duration }
 
 // Call implements model.Client.
@@ -58,7 +59,8 @@ func (f fake) Call(ctx context.Context, _ model.Request, _ func(model.Delta)) (m
 	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: text.Of("x")}, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}, Model: "own/m"}, nil
 }
 
-// openService opens a service whose models take so long, and loads a workflow of so many calls.
+// openService opens a service with fake models, and loads a workflow with as many calls as wk
+// specifies.
 func openService(ctx context.Context, url string, wk work) (*service.Service, service.StartRequest, error) {
 	s, err := service.Open(ctx, service.Config{
 		Documents: linked.Kit(),
@@ -76,7 +78,7 @@ func openService(ctx context.Context, url string, wk work) (*service.Service, se
 	return s, service.StartRequest{Workflow: w, Model: "own/m", Input: "x"}, nil
 }
 
-// child opens a store, says that it is ready, waits for a line and does its work.
+// child opens a store, reports that it is ready, waits for a line on in and does its work.
 func child(ctx context.Context, url string, in io.Reader, out io.Writer) (err error) {
 	var wk work
 	var call int64
@@ -99,7 +101,7 @@ func child(ctx context.Context, url string, in io.Reader, out io.Writer) (err er
 		}
 		return nil
 	}
-	if err := one(); err != nil { // statements and connections
+	if err := one(); err != nil { // warms up connections
 		return err
 	}
 	fmt.Fprintln(out, "ready")
@@ -116,11 +118,12 @@ func child(ctx context.Context, url string, in io.Reader, out io.Writer) (err er
 	return errors.Join(all...)
 }
 
-// play has so many processes do their work at the same time on a new store, and gives the records a second.
+// play runs wk in several processes at the same time on a new store, and returns the records per
+// second.
 func play(b *testing.B, processes int, wk work) float64 {
 	b.Helper()
 	url := pgtest.URL(b)
-	openJournal(b, url) // the tables
+	openJournal(b, url) // creates the tables
 	type one struct {
 		cmd *exec.Cmd
 		in  io.WriteCloser
@@ -167,7 +170,8 @@ func play(b *testing.B, processes int, wk work) float64 {
 	return float64(processes*wk.runs*(wk.steps+1)) / took.Seconds()
 }
 
-// BenchmarkTwoProcesses: 1,000 runs in one process beside 500 in each of two, whose calls take no time, and where they take 20 ms and each process makes 50 at the same time.
+// BenchmarkTwoProcesses compares 1,000 runs in one process with 500 in each of two, with calls that
+// take no time, and with calls that take 20 ms of which each process makes 50 at the same time.
 func BenchmarkTwoProcesses(b *testing.B) {
 	for _, bc := range []struct {
 		name string

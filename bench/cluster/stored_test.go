@@ -15,10 +15,13 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// storedRuns is how many runs BenchmarkStored stores; HOCKET_BENCH_RUNS says otherwise.
+// storedRuns is how many runs BenchmarkStored stores unless HOCKET_BENCH_RUNS is set.
 const storedRuns = 100_000
 
-// BenchmarkStored: a store has many runs of 20 records, a hundredth of them paused and a tenth failed. The records of nine in ten have next to no data, so that a million runs take some 6 GB. It tells the 95th percentile of what lists, a run as it is shown, and a claim take.
+// BenchmarkStored fills a store with many runs of 20 records, one in a hundred of them paused and
+// one in ten failed. The records of nine in ten runs have almost no data, so that a million runs
+// take some 6 GB. It reports the 95th percentile of the time to list runs, to show a run, and to
+// claim one.
 func BenchmarkStored(b *testing.B) {
 	runs := storedRuns
 	if text := os.Getenv("HOCKET_BENCH_RUNS"); text != "" {
@@ -77,11 +80,11 @@ func BenchmarkStored(b *testing.B) {
 }
 
 const (
-	storedEvery = time.Second // between two runs
-	opened      = 2           // the last digit of the numbers of runs that are shown
+	storedEvery = time.Second // interval between two runs
+	opened      = 2           // last digit of the numbers of the runs that are shown
 )
 
-// openFilled opens a service on a new store and copies a run of 20 records into it.
+// openFilled opens a service on a new store and fills it with copies of a run of 20 records.
 func openFilled(b *testing.B, at string, runs int) (*service.Service, time.Time) {
 	b.Helper()
 	s, start, err := openService(b.Context(), at, work{steps: 19, maxCalls: 100})
@@ -134,7 +137,7 @@ func openFilled(b *testing.B, at string, runs int) (*service.Service, time.Time)
 	return s, first
 }
 
-// claim claims a paused run and gives it back, which does not count.
+// claim returns a function that claims a paused run and releases it; the release is not counted.
 func claim(b *testing.B, home journal.Backend, runs int, random *rand.Rand) func() (time.Duration, error) {
 	return func() (time.Duration, error) {
 		began := time.Now()
@@ -147,7 +150,7 @@ func claim(b *testing.B, home journal.Backend, runs int, random *rand.Rand) func
 	}
 }
 
-// schemaOf gives the schema that a URL of package pgtest names.
+// schemaOf returns the schema named in a URL of package pgtest.
 func schemaOf(b *testing.B, at string) string {
 	b.Helper()
 	u, err := url.Parse(at)

@@ -11,7 +11,9 @@ import (
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
-// BenchmarkTakeover: one of two servers is killed with -9 while 20 of its runs wait for their models. It tells how long it takes until the other has made the next call, of the first run and of the last.
+// BenchmarkTakeover kills one of two servers with SIGKILL while 20 of its runs wait for their
+// models. It reports how long it takes until the other server has made the next call, of the first
+// run and of the last.
 func BenchmarkTakeover(b *testing.B) {
 	const runs = 20
 	arrived, release := make(chan time.Time, 10*runs), make(chan struct{}, 10*runs)
@@ -54,7 +56,7 @@ func BenchmarkTakeover(b *testing.B) {
 	atMost(b, "last-call-s", median(last).Seconds(), 1)
 }
 
-// document is the request that stores a chain of calls.
+// document returns the request body that stores a chain of calls.
 func document(id string, steps int) string {
 	text, err := json.Marshal(map[string]string{"id": id, "document": chain(steps)})
 	if err != nil {
@@ -63,7 +65,7 @@ func document(id string, steps int) string {
 	return string(text)
 }
 
-// start starts a run of a stored workflow and gives its id.
+// start starts a run of a stored workflow and returns its id.
 func (p *process) start(b *testing.B, workflow, input string) string {
 	b.Helper()
 	var run struct{ ID string }

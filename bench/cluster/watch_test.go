@@ -13,7 +13,9 @@ import (
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
-// BenchmarkWatchElsewhere: 1,000 runs of a server are at work, whose calls take half a second, and 50 of them are watched at another server. It tells how long after an event's own time a watcher had it.
+// BenchmarkWatchElsewhere runs 1,000 runs on one server, with calls of half a second, and watches
+// 50 of them on another server. It reports the delay between an event's timestamp and its arrival
+// at the watcher.
 func BenchmarkWatchElsewhere(b *testing.B) {
 	const runs, watchers, steps = 1000, 50, 6
 	models := modeltest.Start(b, func(modeltest.Request) modeltest.Answer {
@@ -58,7 +60,8 @@ func BenchmarkWatchElsewhere(b *testing.B) {
 	atMost(b, "delay-p95-ms", milliseconds(median(p95)), 100)
 }
 
-// watch reads the events of a run to its end, and gives how long after their own time those came that are newer than the stream.
+// watch reads the events of a run to its end, and returns the delays between timestamp and arrival
+// of those that are newer than the stream.
 func (p *process) watch(b *testing.B, run string) (delays []time.Duration) {
 	addr := strings.TrimPrefix(p.url, "http://")
 	c, err := net.Dial("tcp", addr)
@@ -84,7 +87,8 @@ func (p *process) watch(b *testing.B, run string) (delays []time.Duration) {
 			continue
 		}
 		text, _, _ := strings.Cut(rest, `"`)
-		// Others of the machine may take the processor between the two: only what is newer than the connection counts.
+		// Other processes on the machine may take the processor in between: only events newer than
+		// the connection count.
 		if at, err := time.Parse(time.RFC3339Nano, text); err == nil && at.After(began.Add(200*time.Millisecond)) {
 			delays = append(delays, time.Since(at))
 		}

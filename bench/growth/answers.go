@@ -22,16 +22,17 @@ import (
 	"github.com/hocket-run/hocket/internal/store"
 )
 
-// answer is one way to look at a run, or at the list of all runs.
+// answer is one way to inspect a run, or the list of all runs.
 type answer struct {
 	name string
-	// command gives the arguments of a command line, path the path of a GET below /api/v1; run is the id of the run, "" for the list of all runs. Nil and "":
-	// there is no such answer.
+	// command returns the arguments of a command line, and path the path of a GET request under
+	// /api/v1. run is the id of the run, or "" for the list of all runs. nil and "" mean that there
+	// is no such answer.
 	command func(run string) []string
 	path    func(run string) string
 }
 
-// answers are what shows runs.
+// answers lists all ways to show runs.
 var answers = []answer{
 	{"show", func(run string) []string {
 		if run == "" {
@@ -50,7 +51,7 @@ var answers = []answer{
 	{"trail", ofRun("runs", "show", "--trail", "--json"), pathOfRun("trail")},
 }
 
-// ofRun gives a command line that shows a run.
+// ofRun returns a function that builds the command line showing a run.
 func ofRun(args ...string) func(string) []string {
 	return func(run string) []string {
 		if run == "" {
@@ -60,7 +61,8 @@ func ofRun(args ...string) func(string) []string {
 	}
 }
 
-// pathOfRun gives a path below that of a run, for one page of the largest size.
+// pathOfRun returns a function that builds a path under that of a run, for one page of the largest
+// size.
 func pathOfRun(name string) func(string) string {
 	return func(run string) string {
 		if run == "" {
@@ -70,7 +72,7 @@ func pathOfRun(name string) func(string) string {
 	}
 }
 
-// counter counts what is written and keeps nothing.
+// counter counts the bytes written to it and discards them.
 type counter struct{ n int64 }
 
 // Write implements io.Writer.
@@ -79,7 +81,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// command runs a command line in this process and gives how many bytes it printed.
+// command runs a command line in this process and returns how many bytes it printed.
 func command(ctx context.Context, db string, args ...string) (int64, error) {
 	var out counter
 	var problems bytes.Buffer
@@ -90,7 +92,7 @@ func command(ctx context.Context, db string, args ...string) (int64, error) {
 	return out.n, nil
 }
 
-// response counts the bytes of an answer over HTTP.
+// response counts the bytes of an HTTP response.
 type response struct {
 	counter
 	header http.Header
@@ -103,7 +105,7 @@ func (r *response) Header() http.Header { return r.header }
 // WriteHeader implements http.ResponseWriter.
 func (r *response) WriteHeader(status int) { r.status = status }
 
-// reader answers requests on a store over HTTP, without a network.
+// reader serves requests on a store through the HTTP API, without a network.
 type reader struct {
 	service *service.Service
 	api     *httpapi.API
@@ -118,7 +120,7 @@ func openReader(ctx context.Context, db string, api *httpapi.API) (*reader, erro
 	return &reader{s, api}, nil
 }
 
-// get asks for a path below /api/v1 and gives how many bytes the body of the answer has.
+// get requests a path under /api/v1 and returns the size of the response body in bytes.
 func (r *reader) get(ctx context.Context, path string) (int64, error) {
 	who := access.Principal{Token: "t", Name: "bench", Namespace: access.DefaultNamespace, Role: access.RoleAdmin}
 	answer := &response{header: http.Header{}, status: http.StatusOK}
@@ -130,7 +132,7 @@ func (r *reader) get(ctx context.Context, path string) (int64, error) {
 	return answer.n, nil
 }
 
-// emptyStore makes a store without runs in a folder, and gives its size.
+// emptyStore creates a store without runs in a folder, and returns its size.
 func emptyStore(ctx context.Context, dir string) (int64, error) {
 	db := emptyPath(dir)
 	s, err := store.Open(ctx, db, store.Config{})
@@ -143,10 +145,10 @@ func emptyStore(ctx context.Context, dir string) (int64, error) {
 	return fileSize(db)
 }
 
-// emptyPath is where emptyStore makes its store.
+// emptyPath is the path at which emptyStore creates its store.
 func emptyPath(dir string) string { return filepath.Join(dir, "empty.db") }
 
-// fileSize gives the size of a store's file and of its log.
+// fileSize returns the size of a store's file and of its log.
 func fileSize(db string) (int64, error) {
 	st, err := os.Stat(db)
 	if err != nil {
@@ -159,7 +161,7 @@ func fileSize(db string) (int64, error) {
 	return n, nil
 }
 
-// stored gives the bytes of all records of all runs of a store.
+// stored returns the total size in bytes of all records of all runs of a store.
 func stored(ctx context.Context, db string) (n int64, err error) {
 	s, err := store.Open(ctx, db, store.Config{})
 	if err != nil {

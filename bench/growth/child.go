@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/httpapi"
 )
 
-// childCommand is the first argument of a process that carries out one measurement:
+// childCommand is the first argument of a process that performs one measurement:
 //
 //	growth child run ROW N DB
 //	growth child answer NAME command|get DB RUN
@@ -26,13 +26,14 @@ import (
 //	growth child resume DB RUN
 const childCommand = "child"
 
-// childResult is what a child prints.
+// childResult is what a child process prints.
 type childResult struct {
 	Run           string
 	Unique, Steps int
 	Seconds       float64
 	Allocated     int64
-	// Peak is the largest resident memory of the process, Growth what of it came with the work; 0: the system does not tell.
+	// Peak is the largest resident memory of the process, and Growth the part that the work added;
+	// 0 means that the system does not report it.
 	Peak, Growth int64
 	// Bytes is the size of the answer.
 	Bytes int64

@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// rowGoals are the goals that the rows themselves answer. A row that was not measured has none.
+// rowGoals returns the goals that the rows themselves answer. A row that was not measured has none.
 func rowGoals(list []measured) []goal {
 	var goals []goal
 	var largest int64
@@ -46,7 +46,7 @@ func rowGoals(list []measured) []goal {
 	return goals
 }
 
-// otherGoals measures the goals that no row answers and that need no peer.
+// otherGoals measures the goals that no row covers and that need no peer.
 func otherGoals(ctx context.Context) ([]goal, error) {
 	typed, err := typedGoals(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func otherGoals(ctx context.Context) ([]goal, error) {
 	return append(typed, paused, turn), nil
 }
 
-// five is a typed state of five fields.
+// five is a typed state with five fields.
 type five struct {
 	N     int      `json:"n"`
 	Topic string   `json:"topic"`
@@ -72,7 +72,8 @@ type five struct {
 	Notes []string `json:"notes"`
 }
 
-// typedGoals measures a chain of 100 Go functions with a typed state on the engine alone: medians of five.
+// typedGoals measures a chain of 100 Go functions with a typed state on the engine alone, as
+// medians of five.
 func typedGoals(ctx context.Context) ([]goal, error) {
 	const nodes, runs, rounds = 100, 200, 5
 	b := graph.New[five]("typed")
@@ -119,7 +120,8 @@ func typedGoals(ctx context.Context) ([]goal, error) {
 	}, nil
 }
 
-// pausedGoal stores runs that wait for a person after one step, and tells what each takes beyond what it took in and made.
+// pausedGoal stores runs that wait for a person after one step, and measures the size of each
+// beyond its own inputs and outputs.
 func pausedGoal(ctx context.Context) (g goal, err error) {
 	const runs = 500
 	dir, err := os.MkdirTemp("", "hocket-growth")

@@ -19,19 +19,20 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// talk is a model server that speaks Chat Completions: it asks for the tool think, each time with another thought, until it has been called turns times. It
-// measures the time from the end of an answer to the end of the next request.
+// talk is a model server that speaks Chat Completions: it calls the tool think, each time with
+// another thought, until it has been called turns times. It measures the time from the end of a
+// response to the end of the next request.
 type talk struct {
 	turns, size int
 
 	mu       sync.Mutex
 	calls    int
 	answered time.Time
-	took     []float64 // seconds
+	took     []float64 // in seconds
 	bytes    []int64
 }
 
-// floorPath is where requests are read and nothing else is done.
+// floorPath is the path at which requests are read and nothing else is done.
 const floorPath = "/floor"
 
 // ServeHTTP implements http.Handler.
@@ -67,7 +68,8 @@ func (t *talk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	t.answered = time.Now()
 }
 
-// turnGoal carries out an agent with 500 tool turns of 20 KB over HTTP, and compares its last turns with the time to write as many bytes.
+// turnGoal runs an agent with 500 tool turns of 20 KB over HTTP, and compares its last turns with
+// the time to write as many bytes.
 func turnGoal(ctx context.Context) (g goal, err error) {
 	const turns, last = 500, 21
 	t := &talk{turns: turns, size: 20 << 10}
@@ -115,7 +117,8 @@ func turnGoal(ctx context.Context) (g goal, err error) {
 	}, nil
 }
 
-// writeTime gives the median time of n requests to the floor path of a server with a body of a size, until they are read.
+// writeTime returns the median time until each of n requests with a body of size bytes, sent to the
+// floor path of a server, has been read.
 func writeTime(ctx context.Context, server *httptest.Server, size int64, n int) (float64, error) {
 	body := bytes.Repeat([]byte("x"), int(size))
 	var took []float64

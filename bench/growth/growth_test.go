@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/httpapi"
 )
 
-// TestMain makes this program carry out one measurement where it is started for that.
+// TestMain makes this program perform one measurement if it is started for that purpose.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == childCommand {
 		main()
@@ -17,7 +17,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestLong: a run whose process was killed is resumed and shown. It is not parallel, as its allocations would count for TestGrowth's rows.
+// TestLong checks that a run whose process was killed is resumed and shown. It is not parallel,
+// because its allocations would count toward TestGrowth's rows.
 func TestLong(t *testing.T) {
 	goals, err := longGoals(t.Context(), 100)
 	if err != nil {
@@ -33,11 +34,12 @@ func TestLong(t *testing.T) {
 	}
 }
 
-// quadratic lists the costs that grow faster than they may, by row and measure, each with its reason. A cost that has become linear must leave the
-// list: the test fails until it has.
+// quadratic lists the costs that may grow faster than linearly, by row and measure, each with its
+// reason. A cost that has become linear must be removed from the list: the test fails until it is.
 var quadratic = map[string]string{}
 
-// TestGrowth measures counts and bytes of each row with n and with 2n. It is not parallel: it counts what the whole process allocates.
+// TestGrowth measures counts and bytes of each row with n and with 2n. It is not parallel, because
+// it counts the allocations of the whole process.
 func TestGrowth(t *testing.T) {
 	dir := t.TempDir()
 	empty, err := emptyStore(t.Context(), dir)
@@ -45,7 +47,7 @@ func TestGrowth(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := meter{template: emptyPath(dir), empty: empty, api: httpapi.New(httpapi.Config{})}
-	// What a process does once, such as making tables, belongs to no row.
+	// One-time work of the process, such as creating tables, must not count toward a row.
 	if _, err := m.costs(t, rows[0], 2); err != nil {
 		t.Fatal(err)
 	}
@@ -86,10 +88,11 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// measures are what TestGrowth compares: bytes on disk beyond those of an empty store, bytes of records, allocated bytes, bytes of answers.
+// measures lists what TestGrowth compares: bytes on disk beyond an empty store, bytes of records,
+// allocated bytes, bytes of answers.
 var measures = []string{"disk", "stored", "allocated", "get", "events", "logs", "trail"}
 
-// meter measures rows, each on a copy of a store that is made once.
+// meter measures rows, each on a copy of a store that is created once.
 type meter struct {
 	template string
 	empty    int64

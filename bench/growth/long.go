@@ -23,22 +23,23 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// maxLong bounds the steps of a long run.
+// maxLong is the maximum number of steps of a long run.
 const maxLong = 1_000_000
 
-// longDocument is a loop of an agent and a condition, which ends when the agent says so.
+// longDocument is a loop of an agent and a condition that ends when the agent says so.
 const longDocument = `{"nodes": [{"id": "s", "type": "start"},
  {"id": "a", "type": "agent", "data": {"agentName": "A", "model": "own/m", "systemPrompt": "x", "userPrompt": "{{PREVIOUS_OUTPUT}}"}},
  {"id": "i", "type": "if", "data": {"conditions": [{"operator": "equal", "value": "stop"}]}}],
  "connections": [{"source": "s", "target": "a"}, {"source": "a", "target": "i"}, {"source": "i", "target": "a", "sourceHandle": "false"}]}`
 
-// longAfter is how many passes the loop makes after it was resumed.
+// longAfter is how many passes the loop makes after it is resumed.
 const longAfter = 500
 
-// started is when this process began.
+// started is when this process started.
 var started = time.Now()
 
-// looping answers model calls with "again" until there were as many as passes, and calls first before the first answer. The last one is end's.
+// looping answers the first passes model calls with "again", and the last one with end. It calls
+// first before the first answer.
 type looping struct {
 	passes int64
 	first  func()
@@ -64,7 +65,8 @@ func openLooping(ctx context.Context, db string, l *looping) (*service.Service, 
 	return service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Env: noEnv, Models: map[string]model.Client{"own": l}})
 }
 
-// childLong starts a run of the loop, and prints its id once it has n steps. It goes on until it is killed.
+// childLong starts a run of the loop, and prints its id once the run has n steps. The run continues
+// until the process is killed.
 func childLong(ctx context.Context, number, db string, out io.Writer) (err error) {
 	n, err := strconv.Atoi(number)
 	if err != nil {
@@ -94,8 +96,8 @@ func childLong(ctx context.Context, number, db string, out io.Writer) (err error
 	return errors.Join(fmt.Errorf("the run is %s before this process was killed", st.Status), err)
 }
 
-// childResume resumes the run of a process that was killed. Seconds is the time from the start of this process to the run's next model call, which is made after the first new
-// events are stored.
+// childResume resumes the run of a killed process. Seconds is the time from the start of this
+// process to the run's next model call, which is made after the first new events are stored.
 func childResume(ctx context.Context, db, run string) (res childResult, err error) {
 	s, err := openLooping(ctx, db, &looping{
 		passes: longAfter,
@@ -116,7 +118,8 @@ func childResume(ctx context.Context, db, run string) (res childResult, err erro
 	return res, err
 }
 
-// longGoals measures a run of n steps: a process is killed after them, another one resumes the run, and others show it.
+// longGoals measures a run of n steps: its process is killed after them, another process resumes
+// the run, and further ones show it.
 func longGoals(ctx context.Context, n int) (goals []goal, err error) {
 	dir, err := os.MkdirTemp("", "hocket-growth")
 	if err != nil {
@@ -148,7 +151,7 @@ func longGoals(ctx context.Context, n int) (goals []goal, err error) {
 	return goals, nil
 }
 
-// killed kills a process whose run has n steps, and gives the id of the run.
+// killed kills a process whose run has n steps, and returns the id of the run.
 func killed(ctx context.Context, n int, db string) (run string, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -166,7 +169,7 @@ func killed(ctx context.Context, n int, db string) (run string, err error) {
 	}
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	kerr := c.Process.Kill()
-	_ = c.Wait() // it says that the process was killed
+	_ = c.Wait() // the error reports the kill
 	if err != nil {
 		return "", fmt.Errorf("long run: %w: %s", err, bytes.TrimSpace(problems.Bytes()))
 	}

@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string, out, problems io.Writer) error {
 	return r.write(out, *asJSON)
 }
 
-// choose gives the rows of these names, all where there is none.
+// choose returns the rows with the given names, or all rows if names is empty.
 func choose(names string) ([]row, error) {
 	if names == "" {
 		return rows, nil

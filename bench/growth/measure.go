@@ -9,40 +9,42 @@ import (
 	"time"
 )
 
-// measured is a row with what it cost.
+// measured is a row with its costs.
 type measured struct {
 	Row  string `json:"row"`
 	What string `json:"what"`
-	// Costs are those of n and of 2n.
+	// Costs holds the costs of n and of 2n.
 	Costs [2]cost `json:"costs"`
 }
 
-// cost is what the work of a row took with one number. Sizes are bytes.
+// cost is what the work of a row cost for one number. Sizes are in bytes.
 type cost struct {
 	N      int `json:"n"`
 	Steps  int `json:"steps"`
 	Unique int `json:"unique"`
-	// Rounds is how often the work was carried out; Seconds, Allocated and Memory are medians of that many.
+	// Rounds is how often the work was done; Seconds, Allocated and Memory are medians over the
+	// rounds.
 	Rounds    int     `json:"rounds"`
 	Seconds   float64 `json:"seconds"`
 	Allocated int64   `json:"allocated"`
-	// Memory is the largest resident memory of the process; 0 where the system does not tell it.
+	// Memory is the largest resident memory of the process; 0 if the system does not report it.
 	Memory int64 `json:"memory"`
-	// Disk is the size of the store beyond an empty one.
+	// Disk is the size of the store beyond that of an empty one.
 	Disk    int64           `json:"disk"`
 	Answers map[string]size `json:"answers"`
 }
 
-// size is an answer's size, and by how much the resident memory of the process that gave it grew.
+// size is the size of an answer, and how much the resident memory of the process that produced it
+// grew.
 type size struct {
 	Bytes  int64 `json:"bytes"`
 	Growth int64 `json:"growth"`
 }
 
-// rounds is how often the work of a row is carried out at most.
+// maxRounds is the maximum number of times the work of a row is done.
 const maxRounds = 5
 
-// measure carries out a row with n and with 2n.
+// measure does the work of a row with n and with 2n, and measures both.
 func measure(ctx context.Context, r row, budget time.Duration) (measured, error) {
 	m := measured{Row: r.name, What: r.what}
 	for i, n := range []int{r.n, 2 * r.n} {
@@ -55,7 +57,7 @@ func measure(ctx context.Context, r row, budget time.Duration) (measured, error)
 	return m, nil
 }
 
-// costs measures one number of a row. Answers are read once: their size does not vary.
+// costs measures a row for one number. Answers are read once, since their size does not vary.
 func costs(ctx context.Context, r row, n int, budget time.Duration) (c cost, err error) {
 	var seconds []float64
 	var allocated, memory []int64
@@ -105,7 +107,7 @@ func (c *cost) look(ctx context.Context, dir, run string) error {
 	return nil
 }
 
-// median gives the middle of values; 0 of none.
+// median returns the median of values, or 0 if there are none.
 func median[T int64 | float64](values []T) T {
 	if len(values) == 0 {
 		return 0

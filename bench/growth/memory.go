@@ -6,13 +6,15 @@ import (
 	"strconv"
 )
 
-// peak gives the largest resident memory of this process so far, in bytes; 0 where the system does not tell it by /proc.
+// peak returns the largest resident memory of this process so far, in bytes, or 0 if the system
+// does not report it in /proc.
 func peak() int64 { return status("VmHWM:") }
 
-// resident gives the resident memory of this process, in bytes; 0 where the system does not tell it by /proc.
+// resident returns the resident memory of this process, in bytes, or 0 if the system does not
+// report it in /proc.
 func resident() int64 { return status("VmRSS:") }
 
-// status reads a line of /proc/self/status that gives kilobytes.
+// status reads a line of /proc/self/status whose value is in kilobytes.
 func status(name string) int64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -30,10 +32,11 @@ func status(name string) int64 {
 	return 0
 }
 
-// base is the resident memory at the last forgetPeak.
+// base is the resident memory at the last call of forgetPeak.
 var base int64
 
-// forgetPeak makes the resident memory of now the peak, where the system can do that, and remembers it as the base of growth.
+// forgetPeak resets the peak to the current resident memory, if the system supports that, and
+// records it as the base of growth.
 func forgetPeak() {
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err == nil {
 		base = resident()

@@ -10,25 +10,25 @@ import (
 	"time"
 )
 
-// most is the largest ratio of what 2n cost to what n cost.
+// most is the largest allowed ratio of the cost of 2n to the cost of n.
 const most = 2.2
 
-// report is all that was measured.
+// report holds all measurements.
 type report struct {
 	Rows  []measured `json:"rows"`
 	Goals []goal     `json:"goals"`
 }
 
-// goal is a figure beside what it should be.
+// goal is a measured figure and its target.
 type goal struct {
 	Name string `json:"name"`
-	// Measured and Goal are in the unit.
+	// Measured and Goal are in the goal's unit.
 	Measured float64 `json:"measured"`
 	Goal     float64 `json:"goal"`
 	Unit     string  `json:"unit"`
-	// AtLeast says that more is better.
+	// AtLeast means that higher values are better.
 	AtLeast bool `json:"atLeast,omitempty"`
-	// Beside is a floor that was measured in the same run, in words; "" where there is none.
+	// Beside describes a floor measured in the same run; "" if there is none.
 	Beside string `json:"beside,omitempty"`
 }
 
@@ -47,7 +47,7 @@ type column struct {
 	show func(float64) string
 }
 
-// columns are the figures of the table, in order.
+// columns returns the figures of the table, in order.
 func columns() []column {
 	list := []column{
 		{"time", func(c cost) (float64, bool) { return c.Seconds, true }, seconds},
@@ -67,7 +67,7 @@ func columns() []column {
 	}, size10})
 }
 
-// growth is by how much the memory of a process grew that gave an answer, at most.
+// growth returns the largest growth in memory of a process that produced an answer.
 func (c cost) growth() (n int64) {
 	for _, s := range c.Answers {
 		n = max(n, s.Growth)
@@ -90,7 +90,7 @@ func (r report) write(out io.Writer, asJSON bool) error {
 	return r.printGoals(out)
 }
 
-// printRows writes the table of n and 2n.
+// printRows writes the table of the costs for n and 2n.
 func (r report) printRows(out io.Writer) error {
 	fmt.Fprintf(out, "n and 2n: sizes in bytes (k, M, G: powers of 1,000). memory is the largest resident memory; show to trail are sizes of answers, to answer the largest growth of memory by one.\n"+
 		"A ratio above %.1f is marked with !.\n\n", most)
@@ -154,7 +154,7 @@ func (r report) printGoals(out io.Writer) error {
 	return err
 }
 
-// ratio gives what 2n cost beside n.
+// ratio returns the ratio of the cost of 2n to that of n.
 func (m measured) ratio(c column) (float64, bool) {
 	one, ok := c.of(m.Costs[0])
 	two, both := c.of(m.Costs[1])
@@ -166,7 +166,7 @@ func (m measured) ratio(c column) (float64, bool) {
 
 func line(w io.Writer, fields []string) { fmt.Fprintln(w, strings.Join(fields, "\t")+"\t") }
 
-// figure writes a value with its unit.
+// figure formats a value with its unit.
 func figure(v float64, unit string) string {
 	switch unit {
 	case "B":
@@ -179,7 +179,7 @@ func figure(v float64, unit string) string {
 	return fmt.Sprintf("%s %s", size10(v), unit)
 }
 
-// size10 writes a number with three digits.
+// size10 formats a number with three digits.
 func size10(v float64) string {
 	for _, p := range []struct {
 		name string

@@ -25,29 +25,30 @@ import (
 // row is one kind of growth.
 type row struct {
 	name string
-	// what says what there is n of.
+	// what describes the items that there are n of.
 	what string
-	// n is the smaller of the two numbers in the table, small that of the test.
+	// n is the smaller of the two numbers in the table; small is the one used in the test.
 	n, small int
-	// run carries the work out on a new store at a path, and closes the store.
+	// run does the work on a new store at path db, and closes the store.
 	run func(ctx context.Context, db string, n int) (done, error)
 }
 
-// done is what a row has carried out.
+// done is the work that a row has done.
 type done struct {
-	// run is the run to look at; "": a list of all runs is what is looked at.
+	// run is the id of the run to inspect; "" means the list of all runs.
 	run string
-	// unique is how many bytes the run took in and made, each counted once. steps is how many nodes ran.
+	// unique is how many bytes the run took in and produced, each counted once. steps is how many
+	// nodes ran.
 	unique, steps int
 }
 
 // outputBytes is the size of one output of an agent, a tool or a function.
 const outputBytes = 5 << 10
 
-// itemBytes is the size of the output of an item of a map.
+// itemBytes is the size of the output of a map item.
 const itemBytes = 500
 
-// rows are all kinds of growth, in the order of the table.
+// rows lists all kinds of growth, in the order of the table.
 var rows = []row{
 	{"steps", "agent steps of a chain, 5 KB each", 200, 24, steps},
 	{"state", "Go steps that append 5 KB to a list", 200, 14, appending(outputBytes)},
@@ -64,7 +65,7 @@ var rows = []row{
 	{"line", "runs of one concurrency key, sixteen at once, all started before the first ends", 250, 24, inLine},
 }
 
-// unique gives n bytes that no other number has and nothing compresses.
+// unique returns n incompressible bytes that differ for each number.
 func unique(number, n int) string {
 	var s strings.Builder
 	x := uint64(number)*0x9e3779b97f4a7c15 + 1
@@ -77,11 +78,11 @@ func unique(number, n int) string {
 	return s.String()[:n]
 }
 
-// writer answers each model call with a text of its own: the first with first bytes, the others with outputBytes. With turns it calls the tool think
-// that often before it answers.
+// writer answers each model call with unique text: the first call with first bytes, the others with
+// outputBytes. If turns is set, it calls the tool think that many times before it answers.
 type writer struct {
 	first int
-	// each is the size of the others; 0: outputBytes.
+	// each is the size of the other replies; 0 means outputBytes.
 	each  int
 	turns int64
 	calls atomic.Int64
@@ -106,7 +107,7 @@ func (w *writer) Call(context.Context, model.Request, func(model.Delta)) (model.
 	return model.Reply{Message: m, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}, Model: "own/m"}, nil
 }
 
-// document runs a document to its end. Its agents name the model own/m.
+// document runs a document to its end. Its agents use the model own/m.
 func document(ctx context.Context, db, name, source string, m model.Client, limits workflow.Limits) (id string, err error) {
 	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Env: noEnv, Models: map[string]model.Client{"own": m}})
 	if err != nil {
@@ -178,13 +179,13 @@ func items(ctx context.Context, db string, n int) (done, error) {
 	return done{id, n * itemBytes, n + 1}, err
 }
 
-// cell is an item of a map of a Go graph.
+// cell is a map item of a Go graph.
 type cell struct {
 	N    int    `json:"n"`
 	Text string `json:"text"`
 }
 
-// goItems is items for a Go graph.
+// goItems is like items, for a Go graph.
 func goItems(ctx context.Context, db string, n int) (done, error) {
 	over := func(graph.View[list]) []cell {
 		cells := make([]cell, n)
@@ -227,7 +228,8 @@ func runGraph(ctx context.Context, db string, g *graph.Compiled[list], options .
 	return "run", nil
 }
 
-// appending gives a chain of steps that each append a text of a size to the list in the state.
+// appending returns a function that runs a chain of steps, each of which appends a string of the
+// given size to the list in the state.
 func appending(size int) func(context.Context, string, int) (done, error) {
 	return func(ctx context.Context, db string, n int) (done, error) {
 		b := graph.New[list]("appending")
@@ -259,7 +261,8 @@ func events(ctx context.Context, db string, n int) (done, error) {
 	return done{id, 8 * n, 2*n + 1}, err
 }
 
-// decisions is a loop of decisions alone, which its limit of steps ends: all of them are one activation.
+// decisions runs a loop of decisions only, which ends at its step limit; all of them are one
+// activation.
 func decisions(ctx context.Context, db string, n int) (d done, err error) {
 	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Env: noEnv})
 	if err != nil {
@@ -285,7 +288,7 @@ func decisions(ctx context.Context, db string, n int) (d done, err error) {
 	return done{id, n, n}, err
 }
 
-// spoken answers as writer does, in the form of the public package.
+// spoken answers like writer, using the types of the public package.
 type spoken struct{ calls atomic.Int64 }
 
 // Call implements hocket.Model.
@@ -307,16 +310,18 @@ func children(ctx context.Context, db string, n int) (done, error) {
 }
 
 func storedRuns(ctx context.Context, db string, n int) (done, error) {
-	const at = 50 // runs at once
+	const at = 50 // concurrent runs
 	return manyRuns(ctx, db, n, "", at)
 }
 
-// inLine starts all runs, of which the workflow lets sixteen go on at once; the others wait for their turn.
+// inLine starts all runs, of which the workflow lets sixteen execute concurrently; the others wait
+// in its queue.
 func inLine(ctx context.Context, db string, n int) (done, error) {
 	return manyRuns(ctx, db, n, "concurrency: 16\n", n)
 }
 
-// manyRuns carries out runs of one step, at of them at once as far as the keys of their document let them.
+// manyRuns executes n one-step runs, at most at of them concurrently, subject to the concurrency
+// keys of their document.
 func manyRuns(ctx context.Context, db string, n int, keys string, at int) (d done, err error) {
 	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Env: noEnv, Models: map[string]model.Client{"own": &writer{}}})
 	if err != nil {
@@ -345,5 +350,5 @@ func manyRuns(ctx context.Context, db string, n int, keys string, at int) (d don
 	return done{"", n * outputBytes, n}, errors.Join(errs...)
 }
 
-// storePath is where a row has its store.
+// storePath returns the path of a row's store.
 func storePath(dir string) string { return filepath.Join(dir, "hocket.db") }

@@ -13,19 +13,22 @@ import (
 )
 
 const (
-	// workers append at a time, so that a commit stores the runs of many.
+	// workers is how many goroutines append concurrently, so that one commit stores the records of
+	// many runs.
 	workers = 500
-	// between is the time between two copies: 100,000 of them are those of three weeks, since servers delete runs that ended more than 30 days ago.
+	// between is the time between two copies: 100,000 copies span three weeks, since servers delete
+	// runs that ended more than 30 days ago.
 	between = 20 * time.Second
 )
 
-// original is a run that is copied.
+// original is a run to be copied.
 type original struct {
 	head    journal.Head
 	records []journal.Record
 }
 
-// copies adds n copies of the runs of a store in turn, the newest first. Copies that the store has are not copied, and their numbers go on. The first failure ends it, and is the error.
+// copies adds n copies of the runs of a store in turn, newest first. Existing copies are not copied
+// themselves, and numbering continues after them. The first failure stops it and is returned.
 func copies(ctx context.Context, s journal.Backend, n int) error {
 	list, had, err := originals(ctx, s)
 	if err != nil {
@@ -38,7 +41,7 @@ func copies(ctx context.Context, s journal.Backend, n int) error {
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
-			for i := range numbers { // after a failure, too, so that nothing waits
+			for i := range numbers { // drains after a failure, so that no sender blocks
 				if ctx.Err() != nil {
 					continue
 				}
@@ -56,7 +59,7 @@ func copies(ctx context.Context, s journal.Backend, n int) error {
 	return context.Cause(ctx)
 }
 
-// originals reads the runs of a store that are no copies. next is the number of the next copy.
+// originals returns the runs of a store that are not copies. next is the number of the next copy.
 func originals(ctx context.Context, s journal.Backend) (list []original, next int, err error) {
 	for q := (journal.Query{Limit: 1000}); ; {
 		heads, cursor, err := s.List(ctx, q)
@@ -87,13 +90,13 @@ func originals(ctx context.Context, s journal.Backend) (list []original, next in
 	return list, next, nil
 }
 
-// topics and places are what the inputs of copies speak of: a word of each is found in a part of the runs.
+// topics and places are words for the inputs of copies: each word occurs in some of the runs.
 var (
 	topics = []string{"invoice", "refund", "delivery", "contract", "newsletter", "translation", "review", "booking", "complaint", "inventory"}
 	places = []string{"Berlin", "Lisbon", "Oslo", "Kraków", "Nantes", "Porto", "Turin", "Ghent", "Graz", "Malmö", "Bergen", "Seville", "Bologna"}
 )
 
-// copied gives the append that makes copy i, as of a time.
+// copied returns the append that creates copy i at the given time.
 func (o *original) copied(i int, at time.Time) journal.Append {
 	input := fmt.Sprintf("%s %d for the office in %s", topics[i%len(topics)], i, places[i%len(places)])
 	text, _ := json.Marshal(input) //nolint:errchkjson // a text

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// filled gives a store with n runs that have ended, each of a workflow of its own.
+// filled returns a store with n ended runs, each of its own workflow.
 func filled(t *testing.T, n int) journal.Backend {
 	t.Helper()
 	s := journal.NewMemory().Open(journal.KindServe)
@@ -28,7 +28,8 @@ func filled(t *testing.T, n int) journal.Backend {
 	return s
 }
 
-// TestCopies: all runs of a store are copied, also those beyond a page of its list, and no copy is copied.
+// TestCopies checks that all runs of a store are copied, including those beyond the first page of
+// its list, and that no copy is copied.
 func TestCopies(t *testing.T) {
 	t.Parallel()
 	const runs = 60
@@ -52,7 +53,7 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// full is a store that fails after a while.
+// full is a store that fails after a number of appends.
 type full struct {
 	journal.Backend
 	after string
@@ -70,7 +71,8 @@ func (f *full) Append(ctx context.Context, a journal.Append) error {
 	return f.Backend.Append(ctx, a)
 }
 
-// TestCopiesFail: the error is the first failure, without the ends of those that it stopped.
+// TestCopiesFail checks that the error is the first failure, without those of the workers that it
+// stopped.
 func TestCopiesFail(t *testing.T) {
 	t.Parallel()
 	err := copies(t.Context(), &full{filled(t, 1), fill.ID(700)}, 5000)

@@ -22,7 +22,7 @@ func main() {
 	}
 }
 
-// most bounds the copies: a store of them has about 2 KB each.
+// most is the maximum number of copies: each takes about 2 KB in the store.
 const most = 1_000_000
 
 func run(ctx context.Context, args []string) (err error) {

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
-	_ "github.com/dbos-inc/dbos-transact-golang/dbos/driver/sqlite" // databases in files
+	_ "github.com/dbos-inc/dbos-transact-golang/dbos/driver/sqlite" // for databases in files
 )
 
-// dbosEngine is DBOS on a database: that of url, or one in a file where url is "".
+// dbosEngine is DBOS on the database at url, or on a database in a file if url is "".
 type dbosEngine struct{ title, url string }
 
 func (d dbosEngine) name() string { return d.title }
@@ -45,7 +45,7 @@ func (d dbosEngine) open(ctx context.Context, w *workload, dir string) (func(con
 	}, func() error { return dbos.Shutdown(c, 10*time.Second) }, nil
 }
 
-// tenSteps is the durable chain.
+// tenSteps is the durable chain of n steps.
 func tenSteps(c dbos.Context, n int) (int, error) {
 	for range manyNodes {
 		m, err := dbos.RunAsStep(c, func(context.Context) (int, error) { return 1, nil })

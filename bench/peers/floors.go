@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/bench/internal/floor"
 )
 
-// goroutines is what the same work costs with a goroutine for each node and nothing else.
+// goroutines runs the same work with one goroutine per node and nothing else.
 type goroutines struct{}
 
 func (goroutines) name() string { return "goroutine per node" }
@@ -44,7 +44,7 @@ func (goroutines) open(_ context.Context, w *workload, _ string) (func(context.C
 	}, nothingToClose, nil
 }
 
-// inserts is rows inserted into SQLite by one goroutine, a step a row.
+// inserts inserts rows into SQLite from one goroutine, one row per step.
 type inserts struct{}
 
 func (inserts) name() string { return "inserts into SQLite" }
@@ -53,7 +53,8 @@ func (inserts) open(context.Context, *workload, string) (func(context.Context) e
 	return nil, nil, nil
 }
 
-// rate implements timer: a transaction for each row for runs one at a time, one for 1,000 rows for runs at once.
+// rate implements timer. It uses a transaction per row for sequential runs, and one per 1,000 rows
+// for concurrent runs.
 func (inserts) rate(ctx context.Context, w *workload, dir string) (float64, bool, error) {
 	batch := 1
 	if !w.durable {

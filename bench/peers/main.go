@@ -73,7 +73,8 @@ func run(ctx context.Context, args []string, out, problems io.Writer) (err error
 	return t.print(out)
 }
 
-// measure carries a workload out on an engine for a while, in a folder of its own, and gives steps a second.
+// measure runs a workload on an engine for a while, in a folder of its own, and returns the steps
+// per second.
 func measure(ctx context.Context, e engine, w *workload) (perSecond float64, ok bool, err error) {
 	dir, err := os.MkdirTemp("", "peers")
 	if err != nil {
@@ -88,7 +89,7 @@ func measure(ctx context.Context, e engine, w *workload) (perSecond float64, ok 
 		return 0, false, err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	if err := op(ctx); err != nil { // files are open and pools filled afterwards
+	if err := op(ctx); err != nil { // opens files, fills pools
 		return 0, false, err
 	}
 	runtime.GC()
@@ -106,7 +107,7 @@ func measure(ctx context.Context, e engine, w *workload) (perSecond float64, ok 
 	return float64(done) * w.steps / time.Since(began).Seconds(), true, nil
 }
 
-// atOnce carries n operations out at the same time.
+// atOnce runs n operations concurrently.
 func atOnce(ctx context.Context, op func(context.Context) error, n int) error {
 	if n == 1 {
 		return op(ctx)

@@ -12,16 +12,18 @@ import (
 	"strings"
 )
 
-// envPostgres names the database to use, as a URL, instead of a server of our own.
+// envPostgres is the environment variable with the URL of the database to use instead of a
+// temporary server.
 const envPostgres = "HOCKET_BENCH_POSTGRES"
 
-// noPostgresError says why there is no PostgreSQL here.
+// noPostgresError says why PostgreSQL is not available.
 type noPostgresError struct{ reason string }
 
 func (e noPostgresError) Error() string { return e.reason }
 
-// startPostgres starts a server with the defaults of an installation, in a folder of its own, reachable by a socket in it. It gives the URL of a database and what
-// ends the server. The error is an noPostgresError where the machine has none.
+// startPostgres starts a server with the defaults of an installation, in a folder of its own,
+// reachable through a socket in it. It returns the URL of a database and a function that stops the
+// server. The error is a noPostgresError if the machine has no PostgreSQL.
 func startPostgres(ctx context.Context) (address string, stop func() error, err error) {
 	if address := os.Getenv(envPostgres); address != "" {
 		return address, nothingToClose, nil
@@ -31,7 +33,7 @@ func startPostgres(ctx context.Context) (address string, stop func() error, err 
 			return "", nil, noPostgresError{program + " is not in PATH, and " + envPostgres + " is not set"}
 		}
 	}
-	dir, err := os.MkdirTemp("", "peers-pg") // a short path: that of a socket is limited
+	dir, err := os.MkdirTemp("", "peers-pg") // a short path, because socket paths are limited
 	if err != nil {
 		return "", nil, err
 	}
@@ -57,7 +59,8 @@ func startPostgres(ctx context.Context) (address string, stop func() error, err 
 // runner runs a program to its end.
 type runner func(ctx context.Context, name string, args ...string) error
 
-// asUser gives what runs the server's programs, which refuse to run as root: then as the user postgres, who gets the folder.
+// asUser returns a runner for the server's programs. They do not run as root, so root runs them as
+// the user postgres, who becomes the owner of the folder.
 func asUser(dir string) (runner, error) {
 	if os.Getuid() != 0 {
 		return plain, nil
@@ -76,7 +79,7 @@ func asUser(dir string) (runner, error) {
 	}, nil
 }
 
-// plain implements runner. The output goes to a file: a server that was started keeps it open.
+// plain implements runner. Output goes to a file, because a started server keeps it open.
 func plain(ctx context.Context, name string, args ...string) error {
 	out, err := os.CreateTemp("", "peers-out")
 	if err != nil {

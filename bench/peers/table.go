@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// table is what was measured.
+// table holds the measurements.
 type table struct {
 	Machine string `json:"machine"`
 	Rounds  int    `json:"rounds"`
-	// PerSecond holds the steps a second of each round, by workload and engine.
+	// PerSecond holds the steps per second of each round, by workload and engine.
 	PerSecond map[string]map[string][]float64 `json:"perSecond"`
-	// Skipped says what was not measured, and why.
+	// Skipped lists what was not measured, and why.
 	Skipped []string `json:"skipped,omitempty"`
 
 	work    []*workload
@@ -41,7 +41,8 @@ func (t *table) add(w *workload, e engine, perSecond float64) {
 	t.PerSecond[w.name][e.name()] = append(t.PerSecond[w.name][e.name()], perSecond)
 }
 
-// median gives the steps a second of an engine at a workload; 0: it does not do it.
+// median returns the steps per second of an engine for a workload, or 0 if the engine does not run
+// it.
 func (t *table) median(w *workload, engine string) float64 {
 	values := slices.Sorted(slices.Values(t.PerSecond[w.name][engine]))
 	if len(values) == 0 {
@@ -50,7 +51,8 @@ func (t *table) median(w *workload, engine string) float64 {
 	return values[len(values)/2]
 }
 
-// ratio is Hocket beside an engine, in the unit of the workload: of times, or of rates.
+// ratio returns Hocket's figure divided by that of an engine, in the unit of the workload: a ratio
+// of times or of rates.
 func (t *table) ratio(w *workload, engine string) float64 {
 	r := t.median(w, hocketEngine{}.name()) / t.median(w, engine)
 	if !w.rate {
@@ -59,11 +61,13 @@ func (t *table) ratio(w *workload, engine string) float64 {
 	return r
 }
 
-// goals are those that need a peer.
+// goals lists the goals that need a peer.
 var goals = []struct {
 	w      *workload
 	engine string
-	// ratio is what Hocket beside the engine should be: at most for times, at least for rates. perSecond is how many steps a second Hocket should make; 0: no such goal.
+	// ratio is the target for Hocket's figure divided by the engine's: a maximum for times, a
+	// minimum for rates. perSecond is the target for Hocket's steps per second; 0 means no such
+	// goal.
 	ratio, perSecond float64
 }{
 	{chainWork, langgraphEngine{}.name(), 1, 0},
@@ -123,7 +127,7 @@ func verdict(met bool) string {
 	return "missed"
 }
 
-// figure writes steps a second, as a rate or as the time of a step.
+// figure formats steps per second, as a rate or as the time per step.
 func (w *workload) figure(perSecond float64) string {
 	if w.rate {
 		return fmt.Sprintf("%s/s", thousands(int64(perSecond)))
@@ -138,7 +142,7 @@ func (w *workload) figure(perSecond float64) string {
 	return d.Round(time.Millisecond).String()
 }
 
-// thousands writes a number with commas.
+// thousands formats a number with commas.
 func thousands(n int64) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

@@ -2,16 +2,16 @@ package main
 
 import "context"
 
-// Sizes of the work.
+// Sizes of the workloads.
 const (
 	chainNodes  = 100
-	loopPasses  = 1000 // of a body and a check: 2,000 steps
+	loopPasses  = 1000 // of a body and a check, 2,000 steps in all
 	fanBranches = 100
 	manyRuns    = 1000
 	manyNodes   = 10
 )
 
-// state is the typed state of five fields.
+// state is a typed state with five fields.
 type state struct {
 	N     int      `json:"n"`
 	Topic string   `json:"topic"`
@@ -24,31 +24,31 @@ func firstState() state {
 	return state{Topic: "a state as small ones are", Draft: "a sentence of some length, \"quoted\" once", Notes: []string{"one", "two", "three", "four"}}
 }
 
-// change is what each node of the chain with a typed state does.
+// change is the work of each node of the chain with a typed state.
 func (s *state) change() {
 	s.Notes[s.N%len(s.Notes)] = "changed"
 	s.N++
 }
 
-// count is the state of all other work: what the loop counts with.
+// count is the state of all other workloads, used as the loop counter.
 type count struct {
 	N int `json:"n"`
 }
 
-// workload is one piece of work, with how its cost is written.
+// workload is one piece of work, and how its cost is formatted.
 type workload struct {
 	name string
-	// steps is how many nodes one operation runs; 1 where an operation is what is told.
+	// steps is how many nodes one operation runs; 1 if the figure is per operation.
 	steps float64
-	// rate writes steps a second; false: time for each step.
+	// rate selects steps per second; if false, the figure is the time per step.
 	rate bool
-	// atOnce is how many operations run at the same time; 1: one after another.
+	// atOnce is how many operations run concurrently; 1 means sequentially.
 	atOnce int
-	// durable says that results are stored before the next step.
+	// durable reports whether results are stored before the next step.
 	durable bool
 }
 
-// The work, in the order of the table.
+// The workloads, in the order of the table.
 var (
 	chainWork   = &workload{name: "chain of 100, a step", steps: chainNodes, atOnce: 1}
 	loopWork    = &workload{name: "loop of 2,000 steps, a step", steps: 2 * loopPasses, atOnce: 1}
@@ -61,16 +61,17 @@ var (
 
 var workloads = []*workload{chainWork, loopWork, fanWork, typedWork, manyWork, oneDurable, manyDurable}
 
-// engine is one of those that are compared.
+// engine is one of the engines compared.
 type engine interface {
 	name() string
-	// open makes what a workload needs; dir is a folder for its files. The operation that it gives carries the work out once and is safe for concurrent use. A nil
-	// operation: the engine does no such work. Without an error, close is called once at the end; it is nil where the operation is.
+	// open sets up a workload; dir is a folder for its files. The returned op runs the workload
+	// once and is safe for concurrent use. A nil op means that the engine does not support the
+	// workload. Unless err is set, close is called once at the end; it is nil if op is nil.
 	open(ctx context.Context, w *workload, dir string) (op func(context.Context) error, close func() error, err error)
 }
 
-// timer is an engine that does its own timing.
+// timer is an engine that measures its own time.
 type timer interface {
-	// rate gives steps a second; ok is false where there is no such work.
+	// rate returns steps per second; ok is false if the engine does not support the workload.
 	rate(ctx context.Context, w *workload, dir string) (perSecond float64, ok bool, err error)
 }

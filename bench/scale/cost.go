@@ -22,16 +22,18 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// cost is what one run takes, on average over many.
+// cost is the average cost of one run.
 type cost struct {
 	kind kind
-	// rows are stored rows of all tables, records those of the journal.
+	// rows is the number of stored rows in all tables, records that of the journal.
 	rows, records float64
-	// bytes are those on disk with indexes, wal those of the log that a replica gets, file those of a store in a file.
+	// bytes is the size on disk including indexes, wal the size of the log sent to a replica, file
+	// the size in a store in a file.
 	bytes, wal, file float64
-	// alone are transactions that write where one run goes on at a time, together where many do.
+	// alone is the number of writing transactions if one run executes at a time, together the
+	// number if many do.
 	alone, together float64
-	// hocket and postgres are milliseconds of processor time where many runs go on at once.
+	// hocket and postgres are milliseconds of processor time if many runs execute concurrently.
 	hocket, postgres float64
 }
 
@@ -55,7 +57,7 @@ func measureCosts(ctx context.Context, s *server, only string, runs int, out, pr
 	return printCosts(out, costs, runs)
 }
 
-// measure measures a kind of run in a new schema and in a new file.
+// measure measures one kind of run in a new schema and in a new file.
 func measure(ctx context.Context, s *server, k kind, runs int) (c cost, err error) {
 	c.kind = k
 	if err := s.drop(ctx); err != nil {
@@ -66,7 +68,7 @@ func measure(ctx context.Context, s *server, k kind, runs int) (c cost, err erro
 		return c, err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	if err := w.play(ctx, 10, 1); err != nil { // tables, plans and caches
+	if err := w.play(ctx, 10, 1); err != nil { // warm-up: tables, plans, caches
 		return c, err
 	}
 	n := float64(runs)
@@ -102,7 +104,7 @@ func measure(ctx context.Context, s *server, k kind, runs int) (c cost, err erro
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// measureFile gives how much a store in a file grows by a run.
+// measureFile returns by how much a run grows a store in a file.
 func measureFile(ctx context.Context, k kind, runs int) (_ float64, err error) {
 	dir, err := os.MkdirTemp("", "hocket-scale-")
 	if err != nil {
@@ -111,7 +113,7 @@ func measureFile(ctx context.Context, k kind, runs int) (_ float64, err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	file := filepath.Join(dir, "hocket.db")
 	var sizes [2]int64
-	for i, n := range []int{10, runs} { // closing the store folds its log into the file
+	for i, n := range []int{10, runs} { // closing the store merges its log into the file
 		w, err := openWorld(ctx, k, service.Config{Documents: linked.Kit(), DB: file})
 		if err != nil {
 			return 0, err
@@ -151,7 +153,7 @@ func openWorld(ctx context.Context, k kind, cfg service.Config) (*world, error) 
 	return &world{s, k, w, f}, nil
 }
 
-// play carries out n runs, at most at once at the same time.
+// play executes n runs, at most at of them concurrently.
 func (w *world) play(ctx context.Context, n, at int) error {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -175,7 +177,7 @@ func (w *world) play(ctx context.Context, n, at int) error {
 	return nil
 }
 
-// one carries out a run, and approves where it asks.
+// one executes a run, and approves it if it asks.
 func (w *world) one(ctx context.Context) error {
 	id, err := w.Start(ctx, service.StartRequest{Workflow: w.w, Input: w.fake.text(inputBytes)})
 	if err != nil {
@@ -193,7 +195,7 @@ func (w *world) one(ctx context.Context) error {
 	return err
 }
 
-// printCosts prints what runs cost, and what so many runs a day ask for.
+// printCosts prints the cost of runs, and the requirements of several numbers of runs per day.
 func printCosts(out io.Writer, costs []cost, runs int) error {
 	p := &printer{w: out}
 	p.linef("Each figure is one run's: the mean of %d at the same time, and for “alone” of %d one after another.", runs, max(1, runs/10))
@@ -239,7 +241,7 @@ func (p *printer) table(heads ...string) {
 	p.row(rules...)
 }
 
-// fixed prints a number with as many digits as count.
+// fixed formats a number with its significant digits only.
 func fixed(v float64) string {
 	if v < 10 && v != float64(int(v)) {
 		return fmt.Sprintf("%.1f", v)

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// Sizes of what runs take in and make. Texts compress as little as texts of models do.
+// Sizes of the inputs and outputs of runs. The texts compress as little as model output does.
 const (
 	inputBytes  = 500
 	replyBytes  = 1000
@@ -23,13 +23,13 @@ const (
 // kind is a typical run.
 type kind struct {
 	name, what string
-	// calls is how many model calls and tool calls it makes.
+	// calls is the number of model calls and tool calls that the run makes.
 	calls int
-	// file names the document, whose format is that of its ending and content.
+	// file is the name of the document, whose extension and content determine its format.
 	file, document string
-	// turns is how often its agent calls a tool.
+	// turns is how often the run's agent calls a tool.
 	turns int
-	// isAnswered tells that the run waits for a person, who approves.
+	// isAnswered reports whether the run waits for a person, who approves it.
 	isAnswered bool
 }
 
@@ -48,7 +48,7 @@ const person = `{"name": "person",
   {"id": "print", "type": "agent", "data": {"agentName": "Printer", "model": "own/m", "systemPrompt": "Answer in a few sentences."}}],
  "connections": [{"source": "s", "target": "draft"}, {"source": "draft", "target": "ok"}, {"source": "ok", "target": "print", "sourceHandle": "approve"}]}`
 
-// chain is n agents in a row. Each gets the output before it alone.
+// chain returns a document with n agents in a row. Each gets only the previous output.
 func chain(n int) string {
 	var b strings.Builder
 	b.WriteString("agents:\n  a: {model: own/m, instruction: Answer in a few sentences.}\nworkflow:\n")
@@ -68,10 +68,11 @@ func parallel(n int) string {
 	return b.String()
 }
 
-// words are texts of their own for each call of this process.
+// words generates unique text for each call of this process.
 type words struct{ n atomic.Uint64 }
 
-// text gives n bytes that no other call gets: hexadecimal digits in words, which PostgreSQL compresses to about half, as it does prose.
+// text returns n bytes that no other call returns: hexadecimal digits in words, which PostgreSQL
+// compresses to about half, like prose.
 func (w *words) text(n int) string {
 	var s strings.Builder
 	for x := w.n.Add(1)*0x9e3779b97f4a7c15 + 1; s.Len() < n; {
@@ -83,7 +84,8 @@ func (w *words) text(n int) string {
 	return s.String()[:n]
 }
 
-// fake answers each call at once. Where the agent has the tool lookup it calls it turns times before it answers.
+// fake answers each call immediately. If the agent has the tool lookup, fake calls it turns times
+// before it answers.
 type fake struct {
 	words
 	turns int

@@ -21,12 +21,12 @@ type state struct {
 
 const (
 	sqlTables = `SELECT c.relname::text FROM pg_class c WHERE c.relnamespace = '` + schema + `'::regnamespace AND c.relkind = 'r' ORDER BY 1`
-	// Transactions that write nothing get no number.
+	// Transactions that write nothing are not assigned a number.
 	sqlState = `SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint, pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint,
   (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relnamespace = '` + schema + `'::regnamespace AND c.relkind = 'r')`
 )
 
-// look tells what is there. It writes nothing, and thus has no transaction that counts.
+// look reads the current state. It writes nothing, so its own transaction is not counted.
 func (s *server) look(ctx context.Context) (state, error) {
 	var st state
 	if err := s.admin.QueryRow(ctx, sqlState).Scan(&st.transactions, &st.wal, &st.bytes); err != nil {
@@ -56,7 +56,8 @@ func (s *server) look(ctx context.Context) (state, error) {
 	return st, err
 }
 
-// processorTime gives the processor time that all processes of a server in a folder have used which are still there, and those that have ended.
+// processorTime returns the processor time used by all processes of the server in a folder, both
+// running and ended.
 func processorTime(dir string) (time.Duration, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "data", "postmaster.pid"))
 	if err != nil {
@@ -71,7 +72,7 @@ func processorTime(dir string) (time.Duration, error) {
 	if err != nil || len(stats) == 0 {
 		return 0, err // no /proc
 	}
-	const user, children = 11, 13 // fields behind the name of the program, from its state on
+	const user, children = 11, 13 // offsets after the program name, starting with the state
 	var ticks int
 	for _, file := range stats {
 		data, err := os.ReadFile(file)

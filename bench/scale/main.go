@@ -25,7 +25,7 @@ func main() {
 	}
 }
 
-// schema is that of the stores that are measured.
+// schema is the schema of the measured stores.
 const schema = "hocket_scale"
 
 func run(ctx context.Context, args []string, out, problems io.Writer) (err error) {
@@ -56,17 +56,18 @@ func run(ctx context.Context, args []string, out, problems io.Writer) (err error
 	return measureCosts(ctx, s, *only, *runs, out, problems)
 }
 
-// server is the PostgreSQL that is measured.
+// server is the PostgreSQL server being measured.
 type server struct {
-	url   string    // for Hocket, with the schema
-	admin *pgx.Conn // of a superuser
+	url   string    // for Hocket, including the schema
+	admin *pgx.Conn // connection of a superuser
 	own   *pgtest.Server
 }
 
-// settings are those of a small server of its own: the tests' server has as little memory as it can.
+// settings are those of a small dedicated server; the tests' server uses as little memory as
+// possible.
 var settings = map[string]string{"shared_buffers": "512MB", "max_wal_size": "4GB", "checkpoint_timeout": "15min"}
 
-// open connects to the server at a URL, or starts one.
+// open connects to the server at URL db, or starts one.
 func open(ctx context.Context, db string) (*server, error) {
 	s := &server{}
 	admin := db

@@ -15,20 +15,22 @@ import (
 	"github.com/hocket-run/hocket/internal/store/pghome"
 )
 
-// deleted is what a way to delete runs took.
+// deleted is the cost of one way to delete runs.
 type deleted struct {
 	way string
-	// took is until the rows are gone, vacuum what a vacuum after it takes; wal is the log of both.
+	// took is the time until the rows are deleted, vacuum the time of the vacuum that follows; wal
+	// is the log written by both.
 	took, vacuum time.Duration
 	wal          int64
-	// before and after are the bytes of the tables.
+	// before and after are the sizes of the tables in bytes.
 	before, after int64
 }
 
-// days is over how many days the runs were created. Half of them are deleted.
+// days is the number of days over which the runs were created. Half of the runs are deleted.
 const days = 10
 
-// measureRetention fills a store with runs of 2 calls, deletes the older half as the retention of a server does, and drops as many of the records from a table that is partitioned by day.
+// measureRetention fills a store with runs of 2 calls, deletes the older half as a server's
+// retention does, and drops the same number of records from a table that is partitioned by day.
 func measureRetention(ctx context.Context, s *server, runs int, out io.Writer) (err error) {
 	w, err := openWorld(ctx, kinds[0], service.Config{Documents: linked.Kit(), DB: s.url, Stores: store.Servers{Postgres: pghome.New(nil)}})
 	if err != nil {
@@ -65,7 +67,7 @@ func measureRetention(ctx context.Context, s *server, runs int, out io.Writer) (
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3g s", d.Seconds()) }
 
-// fillRuns stores so many copies of a run of the world.
+// fillRuns stores the given number of copies of a run of w.
 func fillRuns(ctx context.Context, s *server, w *world, runs int, first time.Time) error {
 	id, err := w.Start(ctx, service.StartRequest{Workflow: w.w, Input: w.fake.text(inputBytes)})
 	if err != nil {
@@ -84,7 +86,8 @@ func fillRuns(ctx context.Context, s *server, w *world, runs int, first time.Tim
 	})
 }
 
-// dropDays copies the records into a table that is partitioned by the day of their run, and drops the older half of the days.
+// dropDays copies the records into a table that is partitioned by the day of their run, and drops
+// the older half of the partitions.
 func (s *server) dropDays(ctx context.Context, runs int) (deleted, error) {
 	statements := []string{"CREATE TABLE " + schema + ".by_day (day integer NOT NULL, run bigint NOT NULL, last bigint NOT NULL, seal bytea NOT NULL, data bytea NOT NULL, PRIMARY KEY (day, run, last)) PARTITION BY RANGE (day)"}
 	for day := range days {
@@ -107,7 +110,7 @@ func (s *server) dropDays(ctx context.Context, runs int) (deleted, error) {
 	}, schema+".by_day")
 }
 
-// deletedBy measures do, and a vacuum of the tables after it.
+// deletedBy measures do, followed by a vacuum of the tables.
 func (s *server) deletedBy(ctx context.Context, way string, do func() error, tables ...string) (d deleted, err error) {
 	d.way = way
 	if _, err := s.admin.Exec(ctx, "CHECKPOINT"); err != nil {
@@ -134,7 +137,8 @@ func (s *server) deletedBy(ctx context.Context, way string, do func() error, tab
 	return d, err
 }
 
-// sizeOf gives the bytes of tables with their partitions and indexes, and how far the log is.
+// sizeOf returns the size in bytes of tables with their partitions and indexes, and the current
+// position of the log.
 func (s *server) sizeOf(ctx context.Context, tables []string) (size, wal int64, err error) {
 	const sql = `SELECT coalesce(sum(pg_total_relation_size(p.relid)), 0)::bigint, pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint
 FROM unnest($1::text[]) AS t(name), LATERAL pg_partition_tree(t.name::regclass) AS p`

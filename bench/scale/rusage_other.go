@@ -4,5 +4,5 @@ package main
 
 import "time"
 
-// processTime is not told here.
+// processTime is not supported on this system.
 func processTime() time.Duration { return 0 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// processTime gives the processor time that this process has used.
+// processTime returns the processor time that this process has used.
 func processTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/store/pghome"
 )
 
-// TestScale: each kind of run completes, and both forms of the program print their tables.
+// TestScale checks that each kind of run completes, and that both forms of the program print their
+// tables.
 func TestScale(t *testing.T) {
 	t.Parallel()
 	s, err := open(t.Context(), "")
@@ -46,7 +47,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// TestFill: copies of a run are read, verified and listed as runs are.
+// TestFill checks that copies of a run are read, verified and listed like other runs.
 func TestFill(t *testing.T) {
 	t.Parallel()
 	s, err := open(t.Context(), "")

@@ -11,43 +11,50 @@ import (
 	"github.com/hocket-run/hocket/internal/store"
 )
 
-// Checkpointer keeps states of runs under labels, to look at one or to begin a new run with it (S2-65).
+// Checkpointer saves states of runs under labels, to inspect one or to start a new run with it.
 //
-// [MemoryCheckpoints], [FileCheckpoints] and [SQLiteCheckpoints] give three. Implementations are safe for concurrent use; ids and labels are any text.
+// [MemoryCheckpoints], [FileCheckpoints] and [SQLiteCheckpoints] return implementations.
+// Implementations must be safe for concurrent use; ids and labels are arbitrary strings.
 type Checkpointer interface {
 	hocket.Checkpointer // Save
 
-	// Load gives the state with that label, "" the one that was saved last; it is the caller's. Where there is none the error is ErrNoCheckpoint.
+	// Load returns the state with that label, or with "" the state saved last; the caller owns it.
+	// If there is none, the error is ErrNoCheckpoint.
 	Load(ctx context.Context, execution, label string) (json.RawMessage, error)
-	// List gives the labels, oldest first; empty where there is none.
+	// List returns the labels, oldest first; empty if there are none.
 	List(ctx context.Context, execution string) ([]string, error)
-	// Delete forgets the state with that label, "" all of the run. What is not there is no error.
+	// Delete deletes the state with that label, or with "" all states of the run. Deleting an
+	// absent state is not an error.
 	Delete(ctx context.Context, execution, label string) error
 }
 
 var (
-	// ErrNoCheckpoint says that a run has no checkpoint of that label, or none at all.
+	// ErrNoCheckpoint is returned when a run has no checkpoint with that label, or none at all.
 	ErrNoCheckpoint = checkpoint.ErrNone
-	// ErrCheckpointsClosed says that the checkpoints were closed.
+	// ErrCheckpointsClosed is returned when the checkpoint store was closed.
 	ErrCheckpointsClosed = checkpoint.ErrClosed
 )
 
-// CheckpointError says that a stored state is not the one that was saved (P17); nothing of it is handed out. Execution is the run, Label that of the
-// state, "" where it is not known, Reason what is wrong. Loads give a pointer to it.
+// CheckpointError is returned when a stored state differs from the one that was saved; none of it
+// is returned. Execution is the run, Label the label of the state, "" if unknown, and Reason
+// describes the problem. Loads return a pointer to it.
 type CheckpointError = checkpoint.CorruptError
 
-// CheckpointStore is a Checkpointer that holds something open. After Close every call fails with ErrCheckpointsClosed; a second Close does nothing.
+// CheckpointStore is a Checkpointer that holds open resources. After Close every call fails with
+// ErrCheckpointsClosed; a second Close does nothing.
 type CheckpointStore interface {
 	Checkpointer
 	Close() error
 }
 
-// MemoryCheckpoints keeps checkpoints as long as the process lives. Ids and labels have at most 1,024 bytes, as in the other two.
+// MemoryCheckpoints returns a Checkpointer that keeps checkpoints for the lifetime of the process.
+// Ids and labels have at most 1,024 bytes, as in the other implementations.
 func MemoryCheckpoints() Checkpointer { return &checkpoint.Memory{} }
 
-// FileCheckpoints keeps checkpoints in a folder, which is made, readable by its owner alone, where there is none. Each state is a file: a line of
-// JSON that names run, label and hash, and below it the state. Files are named by number and hash, never by what a caller chose (SEC16). One process
-// at a time may save for a run.
+// FileCheckpoints returns a store that keeps checkpoints in a folder, which is created, readable
+// only by its owner, if it does not exist. Each state is a file: a line of JSON with run, label and
+// hash, followed by the state. Files are named by number and hash, never by strings that a caller
+// chose. Only one process at a time may save for a run.
 func FileCheckpoints(folder string) (CheckpointStore, error) {
 	c, err := checkpoint.OpenFiles(folder)
 	if err != nil {
@@ -56,8 +63,9 @@ func FileCheckpoints(folder string) (CheckpointStore, error) {
 	return c, nil
 }
 
-// SQLiteCheckpoints keeps checkpoints in a database file, which is made, readable by its owner alone, where there is none. The file of an engine's
-// store will do: they are in a table of their own there, and stay when their run is pruned.
+// SQLiteCheckpoints returns a store that keeps checkpoints in a database file, which is created,
+// readable only by its owner, if it does not exist. The file may be that of an engine's store:
+// checkpoints have a table of their own there, and are kept when their run is pruned.
 func SQLiteCheckpoints(ctx context.Context, path string) (CheckpointStore, error) {
 	home, err := store.Open(ctx, path, store.Config{})
 	if err != nil {
@@ -66,13 +74,14 @@ func SQLiteCheckpoints(ctx context.Context, path string) (CheckpointStore, error
 	return storedCheckpoints{home.Checkpoints, home}, nil
 }
 
-// storedCheckpoints are those of a store that is open for them alone.
+// storedCheckpoints keeps checkpoints in a store that is open only for them.
 type storedCheckpoints struct {
 	Checkpointer
 	io.Closer
 }
 
-// LoadState loads a state as Checkpointer.Load does and decodes it. Errors: those of Load; a state that does not fit S.
+// LoadState loads a state like Checkpointer.Load and decodes it. It returns the errors of Load, or
+// an error if the state does not fit S.
 func LoadState[S any](ctx context.Context, c Checkpointer, execution, label string) (S, error) {
 	var state S
 	raw, err := c.Load(ctx, execution, label)

@@ -20,7 +20,7 @@ type counted struct {
 	Tags []string `json:"tags,omitempty"`
 }
 
-// checkpointStores gives one of each kind, by name.
+// checkpointStores returns one Checkpointer of each kind, by name.
 func checkpointStores(t *testing.T) map[string]compat.Checkpointer {
 	t.Helper()
 	files, err := compat.FileCheckpoints(filepath.Join(t.TempDir(), "states"))
@@ -39,7 +39,8 @@ func checkpointStores(t *testing.T) map[string]compat.Checkpointer {
 	return map[string]compat.Checkpointer{"memory": compat.MemoryCheckpoints(), "files": files, "sqlite": db}
 }
 
-// TestLoadState: states come back with their type, the latest or by label; what does not fit is an error, never half a state (S2-65).
+// TestLoadState checks that states are returned with their type, the latest one or by label, and
+// that what does not fit is an error, never a partial state (S2-65).
 func TestLoadState(t *testing.T) {
 	t.Parallel()
 	for name, c := range checkpointStores(t) {
@@ -62,7 +63,7 @@ func TestLoadState(t *testing.T) {
 	}
 }
 
-// TestCheckpointsRefused: what cannot be opened is an error and no store.
+// TestCheckpointsRefused checks that opening an invalid store returns an error and no store.
 func TestCheckpointsRefused(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "text")
@@ -80,7 +81,7 @@ func TestCheckpointsRefused(t *testing.T) {
 func ExampleLoadState() {
 	ctx := context.Background()
 	checkpoints := compat.MemoryCheckpoints()
-	// A run whose RunOptions name the Checkpointer does this after each node.
+	// A run whose RunOptions set the Checkpointer does this after each node.
 	_ = checkpoints.Save(ctx, "review-7", json.RawMessage(`{"draft":"First words.","rounds":1}`), "step_1")
 	_ = checkpoints.Save(ctx, "review-7", json.RawMessage(`{"draft":"Better words.","rounds":2}`), "step_2")
 

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-run/hocket/graph/compat"
 )
 
-// S2-61: the validator names what does not fit, and where.
+// TestStateValidator checks that the validator names what does not fit, and where (S2-61).
 func TestStateValidator(t *testing.T) {
 	t.Parallel()
 	no := graph.SchemaJSON("false")

@@ -5,7 +5,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// IsNodeType tells whether s is one of the document's seven node types (S2-60).
+// IsNodeType reports whether s is one of the document's seven node types.
 func IsNodeType(s string) bool {
 	switch graph.NodeType(s) {
 	case graph.TypeAgent, graph.TypeTool, graph.TypeDecision, graph.TypeWait, graph.TypeAskUser, graph.TypeSubgraph, graph.TypeParallel:
@@ -14,7 +14,7 @@ func IsNodeType(s string) bool {
 	return false
 }
 
-// IsSignal tells whether s is one of the four signals (S2-60).
+// IsSignal reports whether s is one of the four signals.
 func IsSignal(s string) bool {
 	switch graph.SignalType(s) {
 	case graph.SignalContextWindowWarning, graph.SignalCheckpoint, graph.SignalHumanInputRequired, graph.SignalDebugReport:
@@ -23,7 +23,7 @@ func IsSignal(s string) bool {
 	return false
 }
 
-// IsExecutionStatus tells whether s is one of the six (S2-60).
+// IsExecutionStatus reports whether s is one of the six statuses.
 func IsExecutionStatus(s string) bool {
 	switch hocket.Status(s) {
 	case hocket.StatusPending, hocket.StatusRunning, hocket.StatusPaused, hocket.StatusCompleted, hocket.StatusFailed, hocket.StatusCancelled:
@@ -32,16 +32,17 @@ func IsExecutionStatus(s string) bool {
 	return false
 }
 
-// The guards below look at decoded JSON: what json.Unmarshal puts into an any.
+// The guards below inspect decoded JSON: what json.Unmarshal stores in an any.
 
-// IsBaseState tells whether v is an object with executionId, lastUpdated and outputs (S2-60).
+// IsBaseState reports whether v is an object with executionId, lastUpdated and outputs.
 func IsBaseState(v any) bool {
 	m, _ := v.(map[string]any)
 	_, outputs := m["outputs"].(map[string]any)
 	return outputs && isText(m, "executionId") && isText(m, "lastUpdated")
 }
 
-// IsNodeResult tells whether v is an object whose stateUpdate, goto and signals are of the right form where they are there (S2-60).
+// IsNodeResult reports whether v is an object whose stateUpdate, goto and signals have the right
+// form if present.
 func IsNodeResult(v any) bool {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -70,7 +71,8 @@ func IsNodeResult(v any) bool {
 	return ok
 }
 
-// IsDebugReport tells whether v is an object with errorSummary, relevantFiles, suggestedFixes and generatedAt (S2-60).
+// IsDebugReport reports whether v is an object with errorSummary, relevantFiles, suggestedFixes and
+// generatedAt.
 func IsDebugReport(v any) bool {
 	m, _ := v.(map[string]any)
 	return isText(m, "errorSummary") && isText(m, "generatedAt") && areTexts(m["relevantFiles"]) && areTexts(m["suggestedFixes"])

@@ -14,25 +14,26 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// Mode is a view of a stream of steps (S2-38).
+// Mode is a view of a stream of steps.
 type Mode string
 
 // The four modes.
 const (
-	// ModeValues gives the state after each step.
+	// ModeValues yields the state after each step.
 	ModeValues Mode = "values"
-	// ModeUpdates gives what each step changed in the state, and its output; nothing for steps without either.
+	// ModeUpdates yields the changes that each step made to the state, and its output; nothing for
+	// steps without either.
 	ModeUpdates Mode = "updates"
-	// ModeEvents gives what nodes sent by Context.Emit, one event each.
+	// ModeEvents yields the events that nodes sent with Context.Emit, one event each.
 	ModeEvents Mode = "events"
-	// ModeDebug gives times, attempts and models beside the state.
+	// ModeDebug yields times, attempts and models along with the state.
 	ModeDebug Mode = "debug"
 )
 
-// modes are all modes, as errors name them.
+// modes lists all modes, as error messages name them.
 var modes = []Mode{ModeValues, ModeUpdates, ModeEvents, ModeDebug}
 
-// UnknownModeError says that there is no such mode.
+// UnknownModeError is returned for a mode that does not exist.
 type UnknownModeError struct{ Mode Mode }
 
 func (e *UnknownModeError) Error() string {
@@ -43,36 +44,39 @@ func (e *UnknownModeError) Error() string {
 	return fmt.Sprintf("unknown stream mode %q: the modes are %s", e.Mode, strings.Join(names, ", "))
 }
 
-// StreamEvent is a step as one mode shows it. Its JSON has `mode`, `nodeId` and the one field of the mode: `state`, `update`, `event` or `trace` (S2-73),
-// and beside state and trace the `output` of a step that has one.
+// StreamEvent is a step as one mode shows it. Its JSON has `mode`, `nodeId` and the field of the
+// mode: `state`, `update`, `event` or `trace`; state and trace are accompanied by the `output` of
+// the step, if it has one.
 type StreamEvent[S any] struct {
 	Mode   Mode
 	NodeID string
-	// State is that after the step, with ModeValues.
+	// State is the state after the step, with ModeValues.
 	State S
-	// Update holds the fields that the step changed, by their names in JSON, with ModeUpdates; under `outputs`, its output by the node's id, unless S has a
-	// field of that name which changed.
+	// Update holds the fields that the step changed, by their JSON names, with ModeUpdates. Its
+	// field `outputs` holds the step's output by node id, unless S has a field of that name that
+	// changed.
 	Update map[string]json.RawMessage
-	// Output is what the step gave, in the form of [hocket.StepResult]; nil with ModeEvents, and where it gave none, as where a mapper wrote it into the state.
+	// Output is the output of the step, in the form of [hocket.StepResult]; nil with ModeEvents,
+	// and if the step had none, for example because a mapper wrote it into the state.
 	Output json.RawMessage
-	// Event is one that the node sent, with ModeEvents; else nil.
+	// Event is an event that the node sent, with ModeEvents; otherwise nil.
 	Event *hocket.EmittedEvent
-	// Trace is there with ModeDebug; else nil.
+	// Trace is set with ModeDebug; otherwise nil.
 	Trace *Trace[S]
 }
 
-// Trace is what ModeDebug shows of a step.
+// Trace is the information that ModeDebug adds to a step.
 type Trace[S any] struct {
 	NodeID string
-	// ExecutionTime is over all attempts; in JSON milliseconds.
+	// ExecutionTime is the time over all attempts, in milliseconds in JSON.
 	ExecutionTime time.Duration
 	RetryCount    int
-	// ModelUsed is `unknown` for nodes that used none.
+	// ModelUsed is `unknown` for nodes that used no model.
 	ModelUsed     string
 	StateSnapshot S
 }
 
-// MarshalJSON writes the field of the mode alone.
+// MarshalJSON encodes only the field of the mode.
 func (e StreamEvent[S]) MarshalJSON() ([]byte, error) {
 	out := struct {
 		Mode   Mode                       `json:"mode"`
@@ -86,7 +90,7 @@ func (e StreamEvent[S]) MarshalJSON() ([]byte, error) {
 	if e.Mode == ModeValues {
 		out.State = &e.State
 	}
-	if e.Mode != ModeUpdates { // there it is part of the update
+	if e.Mode != ModeUpdates { // otherwise part of the update
 		out.Output = e.Output
 	}
 	return json.Marshal(out)
@@ -100,21 +104,24 @@ type traceJSON[S any] struct {
 	StateSnapshot S       `json:"stateSnapshot"`
 }
 
-// MarshalJSON writes the time in milliseconds.
+// MarshalJSON encodes the time in milliseconds.
 func (t Trace[S]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(traceJSON[S]{t.NodeID, float64(t.ExecutionTime) / float64(time.Millisecond), t.RetryCount, t.ModelUsed, t.StateSnapshot})
 }
 
-// StreamModes is [hocket.Stream] shown in modes, as [RouteStream] does it. An unknown mode is an error before anything runs.
+// StreamModes is like [hocket.Stream], with steps shown in modes as by [RouteStream]. An unknown
+// mode is an error before anything runs.
 func StreamModes[S any](ctx context.Context, e *hocket.Engine, g *graph.Compiled[S], state S, selected []Mode, options ...hocket.RunOption) iter.Seq2[StreamEvent[S], error] {
 	return RouteStream(hocket.Stream(ctx, e, g, state, options...), selected...)
 }
 
-// RouteStream shows a stream of steps in modes: for each step one event a mode, in the order of the modes, and with ModeEvents as many as the node
-// sent. No mode is ModeValues; a mode that is named twice counts once. Any source will do, Stream's or another.
+// RouteStream shows a stream of steps in modes: for each step it yields one event per mode, in the
+// order of the modes, and with ModeEvents as many as the node sent. The default is ModeValues; a
+// mode that is named twice counts once. The source may be that of Stream or any other.
 //
-// An unknown mode is an *[UnknownModeError], before the source is asked for anything. An error of the source is passed on, behind the events of its step if
-// it has one, and ends nothing by itself: the source does. Leaving the loop leaves the source's.
+// For an unknown mode it yields an *[UnknownModeError] before reading from the source. An error of
+// the source is passed on, after the events of its step if there is one, and does not end the
+// stream by itself; the source does. Breaking out of the loop breaks out of the source's loop.
 func RouteStream[S any](source iter.Seq2[hocket.Step[S], error], selected ...Mode) iter.Seq2[StreamEvent[S], error] {
 	chosen := []Mode{ModeValues}
 	if len(selected) > 0 {
@@ -140,7 +147,7 @@ func RouteStream[S any](source iter.Seq2[hocket.Step[S], error], selected ...Mod
 	}
 }
 
-// routeStep shows one step; false: the loop was left.
+// routeStep yields the events of one step; it returns false if the loop was exited.
 func routeStep[S any](s hocket.Step[S], chosen []Mode, yield func(StreamEvent[S], error) bool) bool {
 	for _, m := range chosen {
 		e := StreamEvent[S]{Mode: m, NodeID: s.NodeID, Output: s.Result.Output}
@@ -173,7 +180,8 @@ func routeStep[S any](s hocket.Step[S], chosen []Mode, yield func(StreamEvent[S]
 	return true
 }
 
-// updateOf is what a step changed, with its output where the document has it, as servers show it too; nil: nothing.
+// updateOf returns the changes of a step, including its output in the place that the document
+// specifies and that servers use, or nil if there are none.
 func updateOf(node string, r hocket.StepResult) map[string]json.RawMessage {
 	const outputs = "outputs"
 	if r.Output == nil || r.Update[outputs] != nil {
@@ -181,7 +189,7 @@ func updateOf(node string, r hocket.StepResult) map[string]json.RawMessage {
 	}
 	raw, err := json.Marshal(map[string]json.RawMessage{node: r.Output})
 	if err != nil {
-		return r.Update // recorded values always have a form
+		return r.Update // recorded values can always be decoded
 	}
 	out := map[string]json.RawMessage{outputs: raw}
 	maps.Copy(out, r.Update)

@@ -16,7 +16,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// steps is a stream of two steps: one that changed and sent something, one that did neither.
+// steps returns two steps: one that changed and sent something, and one that did neither.
 func steps() []hocket.Step[counted] {
 	return []hocket.Step[counted]{
 		{
@@ -30,7 +30,7 @@ func steps() []hocket.Step[counted] {
 	}
 }
 
-// stream gives steps, and errs behind them.
+// stream yields the steps of list, followed by errs.
 func stream(list []hocket.Step[counted], errs ...error) iter.Seq2[hocket.Step[counted], error] {
 	return func(yield func(hocket.Step[counted], error) bool) {
 		for _, s := range list {
@@ -46,7 +46,7 @@ func stream(list []hocket.Step[counted], errs ...error) iter.Seq2[hocket.Step[co
 	}
 }
 
-// lines gives events as JSON, and errors as texts.
+// lines returns events as JSON, and errors as their messages.
 func lines[S any](t *testing.T, events iter.Seq2[compat.StreamEvent[S], error]) []string {
 	t.Helper()
 	out := []string{}
@@ -74,8 +74,9 @@ const (
 	debug2  = `{"mode":"debug","nodeId":"look","trace":{"nodeId":"look","executionTime":0,"retryCount":0,"modelUsed":"unknown","stateSnapshot":{"n":1}}}`
 )
 
-// TestModes: values by default; several modes are shown step by step in their order; updates only for steps that changed something; `unknown` where no
-// model was used; the shapes of the document (S2-38, S2-73).
+// TestModes checks the default values mode, several modes shown step by step in their order,
+// updates only for steps that changed something, `unknown` if no model was used, and the shapes of
+// the document (S2-38, S2-73).
 func TestModes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -100,7 +101,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestModesNull: a state that is null or zero is shown too (S2-73).
+// TestModesNull checks that a null or zero state is shown, too (S2-73).
 func TestModesNull(t *testing.T) {
 	t.Parallel()
 	source := func(yield func(hocket.Step[*counted], error) bool) {
@@ -112,7 +113,8 @@ func TestModesNull(t *testing.T) {
 	}
 }
 
-// TestModesErrors: an unknown mode is told before the source is asked; errors of the source come through.
+// TestModesErrors checks that an unknown mode is reported before the source is read, and that
+// errors of the source are passed on.
 func TestModesErrors(t *testing.T) {
 	t.Parallel()
 	untouched := func(func(hocket.Step[counted], error) bool) { t.Error("the source was asked") }
@@ -135,7 +137,8 @@ func TestModesErrors(t *testing.T) {
 	}
 }
 
-// TestModesLeave: leaving the loop at any event leaves the source's loop, and asks for nothing more.
+// TestModesLeave checks that breaking out of the loop at any event breaks out of the source's loop,
+// and reads nothing more.
 func TestModesLeave(t *testing.T) {
 	t.Parallel()
 	all := []compat.Mode{"values", "updates", "events", "debug"}
@@ -165,7 +168,7 @@ func TestModesLeave(t *testing.T) {
 
 func ExampleRouteStream() {
 	steps := []hocket.Step[string]{{NodeID: "greet", State: "hello"}, {NodeID: "shout", State: "HELLO"}}
-	stream := func(yield func(hocket.Step[string], error) bool) { // any stream of steps will do; Stream gives one
+	stream := func(yield func(hocket.Step[string], error) bool) { // any stream of steps works, such as that of Stream
 		for _, s := range steps {
 			if !yield(s, nil) {
 				return

@@ -6,13 +6,14 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// Shape is a graph whose nodes and edges can be read: a *[graph.Builder], as far as it is built, or a *[graph.Compiled].
+// Shape is a graph whose nodes and edges can be read: a *[graph.Builder], as far as it is built, or
+// a *[graph.Compiled].
 type Shape interface {
 	Nodes() []graph.NodeInfo
 	Edges() []graph.Edge
 }
 
-// Node gives the node with that id; false where there is none.
+// Node returns the node with the given id; the second result is false if there is none.
 func Node(g Shape, id string) (graph.NodeInfo, bool) {
 	nodes := g.Nodes()
 	i := slices.IndexFunc(nodes, func(n graph.NodeInfo) bool { return n.ID == id })
@@ -22,12 +23,14 @@ func Node(g Shape, id string) (graph.NodeInfo, bool) {
 	return nodes[i], true
 }
 
-// EdgesFrom gives the edges that leave a node, in the order in which they were added; nil where there is none.
+// EdgesFrom returns the edges that leave a node, in the order in which they were added; nil if
+// there are none.
 func EdgesFrom(g Shape, id string) []graph.Edge {
 	return pick(g, func(e graph.Edge) bool { return e.From == id })
 }
 
-// EdgesTo gives the edges that lead to a node, in the order in which they were added; nil where there is none.
+// EdgesTo returns the edges that lead to a node, in the order in which they were added; nil if
+// there are none.
 func EdgesTo(g Shape, id string) []graph.Edge {
 	return pick(g, func(e graph.Edge) bool { return e.To == id })
 }

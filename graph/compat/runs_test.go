@@ -12,8 +12,9 @@ import (
 	"github.com/hocket-run/hocket/graph/compat"
 )
 
-// TestCheckpoints: step_<n> after each node, checkpoint_<n> or the label of the signal beside it, and only the latter without AutoCheckpoint; n counts
-// over pauses and resumes; what waits is saved too (S2-65).
+// TestCheckpoints checks that step_<n> is saved after each node, that checkpoint_<n> or the label
+// of the signal is saved in addition, and is the only one without AutoCheckpoint, that n counts
+// across pauses and resumes, and that a waiting state is saved, too (S2-65).
 func TestCheckpoints(t *testing.T) {
 	t.Parallel()
 	node := func(id string, signals ...graph.Signal) graph.Node[counted] {

@@ -9,18 +9,19 @@ import (
 	"time"
 )
 
-// Memory keeps tokens and the audit log as long as it lives. The zero value is empty and ready.
+// Memory keeps tokens and the audit log in memory. The zero value is empty and ready to use.
 type Memory struct {
-	// Keep bounds the records of a namespace; 0: MaxRecords. It is not changed once the store is used.
+	// Keep is the maximum number of records per namespace; 0 means MaxRecords. It must not be
+	// changed once the store is in use.
 	Keep int
 
 	mu     sync.Mutex
 	tokens map[Hash]Token
-	// order has the hashes of all tokens, those that were made first before others.
+	// order has the hashes of all tokens, oldest first.
 	order   []Hash
 	names   map[string]bool
 	records map[string][]Record
-	// sessions are in the order in which they began.
+	// sessions are in the order in which they started.
 	sessions []memorySession
 	last     map[string]int64
 }
@@ -56,12 +57,12 @@ func (m *Memory) Add(_ context.Context, t Token, h Hash) error {
 	return nil
 }
 
-// of gives the hashes of a namespace's tokens.
+// of returns the hashes of a namespace's tokens.
 func (m *Memory) of(namespace string) []Hash {
 	return slices.DeleteFunc(slices.Clone(m.order), func(h Hash) bool { return m.tokens[h].Namespace != namespace })
 }
 
-// token gives the hash of a token; nil where the namespace has none of that id.
+// token returns the hash of a token; nil if the namespace has no token with that id.
 func (m *Memory) token(namespace, id string) *Hash {
 	for _, h := range m.of(namespace) {
 		if m.tokens[h].ID == id {

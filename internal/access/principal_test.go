@@ -6,12 +6,12 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 )
 
-// TestMay is the whole matrix of roles (SEC2).
+// TestMay checks the complete matrix of roles (SEC2).
 func TestMay(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		have access.Role
-		want string // of run, edit, admin and an unknown role
+		want string // for run, edit, admin and an unknown role
 	}{
 		{"run", "yes no no no"}, {"edit", "yes yes no no"}, {"admin", "yes yes yes no"}, {"", "no no no no"}, {"root", "no no no no"},
 	} {

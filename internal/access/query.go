@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// Bounds gives the records that a query asks for in the terms of stores: at most limit of those with an id below before. Errors: *InvalidError.
+// Bounds returns the records that a query selects in the terms of stores: at most limit of those
+// with an id less than before. It returns an *InvalidError if the query is invalid.
 func (q Query) Bounds() (before int64, limit int, err error) {
 	limit = min(max(q.Limit, 1), MaxPage)
 	if q.Limit == 0 {
@@ -21,7 +22,8 @@ func (q Query) Bounds() (before int64, limit int, err error) {
 	return before, limit, nil
 }
 
-// PageOf makes the page of records that stores found for [Query.Bounds] with one more than the limit, the newest first.
+// PageOf returns the page for the records that a store found for [Query.Bounds], fetched with one
+// more than the limit, newest first.
 func PageOf(found []Record, limit int) Page {
 	p := Page{Items: found}
 	if p.Items == nil {

@@ -7,29 +7,33 @@ import (
 	"time"
 )
 
-// ErrRevoked is the cause of contexts whose token was revoked, or has expired.
+// ErrRevoked is the cause of contexts whose token was revoked or has expired.
 var ErrRevoked = errors.New("the token was revoked or has expired")
 
-// Revocations end what tokens hold open, such as event streams, once they are revoked or have expired. An admitted token joins; a revocation
-// tells it at once, and [Revocations.Sweep] finds what other processes revoked and what expired. So nothing asks the store again for each event.
+// Revocations ends what tokens hold open, such as event streams, once they are revoked or have
+// expired. An admitted token joins; a revocation notifies it immediately, and [Revocations.Sweep]
+// finds tokens that other processes revoked or that expired. The store therefore need not be
+// consulted for each event.
 //
-// The zero value is ready. Safe for concurrent use.
+// The zero value is ready to use. It is safe for concurrent use.
 type Revocations struct {
 	mu sync.Mutex
-	// known are the tokens that were let in, with what cuts off the work under way of each.
+	// known holds the admitted tokens, each with the cancel functions of its active contexts.
 	known        map[holder]map[*context.CancelCauseFunc]struct{}
 	before, tell []func(namespace, token string)
 }
 
-// Before has f called with each token that is revoked, before its contexts are done: a client that sees the end of its stream finds its tickets gone. It is for
-// the time before tokens are let in.
+// Before registers a function that is called with each revoked token before its contexts are done:
+// a client that sees the end of its stream finds its tickets gone. It must be called before tokens
+// are admitted.
 func (r *Revocations) Before(f func(namespace, token string)) { r.before = append(r.before, f) }
 
-// On has f called with each token that is revoked: after its contexts are done, by the caller of Revoke or Sweep. It is for the time before tokens are let in.
+// On registers a function that is called with each revoked token after its contexts are done, by
+// the caller of Revoke or Sweep. It must be called before tokens are admitted.
 func (r *Revocations) On(f func(namespace, token string)) { r.tell = append(r.tell, f) }
 
-// Join gives a context that is also done, with the cause ErrRevoked, once the principal's token is revoked or found expired. The caller leaves when its work is
-// over.
+// Join returns a context that is also done, with the cause ErrRevoked, once the principal's token
+// is revoked or found expired. The caller must call leave when its work has ended.
 func (r *Revocations) Join(ctx context.Context, p Principal) (joined context.Context, leave func()) {
 	joined, cancel := context.WithCancelCause(ctx)
 	who, one := holder{p.Namespace, p.Token}, &cancel
@@ -50,7 +54,7 @@ func (r *Revocations) Join(ctx context.Context, p Principal) (joined context.Con
 	}
 }
 
-// Revoke cuts off what a token holds open.
+// Revoke cancels everything that a token holds open.
 func (r *Revocations) Revoke(namespace, token string) {
 	who := holder{namespace, token}
 	r.mu.Lock()
@@ -68,8 +72,9 @@ func (r *Revocations) Revoke(namespace, token string) {
 	}
 }
 
-// Sweep revokes the tokens that were let in and are not in the store any more, or have expired by now. Errors: those of the store; then the tokens of that
-// namespace, and of those not looked at yet, are left as they are.
+// Sweep revokes the admitted tokens that are no longer in the store or have expired. It returns
+// errors of the store; the tokens of the failing namespace, and of those not yet checked, are then
+// unchanged.
 func (r *Revocations) Sweep(ctx context.Context, s Store, now time.Time) error {
 	for namespace, tokens := range r.holders() {
 		list, err := s.List(ctx, namespace)
@@ -88,7 +93,7 @@ func (r *Revocations) Sweep(ctx context.Context, s Store, now time.Time) error {
 	return nil
 }
 
-// holders gives the ids of tokens that were let in, by namespace.
+// holders returns the ids of the admitted tokens, by namespace.
 func (r *Revocations) holders() map[string]map[string]bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,7 +10,9 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 )
 
-// SEC1: what a token holds open is cut off when it is revoked here, when another process revoked it, and when it has expired; what others hold is not.
+// TestRevocations checks that what a token holds open is cancelled when the token is revoked here,
+// when another process revoked it, and when it has expired, and that what other tokens hold is not
+// (SEC1).
 func TestRevocations(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -71,7 +73,7 @@ func TestRevocations(t *testing.T) {
 	}
 	sweep(now)
 	check()
-	r.Revoke("b", made["here"].ID) // no such token there
+	r.Revoke("b", made["here"].ID) // no such token in b
 	told = nil
 	check()
 	r.Revoke("a", made["here"].ID)
@@ -87,7 +89,7 @@ func TestRevocations(t *testing.T) {
 	check("elsewhere", "expired", "here")
 }
 
-// TestRevokedBefore: what is dropped before the contexts end is gone when they are done.
+// TestRevokedBefore checks that what is dropped before the contexts end is gone when they are done.
 func TestRevokedBefore(t *testing.T) {
 	t.Parallel()
 	var r access.Revocations

@@ -11,82 +11,91 @@ import (
 	"time"
 )
 
-// Lives of what a browser signs in with.
+// Lifetimes of browser credentials.
 const (
-	// SessionLife is how long a session lasts at most; that of a token which ends before ends with it.
+	// SessionLife is the maximum duration of a session; it ends earlier if its token expires
+	// earlier.
 	SessionLife = 30 * 24 * time.Hour
 	// CodeLife is how long a one-time code can be used.
 	CodeLife = 10 * time.Minute
-	// MaxSessions bounds the sessions and codes of one token (SEC17). Where there are as many, the oldest one ends.
+	// MaxSessions is the maximum number of sessions and codes of one token (SEC17). If it is
+	// reached, the oldest one ends.
 	MaxSessions = 100
 )
 
-// Session is what is known of the session of a browser, or of a one-time code that begins one: everything but its text. It has no rights of its own: they are
-// those that its token has at the time of a request, so that the session ends with the token. Times are UTC, in microseconds.
+// Session describes a browser session, or a one-time code that starts one, except for its secret.
+// It has no permissions of its own: they are those of its token at the time of a request, so the
+// session ends with the token. Times are UTC, in microseconds.
 type Session struct {
 	Namespace string
-	// Token is the id of the token that the session is of.
+	// Token is the id of the token to which the session belongs.
 	Token string
-	// Code: it begins a session, once, and is none.
+	// Code means that this is a code that starts a session, once, rather than a session.
 	Code    bool
 	Created time.Time
 	Expires time.Time
 }
 
-// IsExpired tells whether the session had ended at a time.
+// IsExpired reports whether the session had ended at time now.
 func (s Session) IsExpired(now time.Time) bool { return !now.Before(s.Expires) }
 
-// ErrNoSession says that a text is no session, or no code, that may be used now. The client is not told why.
+// ErrNoSession is returned when a string is not a currently valid session or code. The client is
+// not told why.
 var ErrNoSession = errors.New("the session, or the code of the link, is unknown, used or expired")
 
-// SessionStore keeps sessions and codes by the hashes of their texts. Safe for concurrent use, also by several processes; what was kept is durable when a call
-// returns.
+// SessionStore stores sessions and codes by the hashes of their secrets. It is safe for concurrent
+// use, also by several processes; writes are durable when a call returns.
 type SessionStore interface {
-	// Begin keeps a session. What has expired by s.Created is forgotten, and the oldest beyond MaxSessions of its token.
+	// Begin stores a session. Sessions expired by s.Created are deleted, as are the oldest beyond
+	// MaxSessions of its token.
 	Begin(ctx context.Context, s Session, h Hash) error
-	// Session gives the session of a hash, expired or not. Errors: ErrNoSession; those of the store.
+	// Session returns the session with a hash, expired or not. It returns ErrNoSession or errors of
+	// the store.
 	Session(ctx context.Context, h Hash) (Session, error)
-	// End forgets the session of a hash, and gives it: to one caller alone. Errors: ErrNoSession; those of the store.
+	// End deletes the session with a hash, and returns it to exactly one caller. It returns
+	// ErrNoSession or errors of the store.
 	End(ctx context.Context, h Hash) (Session, error)
 }
 
-// Beginnings of the texts of sessions and codes.
+// Prefixes of sessions and codes.
 const (
 	sessionPrefix = "hks_"
 	codePrefix    = "hkc_"
 )
 
-// IsCode tells whether a text has the beginning of a one-time code.
+// IsCode reports whether a string has the prefix of a one-time code.
 func IsCode(text string) bool { return strings.HasPrefix(text, codePrefix) }
 
-// Finder finds a token that may be used now by its id.
+// Finder finds a currently valid token by its id.
 type Finder interface {
-	// ByID gives the principal of a token. Errors: ErrUnknownToken; those of the store.
+	// ByID returns the principal of a token. It returns ErrUnknownToken or errors of the store.
 	ByID(ctx context.Context, namespace, id string) (Principal, error)
 }
 
-// Sessions begin and end the sessions of browsers. Safe for concurrent use.
+// Sessions starts and ends browser sessions. It is safe for concurrent use.
 type Sessions struct {
 	Store SessionStore
-	// Tokens finds the tokens that sessions are of.
+	// Tokens finds the tokens to which sessions belong.
 	Tokens Finder
-	// Now is the clock; nil: time.Now.
+	// Now returns the current time; if nil, time.Now is used.
 	Now func() time.Time
 }
 
-// Code makes a code that begins one session with the rights of p, and tells until when. Errors: those of the store.
+// Code creates a code that starts one session with the permissions of p, and returns it with its
+// expiry. It returns errors of the store.
 func (s *Sessions) Code(ctx context.Context, p Principal) (text string, until time.Time, err error) {
 	return s.begin(ctx, p, codePrefix, CodeLife)
 }
 
-// Begin begins a session with the rights of p, and tells until when it lasts. Errors: those of the store.
+// Begin starts a session with the permissions of p, and returns its secret with its expiry. It
+// returns errors of the store.
 func (s *Sessions) Begin(ctx context.Context, p Principal) (text string, until time.Time, err error) {
 	return s.begin(ctx, p, sessionPrefix, SessionLife)
 }
 
 func (s *Sessions) begin(ctx context.Context, p Principal, prefix string, life time.Duration) (string, time.Time, error) {
 	var b [textBytes]byte
-	_, _ = rand.Read(b[:]) // it ends the process before it gives bytes that are not random
+	_, _ = rand.Read(b[:]) // crashes the process rather than return nonrandom bytes
 	text := prefix + base64.RawURLEncoding.EncodeToString(b[:])
 	now := s.now().UTC().Truncate(time.Microsecond)
 	made := Session{Namespace: p.Namespace, Token: p.Token, Code: prefix == codePrefix, Created: now, Expires: now.Add(life)}
@@ -96,7 +105,8 @@ func (s *Sessions) begin(ctx context.Context, p Principal, prefix string, life t
 	return text, made.Expires, nil
 }
 
-// Redeem uses a code up, and gives the principal for whom it begins a session. Errors: ErrNoSession, whatever the reason; those of the store.
+// Redeem consumes a code, and returns the principal for whom it starts a session. It returns
+// ErrNoSession, whatever the reason, or errors of the store.
 func (s *Sessions) Redeem(ctx context.Context, code string) (Principal, error) {
 	h, ok := sessionHash(code, codePrefix)
 	if !ok {
@@ -106,7 +116,8 @@ func (s *Sessions) Redeem(ctx context.Context, code string) (Principal, error) {
 	return s.principal(ctx, found, err, true)
 }
 
-// Find tells whose session a text is. Errors: ErrNoSession, whatever the reason; those of the store.
+// Find returns the principal of a session. It returns ErrNoSession, whatever the reason, or errors
+// of the store.
 func (s *Sessions) Find(ctx context.Context, text string) (Principal, error) {
 	h, ok := sessionHash(text, sessionPrefix)
 	if !ok {
@@ -116,7 +127,7 @@ func (s *Sessions) Find(ctx context.Context, text string) (Principal, error) {
 	return s.principal(ctx, found, err, false)
 }
 
-// End ends the session of a text; nothing where there is none. Errors: those of the store.
+// End ends a session; it does nothing if there is none. It returns errors of the store.
 func (s *Sessions) End(ctx context.Context, text string) error {
 	h, ok := sessionHash(text, sessionPrefix)
 	if !ok {
@@ -151,7 +162,8 @@ func (s *Sessions) now() time.Time {
 	return time.Now()
 }
 
-// sessionHash gives the hash of a text that has the form of a session or a code. Why it is enough to compare hashes is said at [Hash].
+// sessionHash returns the hash of a string that has the form of a session or a code. [Hash]
+// explains why comparing hashes is sufficient.
 func sessionHash(text, prefix string) (Hash, bool) {
 	if len(text) != len(prefix)+base64.RawURLEncoding.EncodedLen(textBytes) || !strings.HasPrefix(text, prefix) {
 		return Hash{}, false

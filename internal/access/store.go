@@ -5,83 +5,97 @@ import (
 	"time"
 )
 
-// Store keeps tokens by namespace. All functions but Find, which has the token's own hash, reach the tokens of one namespace alone (SEC10).
-// Safe for concurrent use; what was kept is durable when a call returns.
+// Store stores tokens by namespace. All methods except Find, which is passed the token's hash,
+// access only the tokens of one namespace (SEC10). It is safe for concurrent use; writes are
+// durable when a call returns.
 type Store interface {
-	// Add keeps a token by the hash of its text, and makes its namespace where there is none. t is taken as it is. Errors: *LimitError; those of the store.
+	// Add stores a token by its hash, and creates its namespace if it does not exist. t is not
+	// validated. It returns a *LimitError or errors of the store.
 	Add(ctx context.Context, t Token, h Hash) error
-	// Find gives the token of a hash, expired or not. Errors: ErrUnknownToken; those of the store.
+	// Find returns the token with a hash, expired or not. It returns ErrUnknownToken or errors of
+	// the store.
 	Find(ctx context.Context, h Hash) (Token, error)
-	// Get gives a token of a namespace, expired or not. Errors: ErrUnknownToken; those of the store.
+	// Get returns a token of a namespace, expired or not. It returns ErrUnknownToken or errors of
+	// the store.
 	Get(ctx context.Context, namespace, id string) (Token, error)
-	// List gives the tokens of a namespace, those that were made first before others; none where there is no such namespace.
+	// List returns the tokens of a namespace, oldest first; none if there is no such namespace.
 	List(ctx context.Context, namespace string) ([]Token, error)
-	// Revoke forgets a token, and gives it. Errors: ErrNone, also for one of another namespace; those of the store.
+	// Revoke deletes a token, and returns it. It returns ErrNone, also for a token of another
+	// namespace, or errors of the store.
 	Revoke(ctx context.Context, namespace, id string) (Token, error)
-	// Touch notes when a token was used. An earlier time than the one that is noted, and a token that is not there, change nothing.
+	// Touch records when a token was used. It has no effect if the time is earlier than the
+	// recorded one, or if the token does not exist.
 	Touch(ctx context.Context, namespace, id string, at time.Time) error
-	// Namespaces gives the names of all namespaces, sorted. DefaultNamespace is always among them; others are from their first token on, for ever.
+	// Namespaces returns the names of all namespaces, sorted. DefaultNamespace is always included;
+	// other namespaces exist forever once they have had a token.
 	Namespaces(ctx context.Context) ([]string, error)
 }
 
-// Log keeps who did what, by namespace. Safe for concurrent use; what was recorded is durable when a call returns.
+// Log records who did what, by namespace. It is safe for concurrent use; records are durable when a
+// call returns.
 type Log interface {
-	// Record adds a record at the end of its namespace's. r.ID is not read. Texts are cut to MaxText bytes. The oldest record beyond the bound of the store
-	// is forgotten: MaxRecords, unless the store says otherwise. Records of one namespace do not push out those of another.
+	// Record appends a record to its namespace's log. r.ID is ignored. Strings are truncated to
+	// MaxText bytes. The oldest record is deleted once there are more than the store's maximum,
+	// which is MaxRecords unless the store specifies another. Records of one namespace do not
+	// displace those of another.
 	Record(ctx context.Context, r Record) error
-	// Records gives a page of a namespace's records, the newest first. Errors: *InvalidError for a cursor that is none; those of the store.
+	// Records returns a page of a namespace's records, newest first. It returns an *InvalidError
+	// for an invalid cursor, or errors of the store.
 	Records(ctx context.Context, q Query) (Page, error)
 }
 
-// Bounds of the audit log.
+// Limits of the audit log.
 const (
-	// MaxRecords is how many records are kept of each namespace.
+	// MaxRecords is how many records are kept per namespace.
 	MaxRecords = 100_000
-	// MaxText bounds each text of a record, in bytes.
+	// MaxText is the maximum size of each string of a record, in bytes.
 	MaxText = 512
-	// MaxPage bounds the records of a page; DefaultPage is what a query without a limit gets.
+	// MaxPage is the maximum number of records in a page; DefaultPage is the page size of a query
+	// without a limit.
 	MaxPage, DefaultPage = 200, 50
 )
 
-// ActorLocal is the actor of a user of the store without a server.
+// ActorLocal is the actor who uses the store without a server.
 const ActorLocal = "local"
 
 // ChannelCLI is the channel of the command line.
 const ChannelCLI = "cli"
 
-// Record tells of one request that changed something, or was to.
+// Record describes one request that changed something, or attempted to.
 type Record struct {
-	// ID counts the records of a namespace, from 1, without gaps. It is the store's to give.
+	// ID numbers the records of a namespace, from 1, without gaps. It is assigned by the store.
 	ID int64
-	// At is when it ended, UTC, in microseconds.
+	// At is when the request ended, UTC, in microseconds.
 	At        time.Time
 	Namespace string
-	// Token is the id of the token that was shown, empty where there was none; Actor its name, ActorLocal, or the name of the endpoint that an
-	// approve link was sent to.
+	// Token is the id of the token that was presented, empty if there was none. Actor is its name,
+	// ActorLocal, or the name of the endpoint that an approve link was sent to.
 	Token string
 	Actor string
-	// Channel is the way in: `cli`, `http`, `mcp`, `openai`, `link` or `hooks`.
+	// Channel is the entry point: `cli`, `http`, `mcp`, `openai`, `link` or `hooks`.
 	Channel string
-	// Action is what was done, such as `tokens create` or the method and pattern of a route; Target is to what, as the caller named it.
+	// Action is what was done, such as `tokens create` or the method and pattern of a route; Target
+	// is the affected object, as the caller named it.
 	Action string
 	Target string
 	// Outcome is `ok`, or the code of the problem.
 	Outcome string
-	// Request is the id that the server's log has of the request; Remote the address that it came from. Empty for the command line.
+	// Request is the id of the request in the server's log; Remote is the client address. Both are
+	// empty for the command line.
 	Request string
 	Remote  string
 }
 
-// OutcomeOK is the outcome of what was done.
+// OutcomeOK is the outcome of a successful action.
 const OutcomeOK = "ok"
 
-// By gives the record with the actor and the namespace of a principal.
+// By returns the record with the actor and the namespace of a principal.
 func (r Record) By(p Principal) Record {
 	r.Namespace, r.Token, r.Actor = p.Namespace, p.Token, p.Name
 	return r
 }
 
-// Clean gives the record as stores keep it. It is for stores.
+// Clean returns the record as stores keep it. It is for use by stores.
 func (r Record) Clean() Record {
 	r.At = r.At.UTC().Truncate(time.Microsecond)
 	for _, text := range []*string{&r.Namespace, &r.Token, &r.Actor, &r.Channel, &r.Action, &r.Target, &r.Outcome, &r.Request, &r.Remote} {
@@ -90,21 +104,21 @@ func (r Record) Clean() Record {
 	return r
 }
 
-// Query asks for a page of records.
+// Query selects a page of records.
 type Query struct {
 	Namespace string
-	// Since leaves out what was before; zero: nothing.
+	// Since excludes earlier records; zero excludes none.
 	Since time.Time
-	// Limit is 1 to MaxPage; 0: DefaultPage. Others are taken for the nearest that is allowed.
+	// Limit is 1 to MaxPage; 0 means DefaultPage. Other values are clamped to that range.
 	Limit int
-	// Cursor is Page.Next of the page before; "": the first page.
+	// Cursor is Page.Next of the previous page; "" means the first page.
 	Cursor string
 }
 
-// Page is part of what a query asks for.
+// Page is part of a query's result.
 type Page struct {
 	// Items is never nil.
 	Items []Record
-	// Next is empty where nothing follows.
+	// Next is empty on the last page.
 	Next string
 }

@@ -10,31 +10,37 @@ import (
 	"time"
 )
 
-// TicketPrefix begins every ticket.
+// TicketPrefix is the prefix of every ticket.
 const TicketPrefix = "hkt_"
 
 const (
-	// TicketLife is how long a ticket may lie unused: from when it was issued, and again from when the stream that it opened was last seen alive.
+	// TicketLife is how long a ticket may be idle, counted from when it was issued and again from
+	// when the stream that it opened was last seen alive.
 	TicketLife = time.Minute
-	// TicketSpan is how long a ticket lasts at the very most, whatever its stream does.
+	// TicketSpan is the maximum lifetime of a ticket, regardless of its stream.
 	TicketSpan = 12 * time.Hour
-	// MaxTickets bounds those of one token, maxTickets all that are in memory (SEC17).
+	// MaxTickets is the maximum number of tickets per token, maxTickets the maximum in memory
+	// (SEC17).
 	MaxTickets = 1024
 	maxTickets = 16384
 )
 
-// ErrTickets says that there are too many tickets.
+// ErrTickets is returned when there are too many tickets.
 var ErrTickets = errors.New("too many open tickets; a ticket expires after a minute")
 
-// Tickets let callers in that cannot send a token, such as the EventSource of a browser: a random word in the address that opens one stream.
+// Tickets admits callers that cannot send a token, such as the EventSource of a browser: a ticket
+// is a random word in the address that opens one stream.
 //
-// A ticket opens the one path that it was issued for, with the rights of the principal who asked for it. It opens one stream: its next use takes the
-// stream over, and [Hold.Lost] tells the former one. It must be used again, because an EventSource comes back with the same address when a connection breaks;
-// ADR 25 says why this is no ticket for a second reader.
+// A ticket opens only the path that it was issued for, with the permissions of the principal who
+// requested it. It opens one stream: its next use takes the stream over, and [Hold.Lost] notifies
+// the previous holder. It must be reusable, because an EventSource reconnects to the same address
+// when a connection breaks; ADR 25 explains why this does not admit a second reader.
 //
-// Tickets are kept in memory, as hashes; those of a server that was started anew are gone. The zero value is ready. Safe for concurrent use.
+// Tickets are kept in memory, as hashes; they do not survive a restart of the server. The zero
+// value is ready to use. It is safe for concurrent use.
 type Tickets struct {
-	// Now is the clock; nil: time.Now. It must not be changed once the tickets are used.
+	// Now returns the current time; if nil, time.Now is used. It must not be changed once the
+	// tickets are in use.
 	Now func() time.Time
 
 	mu    sync.Mutex
@@ -43,18 +49,19 @@ type Tickets struct {
 	swept time.Time
 }
 
-// holder is whose tickets are counted together.
+// holder identifies a token, whose tickets are counted together.
 type holder struct{ namespace, token string }
 
 type ticket struct {
 	principal Principal
 	path      string
-	dies      time.Time // at the latest
-	idle      time.Time // unless it is used or kept before
-	hold      *Hold     // of the stream that it opened last; nil: none
+	dies      time.Time // latest expiry
+	idle      time.Time // expiry unless used or kept alive before
+	hold      *Hold     // of the last stream it opened; nil if none
 }
 
-// Issue makes a ticket for a path and tells until when it must be used. Errors: ErrTickets.
+// Issue creates a ticket for a path and returns it with the time by which it must be used. It
+// returns ErrTickets if there are too many.
 func (t *Tickets) Issue(p Principal, path string) (text string, until time.Time, err error) {
 	var raw [32]byte
 	rand.Read(raw[:])
@@ -77,7 +84,8 @@ func (t *Tickets) Issue(p Principal, path string) (text string, until time.Time,
 	return text, until, nil
 }
 
-// Redeem gives the principal of a ticket that opens this path. Tickets are found by their hash, so that the time it takes tells nothing of those there are.
+// Redeem returns the principal of a ticket that opens this path. Tickets are looked up by their
+// hash, so that timing reveals nothing about existing ones.
 func (t *Tickets) Redeem(text, path string) (Principal, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,7 +97,8 @@ func (t *Tickets) Redeem(text, path string) (Principal, bool) {
 	return k.principal, true
 }
 
-// Hold takes the stream of a ticket, from its present holder too. Nil: the ticket opens nothing here. The caller keeps it while the stream lives.
+// Hold acquires the stream of a ticket, even from its current holder. It returns nil if the ticket
+// does not open this path. The caller keeps the Hold for the life of the stream.
 func (t *Tickets) Hold(text, path string) *Hold {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,7 +124,7 @@ func (t *Tickets) Revoke(namespace, token string) {
 	}
 }
 
-// find gives the ticket if it still lives and is for this path. The caller holds the lock.
+// find returns the ticket if it is still alive and is for this path. The caller must hold the lock.
 func (t *Tickets) find(text, path string) *ticket {
 	if !strings.HasPrefix(text, TicketPrefix) {
 		return nil
@@ -134,7 +143,8 @@ func (t *Tickets) find(text, path string) *ticket {
 
 func (k *ticket) isDead(now time.Time) bool { return !now.Before(k.dies) || !now.Before(k.idle) }
 
-// sweep drops what is dead, once a second at most: who asks for too many tickets makes no work.
+// sweep drops dead tickets, at most once a second: excessive requests for tickets do not cause
+// extra work.
 func (t *Tickets) sweep(now time.Time) {
 	if now.Sub(t.swept) < time.Second && !now.Before(t.swept) {
 		return
@@ -166,14 +176,15 @@ func (t *Tickets) now() time.Time {
 	return time.Now()
 }
 
-// Hold is a stream that a ticket opened. Safe for concurrent use.
+// Hold is a stream opened by a ticket. It is safe for concurrent use.
 type Hold struct {
 	tickets *Tickets
 	ticket  *ticket
 	lost    chan struct{}
 }
 
-// Lost is closed when the stream is not this one's any more: the ticket was used again, revoked, or found dead. A nil Hold never loses anything.
+// Lost returns a channel that is closed when the stream no longer belongs to h: the ticket was used
+// again, revoked, or found expired. A nil Hold is never lost.
 func (h *Hold) Lost() <-chan struct{} {
 	if h == nil {
 		return nil
@@ -181,7 +192,8 @@ func (h *Hold) Lost() <-chan struct{} {
 	return h.lost
 }
 
-// Keep says that the stream lives: its ticket lasts for TicketLife from now. To be called more often than that. False: it is not this one's any more.
+// Keep extends the life of the ticket to TicketLife from now. It must be called more often than
+// that. It reports whether the stream still belongs to h.
 func (h *Hold) Keep() bool {
 	if h == nil {
 		return true
@@ -196,7 +208,7 @@ func (h *Hold) Keep() bool {
 	return true
 }
 
-// Leave says that the stream is over. The ticket waits for a reconnection.
+// Leave reports the end of the stream. The ticket waits for a reconnection.
 func (h *Hold) Leave() {
 	if h == nil {
 		return

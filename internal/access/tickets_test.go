@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 )
 
-// clock is one that a test moves.
+// clock is a clock that a test advances.
 type clock struct{ now time.Time }
 
 func newTickets() (*access.Tickets, *clock) {
@@ -36,7 +36,8 @@ func isLost(h *access.Hold) bool {
 
 var ann = access.Principal{Token: "t1", Name: "ann", Namespace: "acme", Role: access.RoleRun}
 
-// SEC1, SEC10: a ticket opens its own path alone, with the rights of who asked, and nothing else opens anything.
+// TestTicketRedeem checks that a ticket opens only its own path, with the permissions of the
+// requester, and that nothing else opens anything (SEC1, SEC10).
 func TestTicketRedeem(t *testing.T) {
 	t.Parallel()
 	tickets, _ := newTickets()
@@ -61,7 +62,8 @@ func TestTicketRedeem(t *testing.T) {
 	}
 }
 
-// A ticket dies a minute after it was issued or after its stream was last alive, and twelve hours after it was issued.
+// TestTicketLife checks that a ticket expires a minute after it was issued or after its stream was
+// last alive, and twelve hours after it was issued.
 func TestTicketLife(t *testing.T) {
 	t.Parallel()
 	tickets, c := newTickets()
@@ -94,7 +96,8 @@ func TestTicketLife(t *testing.T) {
 	}
 }
 
-// One ticket opens one stream: the next use takes it over, and the former stream is notified.
+// TestTicketTakeover checks that one ticket opens one stream: the next use takes it over, and the
+// previous stream is notified.
 func TestTicketTakeover(t *testing.T) {
 	t.Parallel()
 	tickets, _ := newTickets()
@@ -104,7 +107,7 @@ func TestTicketTakeover(t *testing.T) {
 	if !isLost(first) || first.Keep() || isLost(second) || !second.Keep() {
 		t.Error("the second stream did not take the first one's place")
 	}
-	first.Leave() // changes nothing any more
+	first.Leave() // no longer has any effect
 	if !second.Keep() {
 		t.Error("who lost the stream ended it for the other")
 	}
@@ -123,7 +126,8 @@ func TestTicketTakeover(t *testing.T) {
 	}
 }
 
-// SEC17: one principal cannot fill the memory, nor keep others from getting a ticket; what died makes room.
+// TestTicketLimits checks that one principal can neither fill the memory nor keep others from
+// getting a ticket, and that expired tickets make room (SEC17).
 func TestTicketLimits(t *testing.T) {
 	t.Parallel()
 	tickets, c := newTickets()

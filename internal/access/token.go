@@ -13,50 +13,56 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds (SEC17). A token or namespace beyond them is refused with a *LimitError.
+// Limits (SEC17). A token or namespace beyond them is rejected with a *LimitError.
 const (
-	// MaxTokens bounds the tokens of one namespace, expired ones included until they are revoked.
+	// MaxTokens is the maximum number of tokens in one namespace, including expired ones until they
+	// are revoked.
 	MaxTokens = 1000
-	// MaxNamespaces bounds the namespaces of a store: each is a file that a server holds open.
+	// MaxNamespaces is the maximum number of namespaces in a store: each is a file that a server
+	// holds open.
 	MaxNamespaces = 256
-	// MaxName bounds the name of a token, in characters.
+	// MaxName is the maximum length of a token's name, in characters.
 	MaxName = 100
 )
 
 var (
-	// ErrUnknownToken says that a text is no token that may be used now. The client is not told why.
+	// ErrUnknownToken is returned when a string is not a currently valid token. The client is not
+	// told why.
 	ErrUnknownToken = errors.New("unknown, revoked or expired token")
-	// ErrNone says that the namespace has no token of that id.
+	// ErrNone is returned when the namespace has no token with that id.
 	ErrNone = errors.New("no such token")
-	// ErrNoNamespace says that no namespace of that name exists.
+	// ErrNoNamespace is returned when no namespace with that name exists.
 	ErrNoNamespace = errors.New("no such namespace")
-	// ErrNotGranted says that a principal may not make a token as it was asked for.
+	// ErrNotGranted is returned when a principal may not create the requested token.
 	ErrNotGranted = errors.New("a token cannot have rights that its creator does not have")
 )
 
-// InvalidError says what is wrong with a request for a token, a name of a namespace, or a cursor. Nothing was changed.
+// InvalidError describes what is wrong with a request for a token, the name of a namespace, or a
+// cursor. Nothing was changed.
 type InvalidError struct{ Message string }
 
 func (e *InvalidError) Error() string { return e.Message }
 
 func invalidf(format string, args ...any) error { return &InvalidError{fmt.Sprintf(format, args...)} }
 
-// LimitError names the limit that a request would go beyond. Nothing was changed.
+// LimitError names the limit that a request would exceed. Nothing was changed.
 type LimitError struct{ Limit string }
 
 func (e *LimitError) Error() string { return "at most " + e.Limit }
 
-// ErrFullTokens and ErrFullNamespaces are the limits of stores.
+// ErrFullTokens and ErrFullNamespaces are returned when a limit of the store is reached.
 var (
 	ErrFullTokens     = &LimitError{fmt.Sprintf("%d tokens per namespace; revoke some", MaxTokens)}
 	ErrFullNamespaces = &LimitError{fmt.Sprintf("%d namespaces per store", MaxNamespaces)}
 )
 
-// Token is what is known of an access token: everything but its text. Times are UTC, in microseconds; zero is never.
+// Token describes an access token, except for its plaintext. Times are UTC, in microseconds; zero
+// means never.
 type Token struct {
-	// ID names the token where it is revoked and in the audit log. It is no secret, and is never used again.
+	// ID identifies the token for revocation and in the audit log. It is not secret, and is never
+	// reused.
 	ID string
-	// Name is what people call it; several may have the same.
+	// Name is the token's display name; several tokens may have the same name.
 	Name      string
 	Namespace string
 	Role      Role
@@ -64,31 +70,31 @@ type Token struct {
 	Approve bool
 	Created time.Time
 	Expires time.Time
-	// Used is when it was used last, to within UsedEvery.
+	// Used is when the token was last used, to within UsedEvery.
 	Used time.Time
 }
 
-// Principal is who shows the token.
+// Principal returns the principal that presents the token.
 func (t Token) Principal() Principal {
 	return Principal{Token: t.ID, Name: t.Name, Namespace: t.Namespace, Role: t.Role, Approve: t.Approve}
 }
 
-// IsExpired tells whether the token had ended at a time.
+// IsExpired reports whether the token had expired at time now.
 func (t Token) IsExpired(now time.Time) bool { return !t.Expires.IsZero() && !now.Before(t.Expires) }
 
-// Grant is what a token is asked for with.
+// Grant is the specification of a requested token.
 type Grant struct {
-	// Name is 1 to MaxName printable characters.
+	// Name has 1 to MaxName printable characters.
 	Name string
-	// Namespace is made with its first token; "" is DefaultNamespace.
+	// Namespace is created with its first token; "" means DefaultNamespace.
 	Namespace string
 	Role      Role
 	Approve   bool
-	// Expires is when the token ends; zero: never.
+	// Expires is when the token expires; zero means never.
 	Expires time.Time
 }
 
-// check gives the grant with its defaults. Errors: *InvalidError.
+// check returns the grant with its defaults, or an *InvalidError.
 func (g Grant) check(now time.Time) (Grant, error) {
 	if g.Namespace == "" {
 		g.Namespace = DefaultNamespace
@@ -111,8 +117,9 @@ func (g Grant) check(now time.Time) (Grant, error) {
 	return g, nil
 }
 
-// CheckNamespace tells whether a name is one of a namespace: [a-z0-9] and then up to 62 of [a-z0-9-]. So no name is a path, and none is another one
-// where the file system does not tell cases apart (SEC16). Errors: *InvalidError.
+// CheckNamespace returns an *InvalidError unless name is a valid namespace: [a-z0-9] followed by up
+// to 62 of [a-z0-9-]. So no name is a path, and no two names collide on a case-insensitive file
+// system (SEC16).
 func CheckNamespace(name string) error {
 	ok := name != "" && len(name) <= 63 && name[0] != '-'
 	for i := range len(name) {
@@ -125,23 +132,26 @@ func CheckNamespace(name string) error {
 	return nil
 }
 
-// prefix begins every token, so that scanners for leaked secrets know one.
+// prefix is the prefix of every token, so that scanners for leaked secrets recognize one.
 const prefix = "hk_"
 
-// textBytes are those of a token's text: 256 random bits.
+// textBytes is the number of random bytes in a token: 256 bits.
 const textBytes = 32
 
-// textLen is the length of a token's text.
+// textLen is the length of a token.
 var textLen = len(prefix) + base64.RawURLEncoding.EncodedLen(textBytes)
 
-// Hash is what is kept of a token's text: its SHA-256.
+// Hash is the stored form of a token: its SHA-256.
 //
-// A text has 256 random bits, so its hash needs neither salt nor a slow function: there is no dictionary to try. A token is found by its hash, in an
-// index. How long that takes may tell how much of a stored hash agrees with the one that was computed; but a client cannot choose what their hashes
-// begin with but by trying, and learns nothing of a text from the beginning of its hash. So no comparison here depends on secret text.
+// A token has 256 random bits, so its hash needs neither salt nor a slow function: there is no
+// dictionary to try. A token is looked up by its hash, in an index. The time of the lookup may
+// reveal how much of a stored hash agrees with the computed one; but a client can only choose the
+// prefix of its hash by trial, and learns nothing about a token from the prefix of its hash. So no
+// comparison here depends on a secret.
 type Hash [sha256.Size]byte
 
-// HashOf gives the hash of a text. ok tells whether the text has the form of a token; one that has not belongs to no principal.
+// HashOf returns the hash of a string. ok reports whether the string has the form of a token;
+// otherwise it belongs to no principal.
 func HashOf(text string) (h Hash, ok bool) {
 	if len(text) != textLen || !strings.HasPrefix(text, prefix) {
 		return Hash{}, false
@@ -149,21 +159,22 @@ func HashOf(text string) (h Hash, ok bool) {
 	return sha256.Sum256([]byte(text)), true
 }
 
-// newText makes the text of a token. It never fails: crypto/rand ends the process before it gives bytes that are not random.
+// newText returns a new random token. It never fails: crypto/rand crashes the process rather than
+// return nonrandom bytes.
 func newText() string {
 	var b [textBytes]byte
 	_, _ = rand.Read(b[:])
 	return prefix + base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// newID makes the id of a token.
+// newID returns a new token id.
 func newID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:])
 	return hex.EncodeToString(b[:])
 }
 
-// cut shortens a text to at most n bytes, of whole characters, all of them valid.
+// cut truncates a string to at most n bytes of complete, valid characters.
 func cut(s string, n int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= n {

@@ -8,23 +8,24 @@ import (
 	"time"
 )
 
-// UsedEvery is how far Token.Used may lie back: a token that is busy costs one write in that time, not one a request.
+// UsedEvery is the granularity of Token.Used: a busy token costs one write in that time, not one
+// per request.
 const UsedEvery = 10 * time.Minute
 
-// Config is what Tokens are made of. Only Store must be set.
+// Config is the configuration of Tokens. Only Store must be set.
 type Config struct {
 	Store Store
-	// Now is the clock; nil: time.Now.
+	// Now returns the current time; if nil, time.Now is used.
 	Now func() time.Time
 }
 
-// Tokens issues tokens and tells who shows one. Safe for concurrent use.
+// Tokens issues tokens and identifies their bearers. It is safe for concurrent use.
 type Tokens struct {
 	store Store
 	now   func() time.Time
 }
 
-// NewTokens makes Tokens.
+// NewTokens returns Tokens with the configuration c.
 func NewTokens(c Config) *Tokens {
 	t := &Tokens{store: c.Store, now: c.Now}
 	if t.now == nil {
@@ -33,9 +34,10 @@ func NewTokens(c Config) *Tokens {
 	return t
 }
 
-// Create makes a token and its text, which is given here and never again.
+// Create creates a token and returns its plaintext, which is never available again.
 //
-// Errors: *InvalidError, *LimitError, those of the store; then nothing was made.
+// It returns an *InvalidError, a *LimitError or errors of the store; nothing was created in that
+// case.
 func (t *Tokens) Create(ctx context.Context, g Grant) (text string, made Token, err error) {
 	now := t.now().UTC().Truncate(time.Microsecond)
 	if g, err = g.check(now); err != nil {
@@ -53,7 +55,8 @@ func (t *Tokens) Create(ctx context.Context, g Grant) (text string, made Token, 
 	return text, made, nil
 }
 
-// Find tells who shows a text. Errors: ErrUnknownToken, whatever the reason; those of the store.
+// Find returns the principal that presents a token. It returns ErrUnknownToken, whatever the
+// reason, or errors of the store.
 func (t *Tokens) Find(ctx context.Context, text string) (Principal, error) {
 	h, ok := HashOf(text)
 	if !ok {
@@ -71,13 +74,15 @@ func (t *Tokens) Find(ctx context.Context, text string) (Principal, error) {
 		return Principal{}, ErrUnknownToken
 	}
 	if now.Sub(found.Used) >= UsedEvery {
-		// That it was used is worth no failed request: a store that cannot write says so where something is to be kept.
+		// Recording the use must not fail a request: a store that cannot write reports that when
+		// something has to be stored.
 		_ = t.store.Touch(ctx, found.Namespace, found.ID, now)
 	}
 	return found.Principal(), nil
 }
 
-// ByID gives the principal of a token by its id, which is no secret. Errors: ErrUnknownToken where it cannot be used now; those of the store.
+// ByID returns the principal of a token by its id, which is not secret. It returns ErrUnknownToken
+// if the token is not currently valid, or errors of the store.
 func (t *Tokens) ByID(ctx context.Context, namespace, id string) (Principal, error) {
 	found, err := t.store.Get(ctx, namespace, id)
 	switch {
@@ -89,7 +94,7 @@ func (t *Tokens) ByID(ctx context.Context, namespace, id string) (Principal, err
 	return found.Principal(), nil
 }
 
-// Any tells whether there is a token that may be used now, in any namespace (SEC1).
+// Any reports whether there is a currently valid token in any namespace (SEC1).
 func (t *Tokens) Any(ctx context.Context) (bool, error) {
 	names, err := t.store.Namespaces(ctx)
 	if err != nil {
@@ -108,17 +113,20 @@ func (t *Tokens) Any(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// NameFirst is what the token of First is called.
+// NameFirst is the name of the token created by First.
 const NameFirst = "first"
 
-// First makes the token of a fresh install: it has every right in DefaultNamespace, and does not expire. Errors: those of Create.
+// First creates the token of a fresh install: it has every permission in DefaultNamespace, and does
+// not expire. It returns the errors of Create.
 func (t *Tokens) First(ctx context.Context) (text string, err error) {
 	text, _, err = t.Create(ctx, Grant{Name: NameFirst, Role: RoleAdmin, Approve: true})
 	return text, err
 }
 
-// MayGrant tells whether a principal may make a token: with no right that the principal does not have, and in another namespace only as an admin of
-// DefaultNamespace. So no token can be used to get the right to approve (SEC12), nor into another namespace (SEC10). Errors: ErrNotGranted with the reason.
+// MayGrant returns an error unless the principal may create the token: with no permission that the
+// principal does not have, and in another namespace only as an admin of DefaultNamespace. So no
+// token can be used to gain the permission to approve (SEC12), or access to another namespace
+// (SEC10). The error is ErrNotGranted with the reason.
 func (p Principal) MayGrant(g Grant) error {
 	switch {
 	case !p.May(RoleAdmin):
@@ -131,13 +139,15 @@ func (p Principal) MayGrant(g Grant) error {
 	return nil
 }
 
-// MayUse tells whether a principal may manage the tokens, and read the audit log, of a namespace; "" is the principal's own. The role is asked for elsewhere.
+// MayUse reports whether a principal may manage the tokens, and read the audit log, of a namespace;
+// "" means the principal's own. The role is checked elsewhere.
 func (p Principal) MayUse(namespace string) bool {
 	return namespace == "" || namespace == p.Namespace || p.Namespace == DefaultNamespace
 }
 
-// Strongest gives the principal of the token of a namespace that has most rights, of several the one that was made first, for a person who may use the store as a whole.
-// Errors: ErrUnknownToken where no token can be used now; those of the store.
+// Strongest returns the principal of the token with the most permissions in a namespace, the oldest
+// if there are several, for a person who may use the whole store. It returns ErrUnknownToken if no
+// token is currently valid, or errors of the store.
 func (t *Tokens) Strongest(ctx context.Context, namespace string) (Principal, error) {
 	list, err := t.store.List(ctx, namespace)
 	if err != nil {

@@ -20,7 +20,7 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// counted counts writes of uses.
+// counted counts recorded uses.
 type counted struct {
 	access.Store
 	touches atomic.Int64
@@ -35,7 +35,8 @@ func (c *counted) Touch(ctx context.Context, namespace, id string, at time.Time)
 	return c.Store.Touch(ctx, namespace, id, at)
 }
 
-// TestTokens: the text is given once and finds its principal until the token is revoked or expires; uses are noted now and then (SEC2).
+// TestTokens checks that the plaintext is returned once and finds its principal until the token is
+// revoked or expires, and that uses are recorded now and then (SEC2).
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 1, 2, 3, 4567, time.FixedZone("x", 3600))
@@ -86,7 +87,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestAny: a server that others can reach needs a token that may be used (SEC1); the first one of a fresh install has every right.
+// TestAny checks that a publicly reachable server needs a valid token (SEC1), and that the first
+// token of a fresh install has every permission.
 func TestAny(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC)
@@ -116,7 +118,8 @@ func TestAny(t *testing.T) {
 	}
 }
 
-// TestCreateRefuses: what is wrong with a request is said, and nothing is made (SEC16 for names of namespaces).
+// TestCreateRefuses checks that errors in a request are reported, and that nothing is created
+// (SEC16 for names of namespaces).
 func TestCreateRefuses(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC)
@@ -149,7 +152,7 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
-// TestCheckNamespace: names are not paths (SEC16).
+// TestCheckNamespace checks that names are not paths (SEC16).
 func TestCheckNamespace(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{"default", "a", "0", "team-1", "a--b-", strings.Repeat("a", 63)} {
@@ -167,7 +170,7 @@ func TestCheckNamespace(t *testing.T) {
 	}
 }
 
-// TestMayGrant: no token gives what its principal does not have (SEC2, SEC10, SEC12).
+// TestMayGrant checks that no token grants what its principal does not have (SEC2, SEC10, SEC12).
 func TestMayGrant(t *testing.T) {
 	t.Parallel()
 	admin := func(namespace string, approve bool) access.Principal {

@@ -9,8 +9,9 @@ import (
 	"github.com/hocket-run/hocket/internal/testinput"
 )
 
-// Find gives the paths of Node, of a script of scripts/browser and of a browser. Without them the test is skipped, unless HOCKET_BROWSER is set. Tests call it
-// from a package three folders below the root.
+// Find returns the paths of Node, of a script in scripts/browser and of a browser. If they are
+// missing, the test is skipped, unless HOCKET_BROWSER is set. Tests must call it from a package
+// three directories below the root.
 func Find(t *testing.T, name string) (node, script, chromium string) {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("..", "..", "..", "scripts", "browser"))

@@ -1,4 +1,4 @@
-// Package browsertest finds the browser that tests drive, and the scripts that drive it.
+// Package browsertest locates the browser that tests drive, and the scripts that drive it.
 //
-// It refuses to install anything: `make test` does.
+// It does not install anything; `make test` does.
 package browsertest

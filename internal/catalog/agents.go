@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// AgentColumns are those of agents.
+// AgentColumns returns the columns of agents.
 func AgentColumns() []Column {
 	return []Column{
 		{"id", "id", text, true}, {"name", "name", text, false}, {"description", "description", text, false},
@@ -25,11 +25,12 @@ func AgentColumns() []Column {
 // definitionColumn is the position of definition in agents.
 const definitionColumn = 6
 
-// ownKeys are the keys of agents that have columns of their own, in every spelling. They are not read in a definition: columns are what counts.
+// ownKeys are the keys of agents that have their own columns, in every spelling. They are ignored
+// in a definition: the columns take precedence.
 var ownKeys = []string{"id", "name", "description", "systemPrompt", "system_prompt", "instruction", "model", "tools"}
 
-// FromAgent gives the row of an agent that was read from a list of agents. definition is a JSON object of the keys that have no column. What is empty is
-// NULL.
+// FromAgent returns the row of an agent that was read from a list of agents. definition is a JSON
+// object of the keys that have no column. Empty values become NULL.
 func FromAgent(a workflow.Agent, definition []byte) Row {
 	r := Row{a.ID, a.Name, a.Description, a.System, a.Model, nil, nil}
 	for i, v := range r {
@@ -56,7 +57,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// objectOf gives the members of a JSON object in their order; false: the text is none.
+// objectOf returns the members of a JSON object in order, or false if the text is not an object.
 func objectOf(text string) (out []member, ok bool) {
 	if !json.Valid([]byte(text)) {
 		return nil, false
@@ -80,7 +81,8 @@ func objectOf(text string) (out []member, ok bool) {
 	return out, true
 }
 
-// CheckAgent gives the problem of a row whose definition is no JSON object, none for all others.
+// CheckAgent returns the problem of a row whose definition is not a JSON object, and no problem for
+// any other row.
 func CheckAgent(r Row) diag.List {
 	v := plain(r[definitionColumn])
 	s, isText := v.(string)
@@ -93,10 +95,11 @@ func CheckAgent(r Row) diag.List {
 	return out
 }
 
-// CodeBadDefinition is the code of a definition that is no JSON object.
+// CodeBadDefinition is the code for a definition that is not a JSON object.
 const CodeBadDefinition = "bad-definition"
 
-// AgentJSON gives an agent as an item of the list that `agents apply` takes; name, description and model are there always.
+// AgentJSON returns an agent as an item of the list that `agents apply` accepts; name, description
+// and model are always present.
 func AgentJSON(r Row) json.RawMessage {
 	r = slices.Clone(r)
 	for _, i := range []int{1, 2, 4} {
@@ -112,10 +115,10 @@ func AgentJSON(r Row) json.RawMessage {
 	return b.Bytes()
 }
 
-// AgentsFile is the name of the document of AgentsDocument.
+// AgentsFile is the file name of the document that AgentsDocument returns.
 const AgentsFile = "agents"
 
-// AgentsDocument gives agents as the document that `agents apply` takes.
+// AgentsDocument returns agents as the document that `agents apply` accepts.
 func AgentsDocument(rows []Row) []byte {
 	var b bytes.Buffer
 	b.WriteString("{\n  \"agents\": [")
@@ -137,8 +140,8 @@ func AgentsDocument(rows []Row) []byte {
 
 var agentPath = regexp.MustCompile(`^agents\[(\d+)\](\.[^.\[]*)?`)
 
-// LocateAgents gives problems of the document of AgentsDocument as those of rows, in the file `agents/ID`, or `agents/ID.column`,
-// without lines.
+// LocateAgents converts problems of the document of AgentsDocument to problems of rows, in the file
+// `agents/ID` or `agents/ID.column`, without lines.
 func LocateAgents(rows []Row, list diag.List) diag.List {
 	out := make(diag.List, len(list))
 	for i, d := range list {
@@ -149,7 +152,7 @@ func LocateAgents(rows []Row, list diag.List) diag.List {
 					row := AgentsFile + "/" + rows[n].ID()
 					d.Span = at(row, AgentColumns(), m[2])
 					if m[2] != "" && d.Span.File == row {
-						d.Span.File += ".definition" // it is no key of a column
+						d.Span.File += ".definition" // the key has no column
 					}
 					if m[2] == ".tools" && d.Hint == "" {
 						d.Hint = `write a JSON list such as ["search"]`
@@ -162,7 +165,8 @@ func LocateAgents(rows []Row, list diag.List) diag.List {
 	return out
 }
 
-// AgentOf gives the row of an item of AgentsDocument, which is the same item again. Errors: the text is no JSON object.
+// AgentOf returns the row of an item of AgentsDocument; converting the row back yields the same
+// item. It returns an error if the text is not a JSON object.
 func AgentOf(item json.RawMessage) (Row, error) {
 	list, ok := objectOf(string(item))
 	if !ok {

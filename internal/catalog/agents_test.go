@@ -14,13 +14,14 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// TestAgentsDocument: keys of the definition and the columns, which take precedence, are members, in the order in which they were stored (P29).
+// TestAgentsDocument checks that keys of the definition and the columns, which take precedence,
+// become members in the order in which they were stored (P29).
 func TestAgentsDocument(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		row  catalog.Row
 		want string // the agent in the document
-		line string // and as AgentJSON gives it
+		line string // and as returned by AgentJSON
 	}{
 		"none":       {catalog.Row{"a", nil, nil, nil, nil, nil, nil}, `{"id": "a"}`, `{"id": "a","name": "","description": "","model": ""}`},
 		"an object":  {catalog.Row{"a", "A", nil, nil, nil, nil, `{"maxIterations": 5, "x": {"b": 1.50, "a": "<"}}`}, `{"id": "a", "name": "A", "maxIterations": 5, "x": {"b":1.50,"a":"<"}}`, `{"id": "a","name": "A","description": "","model": "","maxIterations": 5,"x": {"b":1.50,"a":"<"}}`},
@@ -41,8 +42,8 @@ func TestAgentsDocument(t *testing.T) {
 	}
 }
 
-// TestAgentsDocumentOfAnything: whatever the table agents has is a JSON document with an agent for each row; what is no definition is told with its
-// row (SEC7).
+// TestAgentsDocumentOfAnything checks that any content of the table agents becomes a JSON document
+// with one agent per row, and that an invalid definition is reported with its row (SEC7).
 func TestAgentsDocumentOfAnything(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -68,7 +69,8 @@ func TestAgentsDocumentOfAnything(t *testing.T) {
 	})
 }
 
-// TestLocateAgents: a problem is told with its row and column; keys without a column are in the definition.
+// TestLocateAgents checks that a problem is reported with its row and column, and that keys without
+// a column are attributed to the definition.
 func TestLocateAgents(t *testing.T) {
 	t.Parallel()
 	rows := []catalog.Row{{"a", nil, nil, nil, nil, nil, nil}, {"b", nil, nil, nil, nil, nil, `{"maxIterations":-1}`}}
@@ -85,7 +87,8 @@ func TestLocateAgents(t *testing.T) {
 	}
 }
 
-// TestAgentOf: a row is known by its item in the document of agents, whatever it has (P29).
+// TestAgentOf checks that a row can be recovered from its item in the document of agents, whatever
+// its content (P29).
 func TestAgentOf(t *testing.T) {
 	t.Parallel()
 	rows := []catalog.Row{

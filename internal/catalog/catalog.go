@@ -9,89 +9,101 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// ErrNotFound says that there is no such workflow, version or agent.
+// ErrNotFound is returned when there is no such workflow, version or agent.
 var ErrNotFound = errors.New("not found")
 
-// TextError says that a store cannot keep a text; nothing was stored. PostgreSQL has no NUL and only valid UTF-8; SQLite keeps any text.
+// TextError is returned when a store cannot store a string; nothing was stored. PostgreSQL stores
+// only valid UTF-8 without NUL; SQLite stores any string.
 type TextError struct {
-	// Column is where the text would be: `agent_workflow_nodes.prompt`.
+	// Column is the column for the string, such as `agent_workflow_nodes.prompt`.
 	Column string
-	// Reason is such as `has a NUL character, which PostgreSQL does not store`.
+	// Reason is the reason, such as `has a NUL character, which PostgreSQL does not store`.
 	Reason string
 }
 
 func (e *TextError) Error() string { return "the text of " + e.Column + " " + e.Reason }
 
-// ErrChanged says that the stored workflows are not those that the caller knew of; nothing was done.
+// ErrChanged is returned when the stored workflows are not in the state that the caller expected;
+// nothing was changed.
 var ErrChanged = errors.New("stored workflows have changed")
 
-// FormatRoutes is the format whose published documents are rows.
+// FormatRoutes is the format whose published documents are stored as rows.
 const FormatRoutes = "routes"
 
 // Entry is a stored workflow without its documents.
 type Entry struct {
 	ID string
-	// Name and Format are those of the rows, where rows are what is published, else of the published version, else of the draft.
+	// Name and Format are taken from the rows if the published workflow consists of rows, otherwise
+	// from the published version, or else from the draft.
 	Name, Format string
-	// Published and Draft are numbers of versions; 0: none. They are never equal but for 0.
+	// Published and Draft are version numbers; 0 means none. They are never equal unless both are
+	// 0.
 	Published, Draft int
-	// HasRows tells that the table agent_workflows has the id, written by any program.
+	// HasRows is set if the table agent_workflows contains the id, whichever program wrote it.
 	HasRows bool
-	// Updated is when a version was stored or published last, UTC in microseconds; zero where there is none.
+	// Updated is the time when a version was last stored or published, in UTC with microseconds; it
+	// is zero if there is none.
 	Updated time.Time
-	// Labels are those of the document that Name is of; rows have none. Nil and empty are the same.
+	// Labels are the labels of the document that Name is taken from; rows have none. Nil and empty
+	// are equivalent.
 	Labels workflow.Labels
 }
 
-// Equal tells whether both say the same.
+// Equal reports whether e and o are equal.
 func (e Entry) Equal(o Entry) bool {
 	return e.ID == o.ID && e.Name == o.Name && e.Format == o.Format && e.Published == o.Published && e.Draft == o.Draft && e.HasRows == o.HasRows &&
 		e.Updated.Equal(o.Updated) && maps.Equal(e.Labels, o.Labels)
 }
 
-// Version is a document as it was stored.
+// Version is a stored document.
 type Version struct {
 	Workflow string
 	Number   int // from 1
-	// Format is the language of the text; Name the workflow's name, which may be empty; File what the document was called where it came from.
+	// Format is the format of the text, Name the workflow's name, which may be empty, and File the
+	// name of the document at its source.
 	Format, Name, File string
-	// Digest is that of the graph as it was read when the version was stored; "" where agents were missing then.
+	// Digest is the digest of the graph when the version was stored, or "" if agents were missing
+	// at that time.
 	Digest  string
 	Text    []byte
 	Created time.Time // UTC, microseconds
-	// Labels are those that the document has at its top (X-76), valid ones.
+	// Labels are the valid top-level labels of the document (X-76).
 	Labels workflow.Labels
 }
 
-// Put is a document to be stored. Format, Name, File, Digest, Text and Labels are those of Version.
+// Put is a document to store. Format, Name, File, Digest, Text and Labels have the same meaning as
+// in Version.
 type Put struct {
 	ID                         string
 	Format, Name, File, Digest string
 	Text                       []byte
 	Labels                     workflow.Labels
-	// Draft stores the document as a draft and leaves what is published alone.
+	// Draft stores the document as a draft and leaves the published version unchanged.
 	Draft bool
-	// Rows are those of a routes document that is published; nil for all others. Rows that are there are changed, those that Rows lacks are deleted; with
-	// Replace all of them are deleted first (S3-20). Where Rows is nil and the document is published, rows of the id are deleted.
+	// Rows are the rows of a published routes document; nil for all other documents. Existing rows
+	// are updated, and rows that are not in Rows are deleted; with Replace, all existing rows are
+	// deleted first (S3-20). If Rows is nil and the document is published, the rows of the id are
+	// deleted.
 	Rows    *Rows
 	Replace bool
 	At      time.Time
-	// Expect is the tag that the workflow must have, or TagAbsent; "": it may be anything.
+	// Expect is the tag that the workflow must have, or TagAbsent; "" means any state.
 	Expect string
 }
 
-// Stored says what became of a Put or a Publication.
+// Stored is the result of a Put or a Publication.
 type Stored struct {
 	Entry Entry
-	// Tag is that of the workflow as it was left, read with the change: see [Tag].
+	// Tag is the tag of the workflow after the change, read in the same transaction; see [Tag].
 	Tag string
-	// Version holds the text.
+	// Version is the version that holds the text.
 	Version int
-	// Unchanged tells that everything was there already.
+	// Unchanged is set if the workflow already had this state.
 	Unchanged bool
 }
 
-// Publication makes a version the published one. If it is the draft, there is no draft any more.
+// Publication makes a version the published one. If the version is the draft, there is no draft
+// afterwards.
 type Publication struct {
 	ID      string
 	Version int
@@ -100,51 +112,68 @@ type Publication struct {
 	Expect  string // as in Put
 }
 
-// Workflows keeps workflows. Safe for concurrent use, by several processes too where the medium allows it. Slices handed in stay the caller's; slices
-// given out are the caller's own.
+// Workflows stores workflows. It is safe for concurrent use, and for use by several processes if
+// the medium allows it. The caller keeps ownership of the slices it passes and owns the slices it
+// receives.
 type Workflows interface {
-	// Put stores documents, in their order, all or none, and agents with them, which may be none; agents are changed as PutAgents does.
+	// Put stores documents in order, all or none, and with them agents, if any; agents are changed
+	// as by PutAgents.
 	//
-	// A document is published, unless it is a draft: the text of the published version again makes no new version; nor does that of the draft, which is
-	// published then. A draft with the text of the present draft, or of the published version where there is no draft, makes none either.
+	// A document is published unless it is a draft. Storing the text of the published version again
+	// creates no new version; nor does storing the text of the draft, which is published in that
+	// case. A draft with the text of the present draft, or of the published version if there is no
+	// draft, creates no new version either.
 	//
-	// Errors: ErrChanged where a workflow is not as Put.Expect says; *TextError.
+	// The error is ErrChanged if a workflow is not in the state that Put.Expect requires, or a
+	// *TextError.
 	Put(ctx context.Context, puts []Put, agents []Row) ([]Stored, error)
-	// Publish publishes a version. Errors: ErrNotFound, ErrChanged, *TextError.
+	// Publish publishes a version. The error is ErrNotFound, ErrChanged or a *TextError.
 	Publish(ctx context.Context, p Publication) (Stored, error)
-	// Entry gives one workflow. Errors: ErrNotFound.
+	// Entry returns one workflow, or ErrNotFound.
 	Entry(ctx context.Context, id string) (Entry, error)
-	// Entries gives all workflows by id.
+	// Entries returns all workflows, sorted by id.
 	Entries(ctx context.Context) ([]Entry, error)
-	// Versions gives the versions of a workflow from the first to the last, without their texts; none where there are only rows.
+	// Versions returns the versions of a workflow from first to last, without their texts; none if
+	// there are only rows.
 	Versions(ctx context.Context, id string) ([]Version, error)
-	// Version gives a version with its text. Errors: ErrNotFound; *journal.CorruptError where the text is not what was stored.
+	// Version returns a version with its text. The error is ErrNotFound, or a *journal.CorruptError
+	// if the text differs from what was stored.
 	Version(ctx context.Context, id string, number int) (Version, error)
-	// Rows gives the rows of a workflow. Errors: ErrNotFound.
+	// Rows returns the rows of a workflow, or ErrNotFound.
 	Rows(ctx context.Context, id string) (Rows, error)
-	// Delete deletes a workflow with all versions and rows, rows of nodes and edges without a workflow too, if it has the tag expect; "" is any. Errors:
-	// ErrNotFound, ErrChanged.
+	// Delete deletes a workflow with all its versions and rows, including rows of nodes and edges
+	// without a workflow, if it has the tag expect; "" means any tag. The error is ErrNotFound or
+	// ErrChanged.
 	Delete(ctx context.Context, id, expect string) error
 }
 
-// Agents keeps agents, by their columns (AgentColumns). As Workflows otherwise.
+// Agents stores agents by their columns (AgentColumns). The rules of Workflows for concurrency and
+// slices apply.
 type Agents interface {
-	// PutAgents changes the agents that are there and adds the others, all or none. With replace their rows are deleted first, so that what other
-	// programs wrote into columns of their own goes with them. expect holds the tags that agents must have, by id, or TagAbsent; nil is none. Errors: ErrChanged, *TextError.
+	// PutAgents updates existing agents and adds the others, all or none. With replace, the
+	// existing rows are deleted first, so that values that other programs wrote into their own
+	// columns are removed too. expect maps ids to the tags that the agents must have, or to
+	// TagAbsent; nil means no expectations. The error is ErrChanged or a *TextError.
 	PutAgents(ctx context.Context, agents []Row, replace bool, expect map[string]string) error
-	// Agents gives all agents by id.
+	// Agents returns all agents, sorted by id.
 	Agents(ctx context.Context) ([]Row, error)
-	// DeleteAgent deletes one, if may, called in the same transaction with the entries of all workflows by id, says so; nil says so always. may must not
-	// call the store, and may be called twice. expect is the tag that it must have; "" is any. Errors: ErrNotFound; ErrChanged where may said no, or the tag
-	// is another.
+	// DeleteAgent deletes an agent if may returns true; a nil may means always. may is called in
+	// the same transaction with the entries of all workflows sorted by id; it must not call the
+	// store, and may be called twice. expect is the tag that the agent must have; "" means any tag.
+	// The error is ErrNotFound, or ErrChanged if may returned false or the tag differs.
 	DeleteAgent(ctx context.Context, id, expect string, may func(entries []Entry) bool) error
 }
 
-// Layouts keeps where people have put the nodes of workflows: one text for each workflow, of its caller's form, beside all its versions (P39). As Workflows otherwise.
+// Layouts stores the node positions that people set: one text per workflow, in a form defined by
+// the caller, independent of its versions (P39). The rules of Workflows for concurrency and slices
+// apply.
 type Layouts interface {
-	// Layout gives that of a workflow; nil: none is stored. Errors: ErrNotFound where there is no such workflow.
+	// Layout returns the layout of a workflow, or nil if none is stored. The error is ErrNotFound
+	// if there is no such workflow.
 	Layout(ctx context.Context, id string) ([]byte, error)
-	// PutLayout stores that of a workflow, which gets no version by it, if the present one has the tag expect (LayoutTag); "" is any. Deleting the workflow deletes its layout. Errors: ErrNotFound, ErrChanged.
+	// PutLayout stores the layout of a workflow if the present one has the tag expect (LayoutTag);
+	// "" means any tag. It creates no new version of the workflow. Deleting the workflow deletes
+	// its layout. The error is ErrNotFound or ErrChanged.
 	PutLayout(ctx context.Context, id string, text []byte, expect string) error
 }
 

@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// MaxID bounds the ids of workflows and agents, in bytes.
+// MaxID is the maximum length of the ids of workflows and agents, in bytes.
 const MaxID = 200
 
-// IDError says why nothing is stored under an id.
+// IDError is returned when an id is not valid for storing, with the reason.
 type IDError struct{ ID, Reason string }
 
 func (e *IDError) Error() string {
 	return fmt.Sprintf("invalid id %q: %s", cut(e.ID), e.Reason)
 }
 
-// cut shortens an id for a message.
+// cut truncates an id for a message.
 func cut(id string) string {
 	if len(id) <= MaxID {
 		return id
@@ -25,11 +25,12 @@ func cut(id string) string {
 	return strings.ToValidUTF8(id[:20], "") + "…"
 }
 
-// CheckID tells whether a workflow or an agent may be stored under an id. It is the one rule for all that stores: people type ids, and they are part of addresses of the
-// HTTP API, so that what is stored can be shown and deleted by every transport. An id has 1 to MaxID bytes of UTF-8 that can be printed, no slashes, no blanks around it
-// and none but spaces in it, and begins with neither a dash, which is a flag on the command line, nor a dot, which is a folder.
-//
-// Errors: *IDError.
+// CheckID returns an *IDError unless a workflow or an agent may be stored under the id. Everything
+// that stores uses this one rule: people type ids, and ids are part of URLs of the HTTP API, so
+// that every transport must be able to show and delete what is stored. An id has 1 to MaxID bytes
+// of printable UTF-8, with no slashes, no leading or trailing whitespace and no whitespace but
+// spaces inside. It must not start with a dash, which is a flag on the command line, or with a dot,
+// which is a directory.
 func CheckID(id string) error {
 	var why string
 	switch {

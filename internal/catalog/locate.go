@@ -8,13 +8,13 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// Lines tell which row stands where in a document that [Rows.Document] gave.
+// Lines maps the lines of a document returned by [Rows.Document] to rows.
 type Lines struct {
 	id     string
 	tables []lines
 }
 
-// lines are the rows of one table, one line each.
+// lines are the rows of one table, one per line.
 type lines struct {
 	name    string
 	columns []Column
@@ -22,12 +22,13 @@ type lines struct {
 	rows    []Row
 }
 
-// File is the name of the document: `agent_workflows/ID`.
+// File returns the name of the document: `agent_workflows/ID`.
 func (l Lines) File() string { return "agent_workflows/" + l.id }
 
-// Locate gives problems of the document as those of rows: the file is `agent_workflow_nodes/ID` or `agent_workflow_edges/ID`, the n-th edge `#n` where it
-// has no id, and `agent_workflows/ID` for all else, followed by `.column` where one column is meant. There are no lines then. Problems of other files stay
-// as they are.
+// Locate converts problems of the document to problems of rows: the file is
+// `agent_workflow_nodes/ID` or `agent_workflow_edges/ID`, with `#n` for the n-th edge if it has no
+// id, and `agent_workflows/ID` for everything else, followed by `.column` if the problem concerns
+// one column. The results have no lines. Problems of other files are unchanged.
 func (l Lines) Locate(list diag.List) diag.List {
 	out := slices.Clone(list)
 	for i := range out {
@@ -57,7 +58,7 @@ func (l Lines) locate(s diag.Span, path string) diag.Span {
 	return at(l.File(), WorkflowColumns(), path)
 }
 
-// at names a row, and the column that the last key of path is.
+// at returns a span that names a row, and the column for the last key of path if there is one.
 func at(row string, columns []Column, path string) diag.Span {
 	key := path[strings.LastIndexByte(path, '.')+1:]
 	for _, c := range columns {

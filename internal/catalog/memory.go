@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Memory is a catalog that is gone with the process. The zero Memory is empty and ready for use.
+// Memory is a catalog in memory, which does not outlive the process. The zero Memory is empty and
+// ready to use.
 type Memory struct {
 	mu        sync.Mutex
 	workflows map[string]*memWorkflow
@@ -28,7 +29,8 @@ type memWorkflow struct {
 	layout           []byte
 }
 
-// isThere tells of one that was not deleted: those only keep their latest number.
+// isThere reports whether the workflow exists; a deleted workflow keeps only its latest version
+// number.
 func (w *memWorkflow) isThere() bool { return w != nil && (len(w.versions) > 0 || w.rows != nil) }
 
 func (w *memWorkflow) tag(id string) string {
@@ -112,7 +114,7 @@ func (w *memWorkflow) put(p Put) Stored {
 	return Stored{Entry: w.entry(p.ID), Tag: w.tag(p.ID), Version: now.Version, Unchanged: same}
 }
 
-// setRows tells whether they were so already.
+// setRows sets the rows and reports whether they were already equal to r.
 func (w *memWorkflow) setRows(r *Rows) bool {
 	before := w.rows
 	if w.rows = nil; r != nil {

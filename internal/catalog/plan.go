@@ -1,14 +1,15 @@
 package catalog
 
-// Change is what a Put does to the versions of a workflow.
+// Change is the effect of a Put on the versions of a workflow.
 type Change struct {
 	Published, Draft int
-	// Version holds the text; IsNew tells that it must be stored.
+	// Version is the version that holds the text; IsNew is set if it must be stored.
 	Version int
 	IsNew   bool
 }
 
-// Plan decides what a Put does to a workflow with these versions; says tells whether a version has the text. All stores decide by it.
+// Plan determines the effect of a Put on a workflow with these versions; says reports whether a
+// version has the text. All stores use it.
 func Plan(draft bool, published, drafted, latest int, says func(version int) bool) Change {
 	c := Change{Published: published, Draft: drafted}
 	switch {

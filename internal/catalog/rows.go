@@ -11,27 +11,28 @@ import (
 	"github.com/hocket-run/hocket/internal/format/source"
 )
 
-// Row is a row by the position of its columns: nil (NULL), string, int64 or float64, and whatever else other programs wrote there. Rows made here hold
-// nil, string and int64 alone.
+// Row is a row indexed by column position. A value is nil (NULL), a string, an int64 or a float64,
+// or whatever else other programs wrote. Rows created by this package contain only nil, string and
+// int64.
 type Row []any
 
-// Text gives a column as text, "" for NULL.
+// Text returns a column as a string, or "" for NULL.
 func (r Row) Text(i int) string {
 	s, _ := plain(r[i]).(string)
 	return s
 }
 
-// ID gives the first column.
+// ID returns the first column.
 func (r Row) ID() string { return r.Text(0) }
 
-// Rows are the tables of one routes workflow. Nodes and Edges are in the order of the document.
+// Rows are the table rows of one routes workflow. Nodes and Edges are in document order.
 type Rows struct {
 	Workflow Row
 	Nodes    []Row
 	Edges    []Row
 }
 
-// Equal tells whether both say the same.
+// Equal reports whether r and o yield the same document.
 func (r Rows) Equal(o Rows) bool {
 	a, _ := r.Document()
 	b, _ := o.Document()
@@ -43,23 +44,23 @@ type kind int
 
 const (
 	text    kind = iota
-	number       // a whole number
+	number       // an integer
 	flag         // 0 or 1
 	raw          // JSON
-	members      // a JSON object whose members are beside the other columns
+	members      // a JSON object whose members appear next to the other columns
 )
 
-// Column is a column of a table and the key that it is in documents (S3-1).
+// Column is a column of a table and its key in documents (S3-1).
 type Column struct {
 	Name, Key string
 	kind      kind
-	shown     bool // as null where it is NULL: the key must not be missing
+	shown     bool // NULL is written as null: the key must be present
 }
 
-// IsNumber tells whether the column holds whole numbers; others hold text.
+// IsNumber reports whether the column holds integers; other columns hold text.
 func (c Column) IsNumber() bool { return c.kind == number || c.kind == flag }
 
-// WorkflowColumns are those of agent_workflows.
+// WorkflowColumns returns the columns of agent_workflows.
 func WorkflowColumns() []Column {
 	return []Column{
 		{"id", "id", text, true}, {"name", "name", text, false}, {"description", "description", text, false},
@@ -69,7 +70,7 @@ func WorkflowColumns() []Column {
 	}
 }
 
-// NodeColumns are those of agent_workflow_nodes.
+// NodeColumns returns the columns of agent_workflow_nodes.
 func NodeColumns() []Column {
 	return []Column{
 		{"id", "id", text, true}, {"workflow_id", "workflowId", text, true}, {"node_type", "nodeType", text, true},
@@ -77,7 +78,7 @@ func NodeColumns() []Column {
 	}
 }
 
-// EdgeColumns are those of agent_workflow_edges.
+// EdgeColumns returns the columns of agent_workflow_edges.
 func EdgeColumns() []Column {
 	return []Column{
 		{"id", "id", text, false}, {"workflow_id", "workflowId", text, true}, {"source_node_id", "sourceNodeId", text, true},
@@ -89,7 +90,8 @@ func EdgeColumns() []Column {
 // ownerColumn is the position of workflow_id in nodes and edges.
 const ownerColumn = 1
 
-// FromDocument gives the rows of a routes document that was read without errors, as those of the workflow id. root is its tree.
+// FromDocument returns the rows of a routes document that was read without errors, with id as the
+// workflow's id. root is the document's tree.
 func FromDocument(root *source.Node, id string) Rows {
 	maps := []*source.Node{root}
 	if w := root.Get("workflow"); w != nil {
@@ -112,13 +114,13 @@ func FromDocument(root *source.Node, id string) Rows {
 	rows.Nodes, rows.Edges = list("nodes", NodeColumns()), list("edges", EdgeColumns())
 	for _, e := range rows.Edges {
 		if e[0] == "" {
-			e[0] = nil // many edges may have none
+			e[0] = nil // several edges may have no id
 		}
 	}
 	return rows
 }
 
-// find gives the value of a key in either spelling, in the first map that has it.
+// find returns the value of a key, in either spelling, from the first map that has it.
 func find(key, snake string, maps ...*source.Node) *source.Node {
 	for _, m := range maps {
 		for _, k := range []string{key, snake} {
@@ -156,7 +158,7 @@ func columnsOf(columns []Column, maps ...*source.Node) Row {
 	return r
 }
 
-// plain gives what is in a column as nil, int64, float64 or string.
+// plain converts a column value to nil, int64, float64 or string.
 func plain(v any) any {
 	if b, ok := v.([]byte); ok {
 		return string(b)
@@ -164,8 +166,9 @@ func plain(v any) any {
 	return v
 }
 
-// Document gives the rows as a routes document in JSON, each row of nodes and edges on a line of its own, for [Rows.Locate]. What other programs wrote
-// is kept as it is, whether or not it can run.
+// Document returns the rows as a routes document in JSON, with each row of nodes and edges on a
+// separate line, for [Rows.Locate]. Values that other programs wrote are kept as they are, whether
+// or not the document can run.
 func (r Rows) Document() ([]byte, Lines) {
 	var b bytes.Buffer
 	b.WriteString("{\n")
@@ -213,7 +216,7 @@ func fields(b *bytes.Buffer, columns []Column, r Row, indent, end string) {
 						b.WriteString(indent)
 						b.Write(encode(m.key))
 						b.WriteString(": ")
-						_ = json.Compact(b, m.value) // it is valid
+						_ = json.Compact(b, m.value) // it is valid JSON
 						b.WriteString(end)
 					}
 				}
@@ -228,7 +231,8 @@ func fields(b *bytes.Buffer, columns []Column, r Row, indent, end string) {
 	}
 }
 
-// value gives a column as JSON: of the type that its key has in documents, where the column's value can be that.
+// value returns a column as JSON, with the type that its key has in documents if the column's value
+// can be converted to it.
 func value(c Column, v any) []byte {
 	switch s, isText := v.(string); {
 	case c.kind == flag && (v == int64(0) || isText && strings.EqualFold(s, "false")):
@@ -237,7 +241,7 @@ func value(c Column, v any) []byte {
 		return []byte("true")
 	case c.kind == raw && isText && json.Valid([]byte(s)):
 		var b bytes.Buffer
-		_ = json.Compact(&b, []byte(s)) // it is valid
+		_ = json.Compact(&b, []byte(s)) // it is valid JSON
 		return b.Bytes()
 	case c.kind == text && v != nil && !isText:
 		v = strings.Trim(string(encode(v)), `"`) // a number without quotes
@@ -245,7 +249,8 @@ func value(c Column, v any) []byte {
 	return encode(v)
 }
 
-// encode gives JSON of nil, text or a number; of what has no form, such as an infinite number, its name.
+// encode returns nil, a string or a number as JSON; a number without a JSON form, such as infinity,
+// becomes a string with its name.
 func encode(v any) []byte {
 	if f, ok := v.(float64); ok {
 		if s := strconv.FormatFloat(f, 'g', -1, 64); !json.Valid([]byte(s)) {
@@ -261,7 +266,7 @@ func encode(v any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// Normal gives rows as stores keep them.
+// Normal returns the rows in the form in which stores keep them.
 func (r Rows) Normal() Rows {
 	all := func(rows []Row) (out []Row) {
 		for _, row := range rows {
@@ -272,7 +277,8 @@ func (r Rows) Normal() Rows {
 	return Rows{r.Workflow.Normal(), all(r.Nodes), all(r.Edges)}
 }
 
-// Normal gives a row as stores keep it: text in UTF-8, so that it is read back as it was written.
+// Normal returns the row in the form in which stores keep it: strings are valid UTF-8, so that they
+// are read back as they were written.
 func (r Row) Normal() Row {
 	out := slices.Clone(r)
 	for i, v := range out {

@@ -27,7 +27,8 @@ func parse(t interface {
 	return root
 }
 
-// TestFromDocument: both spellings of keys, keys of the workflow beside or around the rows, and values that people leave unquoted (S3-1).
+// TestFromDocument checks both spellings of keys, keys of the workflow next to or around the rows,
+// and values that people leave unquoted (S3-1).
 func TestFromDocument(t *testing.T) {
 	t.Parallel()
 	want := catalog.Rows{
@@ -56,7 +57,7 @@ edges:
 	}
 }
 
-// drawRow draws what stores may hold in a row, texts for the ids.
+// drawRow draws a row with values that stores may hold, and strings as ids.
 func drawRow(t *rapid.T, columns []catalog.Column, anything bool) catalog.Row {
 	r := make(catalog.Row, len(columns))
 	for i := range r {
@@ -85,7 +86,8 @@ func drawRows(t *rapid.T, anything bool) catalog.Rows {
 	return r
 }
 
-// TestDocumentOfAnything: whatever the tables have is a JSON document with one row a line, and every place in it is that of a row (SEC7).
+// TestDocumentOfAnything checks that any table content becomes a JSON document with one row per
+// line, and that every location in it maps to a row (SEC7).
 func TestDocumentOfAnything(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -123,7 +125,7 @@ func TestDocumentOfAnything(t *testing.T) {
 	})
 }
 
-// TestDocumentRoundTrip: rows of texts are the rows of their document.
+// TestDocumentRoundTrip checks that rows of strings equal the rows of their document.
 func TestDocumentRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

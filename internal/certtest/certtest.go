@@ -1,4 +1,5 @@
-// Package certtest makes certificates for tests of TLS: an authority, and certificates of servers and clients that it signed.
+// Package certtest creates certificates for tests of TLS: an authority, and server and client
+// certificates that it signed.
 package certtest
 
 import (
@@ -15,7 +16,8 @@ import (
 
 // Authority signs certificates. It is not safe for concurrent use.
 type Authority struct {
-	// PEM is the certificate by which what it signs is trusted.
+	// PEM is the certificate of the authority; trusting it means trusting the certificates that it
+	// issues.
 	PEM []byte
 
 	cert *x509.Certificate
@@ -23,7 +25,7 @@ type Authority struct {
 	last int64 // serial number
 }
 
-// New makes an authority whose certificates are valid for a day.
+// New creates an authority whose certificates are valid for a day.
 func New() (*Authority, error) {
 	now := time.Now()
 	a := &Authority{last: 1, cert: &x509.Certificate{
@@ -38,7 +40,8 @@ func New() (*Authority, error) {
 	return a, err
 }
 
-// Issue gives a new certificate and its key, in PEM, for a server at localhost and 127.0.0.1 or a client with that name.
+// Issue returns a new certificate and its key, in PEM, for a server at localhost and 127.0.0.1 or a
+// client with that name.
 func (a *Authority) Issue(name string) (cert, key []byte, err error) {
 	a.last++
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

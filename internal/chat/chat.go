@@ -1,7 +1,9 @@
-// Package chat is the vocabulary of conversations: messages, tool calls, tool definitions, usage and what it costs.
+// Package chat defines the vocabulary of conversations: messages, tool calls, tool definitions,
+// usage and its cost.
 //
-// Engine, models, tools and journal share it, so it imports nothing of Hocket. It refuses to know any provider. All that it does is find the JSON in a
-// reply ([JSONIn]): conditions, structured output and routing read replies by that one rule.
+// The engine, models, tools and the journal share it, so it imports nothing of Hocket. It does not
+// depend on any provider. Its only logic is finding the JSON in a reply ([JSONIn]): conditions,
+// structured output and routing all read replies by that rule.
 package chat
 
 import (
@@ -10,10 +12,10 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// NewText is text.Of: the text of a message that is one string.
+// NewText is text.Of: it returns the text of a message that consists of one string.
 func NewText(s string) text.Text { return text.Of(s) }
 
-// Role says who speaks in a message.
+// Role identifies the speaker of a message.
 type Role string
 
 const (
@@ -23,27 +25,30 @@ const (
 	RoleTool      Role = "tool"
 )
 
-// Message is one entry of a conversation. The meaning of the fields depends on Role:
-// an assistant message has Text, ToolCalls or both; a tool message answers the call ToolCallID of the nearest assistant message before it.
+// Message is one entry of a conversation. The meaning of the fields depends on Role: an assistant
+// message has Text, ToolCalls or both; a tool message answers the call ToolCallID of the nearest
+// assistant message before it.
 //
-// A Message is a value: it is not changed after it was handed over.
+// A Message is a value: it must not be modified after it has been passed on.
 type Message struct {
 	Role Role `json:"role"`
-	// Text may be a rope that shares its parts with other messages: who passes it on writes it, and does not make a string of it.
+	// Text may be a rope that shares its parts with other messages: to pass it on, write it instead
+	// of converting it to a string.
 	Text text.Text `json:"text,omitzero"`
-	// Name is the agent that spoke, where several share one conversation.
+	// Name is the agent that spoke, if several agents share one conversation.
 	Name       string     `json:"name,omitempty"`
 	ToolCalls  []ToolCall `json:"toolCalls,omitempty"`
 	ToolCallID string     `json:"toolCallId,omitempty"`
 	ToolName   string     `json:"toolName,omitempty"`
-	// IsError marks a tool message whose text tells a failure.
+	// IsError marks a tool message whose text reports a failure.
 	IsError bool `json:"isError,omitempty"`
-	// Extra is what the provider wants to see again with this message (signatures of its reasoning, say): opaque, sent back only to the
-	// provider that its own adapter recognises in it. Null for all others.
+	// Extra is opaque data that the provider wants to receive again with this message, such as
+	// signatures of its reasoning. It is sent back only to the provider whose adapter recognizes
+	// it, and is null for all others.
 	Extra json.RawMessage `json:"extra,omitempty"`
 }
 
-// Asked gives the tool call of that id for which the message asks; nil: there is none.
+// Asked returns the tool call with the given id that the message requests, or nil if there is none.
 func (m *Message) Asked(id string) *ToolCall {
 	for i := range m.ToolCalls {
 		if m.ToolCalls[i].ID == id {
@@ -53,8 +58,9 @@ func (m *Message) Asked(id string) *ToolCall {
 	return nil
 }
 
-// ToolCall is a model's wish to call a tool. Arguments is a JSON object as the model wrote it; an adapter that receives text which is no
-// JSON hands it on as a JSON string, so that the engine can tell the model.
+// ToolCall is a model's request to call a tool. Arguments is a JSON object as the model wrote it;
+// if an adapter receives text that is not JSON, it passes it on as a JSON string, so that the
+// engine can tell the model.
 type ToolCall struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
@@ -62,15 +68,16 @@ type ToolCall struct {
 	Extra     json.RawMessage `json:"extra,omitempty"`
 }
 
-// ToolDef is a tool as a model sees it. Parameters is a JSON Schema of type object; null means no arguments.
+// ToolDef is the definition of a tool that a model sees. Parameters is a JSON Schema of type
+// object; null means no arguments.
 type ToolDef struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
 }
 
-// Usage counts tokens of one model call. InputTokens includes CachedTokens, read from the provider's cache, and CacheWriteTokens, written to it;
-// OutputTokens includes ReasoningTokens.
+// Usage is the token count of one model call. InputTokens includes CachedTokens, read from the
+// provider's cache, and CacheWriteTokens, written to it; OutputTokens includes ReasoningTokens.
 type Usage struct {
 	InputTokens     int64 `json:"inputTokens"`
 	OutputTokens    int64 `json:"outputTokens"`
@@ -80,7 +87,7 @@ type Usage struct {
 	CacheWriteTokens int64 `json:"cacheWriteTokens,omitempty"`
 }
 
-// Add gives the sum of u and v, bounded as AddTokens says.
+// Add returns the sum of u and v, with the limits of AddTokens.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		InputTokens:     AddTokens(u.InputTokens, v.InputTokens),
@@ -92,20 +99,22 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// CallDetails is what is known of a model call beside its answer, for telemetry. What is zero or nil is not known, or was left to the provider.
+// CallDetails is what is known about a model call apart from its reply, for telemetry. A zero or
+// nil field is unknown, or was left to the provider.
 type CallDetails struct {
-	// ID is the provider's name of the answer, Model its name of the model that gave it.
+	// ID is the provider's id of the reply, and Model the provider's name of the model that
+	// produced it.
 	ID    string `json:"id,omitempty"`
 	Model string `json:"model,omitempty"`
-	// Server and Port are where the request went.
+	// Server and Port are the destination of the request.
 	Server string `json:"server,omitempty"`
 	Port   int    `json:"port,omitempty"`
-	// FirstChunk is the time from the request to the first piece of a streamed answer, in seconds.
+	// FirstChunk is the time from the request to the first chunk of a streamed reply, in seconds.
 	FirstChunk float64 `json:"firstChunkSeconds,omitempty"`
-	// Stream: the answer was asked for in pieces. JSON: it was to be of a schema.
+	// Stream is set if the reply was requested as a stream, JSON if it had to match a schema.
 	Stream bool `json:"stream,omitempty"`
 	JSON   bool `json:"json,omitempty"`
-	// The others are parameters of the request.
+	// The remaining fields are parameters of the request.
 	Temperature      *float64 `json:"temperature,omitempty"`
 	TopP             *float64 `json:"topP,omitempty"`
 	FrequencyPenalty *float64 `json:"frequencyPenalty,omitempty"`

@@ -5,14 +5,17 @@ import (
 	"math/bits"
 )
 
-// Money is an amount of US dollars in units of 10^-12. One USD per million tokens is 1,000,000 of them a token, so that costs of calls and their sums
-// are whole numbers: they carry no rounding and do not depend on the order in which they are added. It holds about nine million USD; more stays there.
+// Money is an amount of US dollars in units of 10^-12. One USD per million tokens is 1,000,000
+// units per token, so that costs of calls and their sums are integers: they have no rounding errors
+// and do not depend on the order of addition. The maximum is about nine million USD; larger amounts
+// saturate.
 type Money int64
 
 // USD is one US dollar.
 const USD Money = 1_000_000_000_000
 
-// ToMoney is the amount that is nearest to usd. What is no amount (not a number) is 0; what is too much is the most that Money holds.
+// ToMoney returns the amount that is nearest to usd. NaN becomes 0, and an amount that is too large
+// becomes the maximum.
 func ToMoney(usd float64) Money {
 	switch v := math.Round(usd * float64(USD)); {
 	case math.IsNaN(v):
@@ -26,10 +29,10 @@ func ToMoney(usd float64) Money {
 	}
 }
 
-// USD gives the amount in US dollars, for people and for JSON.
+// USD returns the amount in US dollars, for people and for JSON.
 func (m Money) USD() float64 { return float64(m) / float64(USD) }
 
-// Plus gives the sum of two amounts, bounded by what Money holds.
+// Plus returns the sum of two amounts, which saturates at the limits of Money.
 func (m Money) Plus(n Money) Money {
 	switch sum := m + n; {
 	case m > 0 && n > 0 && sum < 0:
@@ -41,7 +44,8 @@ func (m Money) Plus(n Money) Money {
 	}
 }
 
-// times gives the price of n tokens at m each, bounded by what Money holds; none where either is not above 0.
+// times returns the price of n tokens at m each, which saturates at the maximum of Money. It is 0
+// unless both are positive.
 func (m Money) times(n int64) Money {
 	if m <= 0 || n <= 0 {
 		return 0
@@ -53,7 +57,8 @@ func (m Money) times(n int64) Money {
 	return Money(lo)
 }
 
-// AddTokens adds counts of tokens: what is below 0 counts as 0, and a sum that int64 cannot hold is the most that it can.
+// AddTokens adds token counts: negative counts are treated as 0, and a sum that overflows int64
+// becomes its maximum.
 func AddTokens(a, b int64) int64 {
 	a, b = max(a, 0), max(b, 0)
 	if a > math.MaxInt64-b {
@@ -62,21 +67,23 @@ func AddTokens(a, b int64) int64 {
 	return a + b
 }
 
-// Rate is what one token of a model costs, by kind. The zero Rate is that of a model that costs nothing.
+// Rate is the price of one token of a model, by kind. The zero Rate is that of a free model.
 type Rate struct {
 	Input  Money `json:"input,omitempty"`
 	Output Money `json:"output,omitempty"`
-	// Cached is that of input read from the provider's cache, CacheWrite that of input written to it, Reasoning that of output which is reasoning. Nil:
-	// as input, as input, as output.
+	// Cached is the price of input read from the provider's cache, CacheWrite that of input written
+	// to it, and Reasoning that of reasoning output. If nil, the prices of input, input and output
+	// apply, respectively.
 	Cached     *Money `json:"cached,omitempty"`
 	CacheWrite *Money `json:"cacheWrite,omitempty"`
 	Reasoning  *Money `json:"reasoning,omitempty"`
-	// Long, where set, is the rate of calls with more than LongOver input tokens, for all of their tokens.
+	// Long, if set, is the rate of calls with more than LongOver input tokens, for all of their
+	// tokens.
 	LongOver int64 `json:"longOver,omitempty"`
 	Long     *Tier `json:"long,omitempty"`
 }
 
-// Tier is a rate for calls of one size. Its fields are those of Rate.
+// Tier is a rate for calls of one size. Its fields have the same meaning as in Rate.
 type Tier struct {
 	Input      Money  `json:"input,omitempty"`
 	Output     Money  `json:"output,omitempty"`
@@ -85,7 +92,7 @@ type Tier struct {
 	Reasoning  *Money `json:"reasoning,omitempty"`
 }
 
-// tier is that of a call with so many input tokens.
+// tier returns the tier of a call with the given number of input tokens.
 func (r Rate) tier(input int64) Tier {
 	if r.Long != nil && input > r.LongOver {
 		return *r.Long
@@ -93,10 +100,10 @@ func (r Rate) tier(input int64) Tier {
 	return Tier{r.Input, r.Output, r.Cached, r.CacheWrite, r.Reasoning}
 }
 
-// Cost gives what a call costs.
+// Cost returns the cost of a call.
 func (r Rate) Cost(u Usage) Money {
 	t := r.tier(u.InputTokens)
-	// Parts that exceed their whole would be paid below nothing.
+	// Parts that exceed their whole would otherwise yield a negative price.
 	cached := min(u.CachedTokens, u.InputTokens)
 	written := min(u.CacheWriteTokens, u.InputTokens-cached)
 	reasoning := min(u.ReasoningTokens, u.OutputTokens)
@@ -107,7 +114,8 @@ func (r Rate) Cost(u Usage) Money {
 		Plus(or(t.Reasoning, t.Output).times(reasoning))
 }
 
-// dearest gives the highest prices of input and of output in calls with up to so many input tokens.
+// dearest returns the highest prices of input and of output in calls with up to the given number of
+// input tokens.
 func (r Rate) dearest(input int64) (in, out Money) {
 	for _, t := range []Tier{r.tier(0), r.tier(input)} {
 		in = max(in, t.Input, or(t.Cached, t.Input), or(t.CacheWrite, t.Input))
@@ -116,14 +124,15 @@ func (r Rate) dearest(input int64) (in, out Money) {
 	return in, out
 }
 
-// Most gives the most that a call with up to this many tokens can cost, however they are counted.
+// Most returns the maximum cost of a call with up to this many tokens, however they are counted.
 func (r Rate) Most(input, output int64) Money {
 	in, out := r.dearest(input)
 	return in.times(input).Plus(out.times(output))
 }
 
-// MostOutput gives how many tokens of output a call with this much input can have without costing more than have; below 0 where the input alone does.
-// A model whose output costs nothing has no such bound: math.MaxInt64.
+// MostOutput returns the number of output tokens that a call with this much input can have without
+// costing more than have; the result is negative if the input alone costs more. If the output of
+// the model is free, there is no such limit and the result is math.MaxInt64.
 func (r Rate) MostOutput(input int64, have Money) int64 {
 	left := have - r.Most(input, 0)
 	if left < 0 {

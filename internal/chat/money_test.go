@@ -10,7 +10,8 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// P20: costs are whole numbers, so the sum of parts is the cost of the whole, in any order.
+// TestRateCost checks P20: costs are integers, so that the sum of the parts is the cost of the
+// whole, in any order.
 func TestRateCost(t *testing.T) {
 	t.Parallel()
 	rate := chat.Rate{
@@ -45,7 +46,8 @@ func TestRateCost(t *testing.T) {
 	}
 }
 
-// P20: no call within the bounds that a reservation was made for costs more than was reserved, and as much output as is allowed fits what is left.
+// TestRateBoundsCost checks P20: no call within the limits of a reservation costs more than was
+// reserved, and the allowed output fits the remaining budget.
 func TestRateBoundsCost(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// JSONIn finds the JSON value that a text reply holds: the whole text, or else the one fenced block in it (“```json” or a bare fence, with or
-// without prose around it). Two fenced blocks are ambiguous and give false, as does text without JSON.
+// JSONIn finds the JSON value in a text reply: the whole text, or else the only fenced block in it
+// (“```json” or a bare fence, with or without prose around it). Two fenced blocks are ambiguous and
+// yield false, as does text without JSON.
 func JSONIn(text string) (json.RawMessage, bool) {
 	whole := strings.TrimSpace(text)
 	if json.Valid([]byte(whole)) {

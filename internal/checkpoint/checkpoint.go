@@ -10,17 +10,18 @@ import (
 	"unicode/utf8"
 )
 
-// MaxName bounds ids of runs and labels, in bytes.
+// MaxName is the maximum length of run ids and labels, in bytes.
 const MaxName = 1024
 
 var (
-	// ErrNone says that the run has no checkpoint of that label, or none at all.
+	// ErrNone is returned when the run has no checkpoint with that label, or none at all.
 	ErrNone = errors.New("no checkpoint")
-	// ErrClosed says that the store was closed.
+	// ErrClosed is returned when the store was closed.
 	ErrClosed = errors.New("checkpoints are closed")
 )
 
-// Store keeps states; see hocket.Checkpointer, which is the same for programs. All stores pass checkpointtest.Run.
+// Store stores states; see hocket.Checkpointer, the same interface for programs. All stores pass
+// checkpointtest.Run.
 type Store interface {
 	Save(ctx context.Context, execution string, state json.RawMessage, label string) error
 	Load(ctx context.Context, execution, label string) (json.RawMessage, error)
@@ -28,10 +29,11 @@ type Store interface {
 	Delete(ctx context.Context, execution, label string) error
 }
 
-// CorruptError says that what is stored is not what was saved. Nothing of it is handed out.
+// CorruptError is returned when the stored data differs from what was saved. No part of the data is
+// returned.
 type CorruptError struct {
 	Execution string
-	// Label is "" where it is not known.
+	// Label is "" if it is unknown.
 	Label  string
 	Reason string
 }
@@ -43,7 +45,7 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("checkpoint %s of run %s is damaged: %s", e.Label, e.Execution, e.Reason)
 }
 
-// Check tells what no store saves.
+// Check returns an error if no store can save the checkpoint.
 func Check(execution, label string, state []byte) error {
 	if err := CheckNames(execution, label); err != nil {
 		return err
@@ -54,7 +56,7 @@ func Check(execution, label string, state []byte) error {
 	return nil
 }
 
-// CheckNames tells what no store looks for.
+// CheckNames returns an error if no store can have a checkpoint with these names.
 func CheckNames(execution, label string) error {
 	if execution == "" {
 		return errors.New("the run has no id")
@@ -70,7 +72,7 @@ func CheckNames(execution, label string) error {
 	return nil
 }
 
-// Name gives the label of a state that is saved without one, beside those that are there.
+// Name returns a label for a state that is saved without one; labels are the existing ones.
 func Name(labels []string) string {
 	for n := len(labels) + 1; ; n++ {
 		if label := fmt.Sprintf("checkpoint_%d", n); !slices.Contains(labels, label) {

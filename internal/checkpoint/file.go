@@ -13,17 +13,19 @@ import (
 
 const (
 	fileVersion = 1
-	maxHeader   = 16 << 10 // bytes; two names of MaxName fit, whatever is escaped
+	maxHeader   = 16 << 10 // in bytes; fits two names of MaxName with any escapes
 )
 
-// Files keeps checkpoints in a folder: one folder for each run in it, one file for each state. Safe for concurrent use; of several processes, one at a
-// time may save for a run, as one at a time drives it.
+// Files stores checkpoints in a directory, with one subdirectory per run and one file per state. It
+// is safe for concurrent use; only one process at a time may save for a run, just as only one
+// drives it.
 type Files struct {
 	root  *os.Root
-	turns [64]sync.Mutex // saves and deletes of one run take turns
+	turns [64]sync.Mutex // serialize saves and deletes of a run
 }
 
-// OpenFiles opens the folder and makes it, for its owner alone, where there is none.
+// OpenFiles opens the directory, and creates it, accessible only to its owner, if it does not
+// exist.
 func OpenFiles(folder string) (*Files, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("open checkpoints: %w", err)
@@ -35,7 +37,8 @@ func OpenFiles(folder string) (*Files, error) {
 	return &Files{root: root}, nil
 }
 
-// Close frees the folder. Every call after it fails with ErrClosed; a second Close does nothing.
+// Close releases the directory. Every call after it fails with ErrClosed; a second Close does
+// nothing.
 func (f *Files) Close() error { return f.root.Close() }
 
 func (f *Files) turn(execution string) *sync.Mutex {
@@ -94,7 +97,8 @@ func (f *Files) save(execution string, state []byte, label string) error {
 	return nil
 }
 
-// folder opens the folder of a run. Where there is none and none is to be created, the error is fs.ErrNotExist.
+// folder opens the directory of a run. If it does not exist and create is false, the error is
+// fs.ErrNotExist.
 func (f *Files) folder(execution string, create bool) (*os.Root, error) {
 	name := hashOf(execution)
 	if create {
@@ -149,7 +153,7 @@ func (f *Files) load(ctx context.Context, execution, label string) ([]byte, erro
 		h, state, err := read(dir, list[at], execution, true)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			continue // saved again or deleted meanwhile
+			continue // saved again or deleted in the meantime
 		case err != nil:
 			return nil, err
 		case label != "" && h.Label != label:
@@ -191,7 +195,7 @@ func (f *Files) list(ctx context.Context, execution string) ([]string, error) {
 	return readLabels(dir, list, execution)
 }
 
-// Delete implements hocket.Checkpointer. A damaged file goes like any other.
+// Delete implements hocket.Checkpointer. It deletes damaged files like any other.
 func (f *Files) Delete(ctx context.Context, execution, label string) error {
 	err := CheckNames(execution, label)
 	if err == nil {
@@ -235,7 +239,7 @@ func (f *Files) remove(execution, label string) error {
 	return syncFolder(dir)
 }
 
-// closed gives the error of a closed folder its name.
+// closed converts the error of a closed directory to ErrClosed.
 func closed(err error) error {
 	if errors.Is(err, fs.ErrClosed) {
 		return ErrClosed

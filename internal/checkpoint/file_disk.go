@@ -28,7 +28,7 @@ type header struct {
 	SHA256    string `json:"sha256"` // of the state
 }
 
-// file is one checkpoint by its name, which sorts by age.
+// file is one checkpoint, identified by its file name, which sorts by age.
 type file struct {
 	name   string
 	number uint64
@@ -46,7 +46,7 @@ func nameOf(number uint64, hash string) string {
 	return fmt.Sprintf("%016d-%s.checkpoint", number, hash)
 }
 
-// files gives the checkpoints of a run, oldest first, one for each label; other files are not looked at.
+// files returns the checkpoints of a run, oldest first, one per label; it ignores other files.
 func files(dir *os.Root) ([]file, error) {
 	d, err := dir.Open(".")
 	if err != nil {
@@ -69,7 +69,8 @@ func files(dir *os.Root) ([]file, error) {
 	return out, nil
 }
 
-// newest leaves out what a process that died did not remove: former states of labels that were saved again.
+// newest removes the former states of labels that were saved again, which remain if a process died
+// before it deleted them.
 func newest(list []file) []file {
 	seen := map[string]bool{}
 	var out []file
@@ -83,7 +84,7 @@ func newest(list []file) []file {
 	return out
 }
 
-// write makes a file that is whole or not there.
+// write writes a file that is either complete or absent.
 func write(dir *os.Root, name, execution, label string, state []byte) (err error) {
 	sum := sha256.Sum256(state)
 	head, err := json.Marshal(header{"checkpoint", fileVersion, execution, label, hex.EncodeToString(sum[:])})
@@ -113,7 +114,8 @@ func write(dir *os.Root, name, execution, label string, state []byte) (err error
 	return syncFolder(dir)
 }
 
-// syncFolder makes names in a folder durable. Windows does so by itself and refuses to be asked.
+// syncFolder makes names in a directory durable. Windows does that by itself and does not support
+// the call.
 func syncFolder(dir *os.Root) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -125,7 +127,7 @@ func syncFolder(dir *os.Root) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// read gives a file's header, and the state where it is asked for, both checked.
+// read returns a file's header, and the state if whole is set, both verified.
 func read(dir *os.Root, at file, execution string, whole bool) (h header, state []byte, err error) {
 	damaged := func(reason string) (header, []byte, error) {
 		return header{}, nil, &CorruptError{execution, h.Label, reason + " (file " + dir.Name() + string(os.PathSeparator) + at.name + ")"}
@@ -172,7 +174,7 @@ func readLabels(dir *os.Root, list []file, execution string) ([]string, error) {
 		switch {
 		case err == nil:
 			out = append(out, h.Label)
-		case !errors.Is(err, fs.ErrNotExist): // else it was saved again or deleted meanwhile
+		case !errors.Is(err, fs.ErrNotExist): // otherwise saved again or deleted in the meantime
 			return nil, err
 		}
 	}

@@ -33,7 +33,7 @@ func TestFiles(t *testing.T) {
 	})
 }
 
-// saved gives the files of checkpoints below dir, by age.
+// saved returns the checkpoint files under dir, by age.
 func saved(t *testing.T, dir string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*", "*.checkpoint"))
@@ -43,7 +43,8 @@ func saved(t *testing.T, dir string) []string {
 	return names
 }
 
-// TestFilesDamage: a state that is not what was saved is a *CorruptError, never a state, and can be deleted (P17).
+// TestFilesDamage checks that a state that differs from what was saved is reported as a
+// *CorruptError, never returned, and can be deleted (P17).
 func TestFilesDamage(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -103,7 +104,7 @@ func TestFilesDamage(t *testing.T) {
 	}
 }
 
-// TestFilesInterrupted: what a process leaves that dies during a save is not seen.
+// TestFilesInterrupted checks that the remains of a process that died during a save are ignored.
 func TestFilesInterrupted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -122,7 +123,8 @@ func TestFilesInterrupted(t *testing.T) {
 	}
 	save("b", `2`)
 	save("a", `3`)
-	for name, content := range map[string]string{first: string(text), filepath.Join(filepath.Dir(first), ".ABC"): `{"hocket":`} { // died before it removed; while it wrote
+	// died before it removed the old file; while it wrote
+	for name, content := range map[string]string{first: string(text), filepath.Join(filepath.Dir(first), ".ABC"): `{"hocket":`} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +143,8 @@ func TestFilesInterrupted(t *testing.T) {
 	}
 }
 
-// TestFilesReopened: another process finds what was saved, and nothing is readable for others.
+// TestFilesReopened checks that another process finds the saved states, and that nothing is
+// readable for other users.
 func TestFilesReopened(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "checkpoints")
@@ -179,7 +182,7 @@ func TestFilesReopened(t *testing.T) {
 	}
 }
 
-// TestFilesLinks: a link in the folder leads nowhere outside (SEC16).
+// TestFilesLinks checks that a symbolic link in the directory leads nowhere outside (SEC16).
 func TestFilesLinks(t *testing.T) {
 	t.Parallel()
 	dir, outside := t.TempDir(), t.TempDir()

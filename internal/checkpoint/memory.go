@@ -9,7 +9,8 @@ import (
 	"sync"
 )
 
-// Memory keeps checkpoints as long as the process lives. The zero value is empty. Safe for concurrent use.
+// Memory stores checkpoints in memory. The zero Memory is empty and ready to use. It is safe for
+// concurrent use.
 type Memory struct {
 	mu   sync.Mutex
 	runs map[string][]saved

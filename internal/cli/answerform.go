@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// fieldsOf gives the fields of a question; nil where it takes one value, or one that fields cannot give.
+// fieldsOf returns the fields of a question, or nil if the answer is a single value, or a value
+// that fields cannot express.
 func fieldsOf(w project.Waiting) []form.Field {
 	if w.Kind != workflow.WaitQuestion {
 		return nil
@@ -21,7 +22,7 @@ func fieldsOf(w project.Waiting) []form.Field {
 	return form.AnswerFields(w.Schema)
 }
 
-// fieldsText describes fields, a line for each: `days (Days): a whole number, 3 by default`.
+// fieldsText describes fields, one per line: `days (Days): a whole number, 3 by default`.
 func fieldsText(fields []form.Field) string {
 	var lines []string
 	for i := range fields {
@@ -45,7 +46,7 @@ func fieldsText(fields []form.Field) string {
 	return strings.Join(lines, "\n")
 }
 
-// setFlags are the flags that answer a question with fields: those that must be given.
+// setFlags returns the required flags for answering a question with fields.
 func setFlags(fields []form.Field) string {
 	var flags strings.Builder
 	for i := range fields {
@@ -59,7 +60,8 @@ func setFlags(fields []form.Field) string {
 	return flags.String()
 }
 
-// answer gives the answer of the flags to a question with fields. Errors: usage errors.
+// answer returns the answer that the flags contain for a question with fields. Errors are usage
+// errors.
 func (f *inputFlags) answer(w service.Asked) (engine.Value, error) {
 	fields := form.Fields(w.Schema)
 	if w.Kind != workflow.WaitQuestion || len(fields) == 0 {
@@ -81,7 +83,8 @@ func (f *inputFlags) answer(w service.Asked) (engine.Value, error) {
 	})
 }
 
-// fill asks the person at the terminal for the fields of a question. ok is false where the person leaves it for later.
+// fill asks the person at the terminal for the fields of a question. ok is false if the person
+// postpones the answer.
 func (f *follower) fill(fields []form.Field) (v engine.Value, ok bool) {
 	all := map[string]json.RawMessage{}
 	if _, err := f.askFields(fields, all); err != nil {

@@ -23,7 +23,7 @@ import (
 func (a *app) readLine() (string, error) {
 	text, err := a.lines.ReadString('\n')
 	if err != nil && (text == "" || !errors.Is(err, io.EOF)) {
-		fmt.Fprintln(a.Err) // the next words begin a line of their own
+		fmt.Fprintln(a.Err) // further output starts on a new line
 		return "", err
 	}
 	return strings.TrimRight(text, "\r\n"), nil
@@ -42,8 +42,8 @@ func (a *app) yes(question string) (bool, error) {
 	return false, nil
 }
 
-// ask puts the open waits of a paused run to the person at the terminal, the oldest first. It tells whether one was answered, here or elsewhere; an
-// empty line leaves the run paused.
+// ask presents the open waits of a paused run to the person at the terminal, oldest first. It
+// reports whether one was answered, here or elsewhere; an empty line leaves the run paused.
 func (f *follower) ask(ctx context.Context) (bool, error) {
 	rec, err := f.sync(ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func (f *follower) ask(ctx context.Context) (bool, error) {
 	}
 	at := slices.IndexFunc(o.Waiting, func(w project.Waiting) bool { return w.Kind != workflow.WaitSignal })
 	if at < 0 {
-		return false, nil // no person can help
+		return false, nil // a person cannot answer signals
 	}
 	w := o.Waiting[at]
 	f.progress.hide()
@@ -81,7 +81,8 @@ func (f *follower) ask(ctx context.Context) (bool, error) {
 	}
 }
 
-// reply reads the answer to a wait from the terminal; false: the person answers later.
+// reply reads the answer to a wait from the terminal; ok is false if the person postpones the
+// answer.
 func (f *follower) reply(w project.Waiting) (q service.AnswerRequest, ok bool, err error) {
 	q = service.AnswerRequest{Wait: w.ID, By: here}
 	if fields := fieldsOf(w); len(fields) > 0 {
@@ -107,7 +108,8 @@ func (f *follower) reply(w project.Waiting) (q service.AnswerRequest, ok bool, e
 	return q, err == nil, err
 }
 
-// pose prints a question with all that a person needs to answer it: what is to be approved as it is, not a summary (SEC12).
+// pose prints a question with everything that a person needs to answer it: the actual content to
+// approve, not a summary (SEC12).
 func (f *follower) pose(o project.Run, w project.Waiting) {
 	fmt.Fprintf(f.Err, "\n%s\n", f.color.bold(fmt.Sprintf("%s at %s", w.Kind, clean(w.Node))))
 	if len(o.Waiting) > 1 {
@@ -135,7 +137,8 @@ func (f *follower) pose(o project.Run, w project.Waiting) {
 	}
 }
 
-// toApprove is what an approval is about: the call that would be made, with the very arguments, or what came to the node that waits.
+// toApprove returns the subject of an approval: the call that would be made, with its exact
+// arguments, or the input of the waiting node.
 func toApprove(w project.Waiting) string {
 	switch {
 	case w.Kind != workflow.WaitApproval:
@@ -146,7 +149,7 @@ func toApprove(w project.Waiting) string {
 	return escaped(outputText(w.Input))
 }
 
-// indented writes JSON over several lines.
+// indented formats JSON over several lines.
 func indented(v engine.Value) string {
 	var b bytes.Buffer
 	if json.Indent(&b, v, "", "  ") != nil {
@@ -155,7 +158,8 @@ func indented(v engine.Value) string {
 	return b.String()
 }
 
-// escaped writes what a terminal must not get, or would not show, as JSON escapes: who approves sees all that is there (SEC12). Lines and tabs stay.
+// escaped writes characters that a terminal must not receive or would not show as JSON escapes, so
+// that a person who approves sees everything (SEC12). Line breaks and tabs are kept.
 func escaped(text string) string {
 	var b strings.Builder
 	for _, r := range strings.ReplaceAll(text, "\r\n", "\n") {
@@ -170,12 +174,13 @@ func escaped(text string) string {
 	return b.String()
 }
 
-// exact is escaped for one line.
+// exact is escaped for a single line.
 func exact(text string) string {
 	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(escaped(text))
 }
 
-// textOrJSON reads an answer from a flag: JSON where it begins like an object, a list or a JSON string and is valid, else text.
+// textOrJSON parses an answer from a flag: as JSON if it starts like an object, a list or a JSON
+// string and is valid, otherwise as text.
 func textOrJSON(s string) engine.Value {
 	t := strings.TrimSpace(s)
 	if t != "" && strings.ContainsRune(`{["`, rune(t[0])) && json.Valid([]byte(t)) {

@@ -87,10 +87,12 @@ func (a *app) auditCmd() *cobra.Command {
 	return c
 }
 
-// here is the actor of answers that are given on this command line. A server that is asked with --server records the token instead.
+// here is the actor of answers submitted on this command line. With --server, the server records
+// the token instead.
 var here = engine.LocalBy(engine.ChannelCLI)
 
-// answered tells the audit log of an answer that was given here; a server keeps its own log. The answer holds: that the log cannot be written is a warning.
+// answered records in the audit log an answer that was submitted here; a server keeps its own log.
+// If the log cannot be written, that is only a warning, since the answer stands.
 func (a *app) answered(ctx context.Context, s sight, run, wait string) {
 	store, isHere := s.(*service.Service)
 	if !isHere {
@@ -102,7 +104,8 @@ func (a *app) answered(ctx context.Context, s sight, run, wait string) {
 	}
 }
 
-// audited writes a record of what was done here into the audit log, which is in the store of the default namespace. s is the store that is open.
+// audited writes a record of a local action to the audit log, which is in the store of the default
+// namespace. s is the open store.
 func (a *app) audited(ctx context.Context, s *service.Service, r access.Record) error {
 	r.Namespace, r.Actor, r.Outcome = a.tenant(), access.ActorLocal, access.OutcomeOK
 	if r.Namespace == access.DefaultNamespace {
@@ -117,7 +120,7 @@ func (a *app) audited(ctx context.Context, s *service.Service, r access.Record) 
 	return errors.Join(d.Home().Access.Record(ctx, r), d.Close())
 }
 
-// moment reads a time, or an age before now.
+// moment parses a time, or a duration before now.
 func moment(flag, s string, now time.Time) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339, s); err == nil {
 		return at, nil

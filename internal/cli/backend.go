@@ -24,9 +24,10 @@ import (
 	"github.com/hocket-run/hocket/internal/view"
 )
 
-// sight is what verbs need that look at runs. Both implementations, a store of this machine and a server, give the same of the same run.
+// sight holds the operations of verbs that read runs. Both implementations, a local store and a
+// server, return the same for the same run.
 type sight interface {
-	// DB names where the runs are: a path, or the address of a server.
+	// DB returns the location of the runs: a path, or the URL of a server.
 	DB() string
 	Read(ctx context.Context, run string) (service.Recorded, error)
 	EachEvent(ctx context.Context, run string, after uint64, take func(engine.Event) error) error
@@ -38,7 +39,7 @@ type sight interface {
 	Close() error
 }
 
-// control is what verbs need that change runs.
+// control holds the operations of verbs that change runs.
 type control interface {
 	Answer(ctx context.Context, run string, a service.AnswerRequest) error
 	Signal(ctx context.Context, run string, q service.SignalRequest) (service.Signalled, error)
@@ -50,13 +51,14 @@ type control interface {
 	Fork(ctx context.Context, run string, at uint64, rights service.ForkRights) (string, error)
 }
 
-// backend is where runs are.
+// backend is the local store or server that holds the runs.
 type backend interface {
 	sight
 	control
 }
 
-// definitions is what verbs need that keep workflows and agents. Both implementations refuse the same with the same words.
+// definitions holds the operations of verbs that manage workflows and agents. Both implementations
+// return the same errors with the same messages.
 type definitions interface {
 	workflowShelf
 	agentShelf
@@ -87,15 +89,16 @@ var (
 	_ definitions = (*client.Remote)(nil)
 )
 
-// envServer is the variable that stands for --server.
+// envServer is the environment variable equivalent to --server.
 const envServer = "HOCKET_SERVER"
 
-// addServerFlag gives a verb --server. Each verb that has it works with a server as with a store.
+// addServerFlag adds --server to a verb. Each verb that has the flag works the same with a server
+// as with a store.
 func (a *app) addServerFlag(c *cobra.Command) {
 	c.Flags().StringVar(&a.server, "server", "", "`URL` of a hocket server to use instead of a local store (default: "+envServer+")")
 }
 
-// here refuses what only works on this machine where a server is meant.
+// here returns an error if a server is selected and the verb or a flag works only locally.
 func (a *app) here(c *cobra.Command) error {
 	switch f := c.Flags().Lookup("server"); {
 	case f != nil && c.Flags().Changed("namespace") && (f.Changed || a.Env(envServer) != ""):
@@ -112,7 +115,7 @@ func (a *app) here(c *cobra.Command) error {
 	return nil
 }
 
-// there gives the server that is meant; nil: the store of this machine.
+// there returns the selected server, or nil for the local store.
 func (a *app) there(c *cobra.Command) (*client.Remote, error) {
 	if a.server == "" && !c.Flags().Changed("server") {
 		a.server = a.Env(envServer)
@@ -133,7 +136,8 @@ func (a *app) there(c *cobra.Command) (*client.Remote, error) {
 	return client.New(client.Config{URL: a.server, Token: token})
 }
 
-// clientToken gives HOCKET_TOKEN, or for a server of this machine the token that it made beside the default store; "" where there is none.
+// clientToken returns HOCKET_TOKEN, or for a server on this machine the token that the server
+// created next to the default store, or "" if there is none.
 func (a *app) clientToken() (string, error) {
 	if token := a.Env(server.EnvToken); token != "" {
 		return token, nil
@@ -152,7 +156,8 @@ func (a *app) clientToken() (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// isLoopback tells whether an address is of this machine by what it says; no name is looked up, so that the token cannot be sent elsewhere.
+// isLoopback reports whether the text of an address denotes this machine; no name is looked up, so
+// that the token cannot be sent elsewhere.
 func isLoopback(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -162,7 +167,7 @@ func isLoopback(address string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// sees gives where the runs are for verbs that only look or ask others to act.
+// sees returns the backend for verbs that only read, or that ask others to act.
 func (a *app) sees(c *cobra.Command) (backend, error) {
 	if r, err := a.there(c); r != nil || err != nil {
 		return r, err
@@ -174,7 +179,7 @@ func (a *app) sees(c *cobra.Command) (backend, error) {
 	return s, nil
 }
 
-// keeps gives where workflows and agents are stored; here opens the store of this machine.
+// keeps returns the store or server of workflows and agents; here opens the local store.
 func (a *app) keeps(c *cobra.Command, here func(context.Context) (*service.Service, error)) (definitions, error) {
 	if c.Flags().Lookup("server") != nil {
 		if r, err := a.there(c); r != nil || err != nil {

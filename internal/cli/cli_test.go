@@ -29,7 +29,7 @@ type desk struct {
 	err    buffer
 }
 
-// buffer may be written by several goroutines. onWrite is told all that was written so far.
+// buffer may be written by several goroutines. onWrite is called with everything written so far.
 type buffer struct {
 	mu      sync.Mutex
 	b       bytes.Buffer
@@ -52,7 +52,8 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// newDesk is a desk at which answers are typed. files are written into its folder, which is $DIR in arguments.
+// newDesk returns a desk at which answers are typed. files are written to its directory, which is
+// $DIR in arguments.
 func newDesk(t *testing.T, answers string, files map[string]string) *desk {
 	t.Helper()
 	d := &desk{dir: t.TempDir(), env: map[string]string{}, wiring: cli.Wiring{Version: "test", Adapters: providers.Adapters(nil)}}
@@ -100,10 +101,11 @@ workflow:
 `
 )
 
-// drawing is what the live display itself writes: up some lines, to the beginning, erase what is below; and colours.
+// drawing matches the escape sequences of the live display itself: move up some lines, return to
+// the first column, erase below; and colors.
 var drawing = regexp.MustCompile(`\x1b\[\d+A\r\x1b\[J|\x1b\[[0-9]+m`)
 
-// checkHarmless fails where text holds what could upset a terminal.
+// checkHarmless fails if text contains anything that could corrupt a terminal.
 func checkHarmless(t *testing.T, what, text string) {
 	t.Helper()
 	for _, r := range text {
@@ -114,7 +116,8 @@ func checkHarmless(t *testing.T, what, text string) {
 	}
 }
 
-// At a terminal approvals are asked, with what is to be approved as it is (SEC12) and without control characters that came from a model.
+// TestAsk checks that at a terminal the user is asked for approvals, with the actual content to
+// approve (SEC12) and without control characters from model output.
 func TestAsk(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, "perhaps\nreject: shorter\napprove\n", map[string]string{"post.json": post, "replies.yaml": postReplies})
@@ -136,7 +139,7 @@ func TestAsk(t *testing.T) {
 		t.Errorf("output %q, want %q", got, want)
 	}
 
-	// Where the output is no terminal it is what the model said, byte for byte.
+	// If the output is not a terminal, it is the model output byte for byte.
 	d.OutTerminal, d.In = false, strings.NewReader("")
 	d.out.b.Reset()
 	if got := d.main(t.Context(), "run", "$DIR/post.json", "--replies", "$DIR/replies.yaml", "--approve-all", "--no-color"); got != cli.ExitOK {
@@ -146,7 +149,7 @@ func TestAsk(t *testing.T) {
 		t.Errorf("output %q, want %q", got, want)
 	}
 
-	// Everything that shows a run is harmless too.
+	// Every other verb that shows a run is harmless too.
 	d.OutTerminal = true
 	for _, args := range [][]string{
 		{"runs"}, {"runs", "show", "r1"}, {"runs", "show", "r1", "--json"}, {"runs", "show", "r1", "--logs"}, {"runs", "show", "r1", "--trail"},
@@ -160,7 +163,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// An empty answer, and the end of input, leave the run paused.
+// TestAskLater checks that an empty answer or the end of input leaves the run paused.
 func TestAskLater(t *testing.T) {
 	t.Parallel()
 	for name, typed := range map[string]string{"empty line": "\n", "end of input": ""} {
@@ -177,7 +180,8 @@ func TestAskLater(t *testing.T) {
 	}
 }
 
-// No line that is drawn is longer than the terminal is wide, so that erasing finds what was drawn.
+// TestNarrow checks that no line drawn is longer than the terminal is wide, so that erasing matches
+// what was drawn.
 func TestNarrow(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1, 2, 11, 20, 33, 80} {
@@ -202,7 +206,8 @@ workflow:
   - {type: agent, name: caller}
 `
 
-// A document that starts commands is asked for at a terminal (SEC5), with the commands as they are.
+// TestTrust checks that a document that starts commands needs confirmation at a terminal (SEC5),
+// which shows the actual commands.
 func TestTrust(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -219,7 +224,8 @@ func TestTrust(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := newDesk(t, c.typed, map[string]string{"doc.yaml": commanding, "replies.yaml": "replies: [{text: hello}]"})
-			// A toolset that cannot be started fails the call; here it is enough that the run began.
+			// A toolset that cannot be started fails the call; here it suffices that the run
+			// started.
 			got := d.main(t.Context(), "run", "$DIR/doc.yaml", "hi", "--replies", "$DIR/replies.yaml", "--run-id", "r1")
 			if !c.run && got != c.want || c.run && got == cli.ExitUse {
 				t.Errorf("exit status %d:\n%s", got, &d.err)
@@ -236,7 +242,8 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// Ctrl-C works while a person is asked and while standard input gives nothing.
+// TestInterruptedReading checks that Ctrl-C works while a person is asked and while standard input
+// blocks.
 func TestInterruptedReading(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"doc.yaml": commanding, "post.json": post, "replies.yaml": postReplies}
@@ -279,7 +286,8 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// A defect of Hocket ends with 70 and without a Go stack trace, whatever goroutine met it.
+// TestDefect checks that a bug in Hocket exits with 70 and without a Go stack trace, whichever
+// goroutine it occurs in.
 func TestDefect(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"doc.yaml": document, "replies.yaml": "replies: [{text: hello, delayMs: 60000}]"}
@@ -311,7 +319,7 @@ func TestDefect(t *testing.T) {
 	}
 }
 
-// An input beyond the limit is refused before anything runs (SEC17).
+// TestInputTooLarge checks that an input above the limit is rejected before anything runs (SEC17).
 func TestInputTooLarge(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, "", map[string]string{"doc.yaml": document, "replies.yaml": "replies: [{text: hello}]"})

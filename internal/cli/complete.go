@@ -18,24 +18,26 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// maxOffered bounds the ids that a shell is offered.
+// maxOffered is the maximum number of ids offered to a shell.
 const maxOffered = 100
 
 // completeWithin is the default of Wiring.CompleteWithin.
 const completeWithin = 2 * time.Second
 
-// completing returns a context for what a shell asks, which c has too.
+// completing returns a context for a shell completion, and sets it as the context of c.
 func (a *app) completing(c *cobra.Command) (context.Context, context.CancelFunc) {
 	ctx, done := context.WithTimeout(cmp.Or(c.Context(), context.Background()), cmp.Or(a.wiring.CompleteWithin, completeWithin))
 	c.SetContext(ctx)
 	return ctx, done
 }
 
-// isOpen tells of runs that have not ended, goesOn of those that resume may take up: open ones, and those that a limit may have ended.
+// isOpen reports whether the run has not ended. goesOn reports whether resume may continue it: it
+// is open, or a limit may have ended it.
 func isOpen(l runLine) bool { return l.EndedAt == nil }
 func goesOn(l runLine) bool { return isOpen(l) || l.Status == string(journal.StatusFailed) }
 
-// runIDs gives the ids of the newest runs with what helps to choose, those that fit; none where the store cannot be read. nil: all fit.
+// runIDs returns the ids of the newest runs for which fits returns true, with descriptions, or none
+// if the store cannot be read. A nil fits accepts all runs.
 func (a *app) runIDs(c *cobra.Command, prefix string, but []string, fits func(runLine) bool) []string {
 	ctx, done := a.completing(c)
 	defer done()
@@ -59,12 +61,12 @@ func (a *app) runIDs(c *cobra.Command, prefix string, but []string, fits func(ru
 
 const orderedWords = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 
-// completeRuns completes the id of one run, the newest first.
+// completeRuns completes the id of one run, newest first.
 func (a *app) completeRuns(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	return a.completeRunsOf(nil)(c, args, prefix)
 }
 
-// completeRunsOf is completeRuns for runs that fit.
+// completeRunsOf is completeRuns for the runs for which fits returns true.
 func (a *app) completeRunsOf(fits func(runLine) bool) cobra.CompletionFunc {
 	return once(func(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		words := a.runIDs(c, prefix, nil, fits)
@@ -94,7 +96,7 @@ func (a *app) completeWorkflow(c *cobra.Command, _ []string, prefix string) ([]s
 	})
 }
 
-// completeLabel completes a label of a stored workflow, which its runs have too.
+// completeLabel completes a label of a stored workflow, which its runs carry too.
 func (a *app) completeLabel(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	return a.catalogIDs(c, prefix, func(ctx context.Context, s definitions) []string {
 		entries, err := s.Entries(ctx)
@@ -129,7 +131,7 @@ func (a *app) completeAgent(c *cobra.Command, _ []string, prefix string) ([]stri
 	})
 }
 
-// once completes the first argument alone.
+// once completes only the first argument.
 func once(f cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -139,7 +141,7 @@ func once(f cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// catalogIDs gives what list says of a store that is there, as far as it begins with prefix.
+// catalogIDs returns the ids that list returns for an existing store, if they start with prefix.
 func (a *app) catalogIDs(c *cobra.Command, prefix string, list func(context.Context, definitions) []string) ([]string, cobra.ShellCompDirective) {
 	ctx, done := a.completing(c)
 	defer done()
@@ -157,7 +159,8 @@ func (a *app) catalogIDs(c *cobra.Command, prefix string, list func(context.Cont
 	return words, orderedWords
 }
 
-// completeOfRun completes what words gives of the run named before; none where the run cannot be read.
+// completeOfRun completes the words that words returns for the run named before, or none if the run
+// cannot be read.
 func (a *app) completeOfRun(words func(ctx context.Context, s sight, run string) ([]string, error)) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
@@ -182,7 +185,7 @@ func (a *app) completeOfRun(words func(ctx context.Context, s sight, run string)
 	}
 }
 
-// completeWaits completes ids of the open waits of the run named before, or of their nodes.
+// completeWaits completes the ids of the open waits of the run named before, or of their nodes.
 func (a *app) completeWaits(byNode bool) cobra.CompletionFunc {
 	return a.completeOfRun(func(ctx context.Context, s sight, run string) (words []string, err error) {
 		rec, err := s.Read(ctx, run)
@@ -212,7 +215,8 @@ func (a *app) completeSteps() cobra.CompletionFunc {
 	})
 }
 
-// completeBranches completes ids of the branches of the document or the stored workflow that is to run; none where it cannot be read.
+// completeBranches completes the ids of the branches of the document or the stored workflow to run,
+// or none if it cannot be read.
 func (a *app) completeBranches(fl *runFlags) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		ctx := c.Context()
@@ -232,7 +236,7 @@ func (a *app) completeBranches(fl *runFlags) cobra.CompletionFunc {
 	}
 }
 
-// branchesOf gives the branches of what the flags and arguments name.
+// branchesOf returns the branches of the workflow that the flags and arguments name.
 func (a *app) branchesOf(ctx context.Context, fl *runFlags, args []string) []*workflow.Workflow {
 	var w *workflow.Workflow
 	switch {
@@ -260,7 +264,8 @@ func (a *app) branchesOf(ctx context.Context, fl *runFlags, args []string) []*wo
 	return w.Branches
 }
 
-// completeModels completes names of models that hocket.yaml gives; documents and providers have more.
+// completeModels completes the model names that hocket.yaml defines; documents and providers define
+// more.
 func (a *app) completeModels(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if a.operator == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -288,7 +293,7 @@ func (a *app) completeWebhooks(c *cobra.Command, _ []string, prefix string) ([]s
 	})
 }
 
-// completeNotifications completes the id of a notification that was given up on.
+// completeNotifications completes the id of a notification that was given up.
 func (a *app) completeNotifications(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	return a.hookIDs(c, prefix, func(ctx context.Context, h *hooks.Hooks, s *service.Service) (words []string) {
 		all, _, err := h.Notifications(ctx, access.DefaultNamespace, s, hooks.NotificationQuery{State: hooks.StateDead, Limit: maxOffered})
@@ -302,12 +307,12 @@ func (a *app) completeNotifications(c *cobra.Command, _ []string, prefix string)
 	})
 }
 
-// hookIDs gives what list says of a store that is there, as far as it begins with prefix.
+// hookIDs returns the ids that list returns for an existing store, if they start with prefix.
 func (a *app) hookIDs(c *cobra.Command, prefix string, list func(context.Context, *hooks.Hooks, *service.Service) []string) ([]string, cobra.ShellCompDirective) {
 	ctx, done := a.completing(c)
 	defer done()
 	if !a.exists(ctx) {
-		return nil, orderedWords // to open it would make it
+		return nil, orderedWords // opening it would create it
 	}
 	h, s, err := a.hooks(ctx)
 	if err != nil {
@@ -323,7 +328,7 @@ func (a *app) hookIDs(c *cobra.Command, prefix string, list func(context.Context
 	return words, orderedWords
 }
 
-// exists tells whether there is a store to look into; to open another one would make it.
+// exists reports whether there is a store to read; opening a missing one would create it.
 func (a *app) exists(ctx context.Context) bool {
 	at, err := a.config().Locator()
 	if err != nil || at.IsMemory() {

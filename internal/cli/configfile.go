@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// readConfig reads the operator's configuration. One with errors keeps everything from running but the verbs that show them.
+// readConfig reads the operator's configuration. If it has errors, only the verbs that show them
+// run.
 func (a *app) readConfig(c *cobra.Command) error {
 	operator, problems, err := config.Load(a.configFile, a.Env)
 	if err != nil {
@@ -31,7 +32,7 @@ func (a *app) readConfig(c *cobra.Command) error {
 	return a.operatorPrices()
 }
 
-// operatorPrices reads the operator's file of prices; --prices comes before it.
+// operatorPrices reads the operator's price file; --prices takes precedence over it.
 func (a *app) operatorPrices() error {
 	table, problems, err := service.OperatorPrices(a.operator)
 	if err != nil {
@@ -41,13 +42,14 @@ func (a *app) operatorPrices() error {
 	return a.refuse(problems)
 }
 
-// isConfig tells whether a file is one of the operator: by its name, or because it is read as one.
+// isConfig reports whether a file is a configuration file, because of its name or because it is in
+// use as one.
 func (a *app) isConfig(path string) bool {
 	used, _ := config.Find(a.configFile, a.Env)
 	return filepath.Base(path) == config.Name || used != "" && sameFile(used, path)
 }
 
-// configReport words the configuration for doctor.
+// configReport describes the configuration for doctor.
 func (a *app) configReport() (path, problem string) {
 	path, _ = config.Find(a.configFile, a.Env)
 	switch n := len(a.operatorBad); {
@@ -58,7 +60,7 @@ func (a *app) configReport() (path, problem string) {
 	case n > 1:
 		all := "hocket validate " + quote(path)
 		if filepath.Base(path) != config.Name {
-			all += " --config " + quote(path) // only by that is it known as a configuration
+			all += " --config " + quote(path) // only this flag marks it as a configuration
 		}
 		return path, fmt.Sprintf("%s, and %d more; %s shows them", a.operatorBad[0], n-1, all)
 	}

@@ -9,12 +9,13 @@ import (
 	"github.com/hocket-run/hocket/internal/format"
 )
 
-// converted is what `convert --json` prints.
+// converted is the output of `convert --json`.
 type converted struct {
 	Format string `json:"format"`
-	// Refused: the conversion would change what the workflow means, so that there is no document.
+	// Refused is set if the conversion would change the meaning of the workflow; there is no
+	// document in that case.
 	Refused bool `json:"refused"`
-	// Document is the text of the document; absent where there is none.
+	// Document is the text of the document, absent if there is none.
 	Document string          `json:"document,omitempty"`
 	Changes  []format.Change `json:"changes"`
 }
@@ -89,7 +90,7 @@ func checkFormat(to string) error {
 	return err
 }
 
-// tellChanges lists on standard error what became of the workflow.
+// tellChanges lists on standard error how the conversion changed the workflow.
 func (a *app) tellChanges(result format.Conversion, to string, lossy bool) {
 	meaning := result.Meaning()
 	kept := result.Changes[:len(result.Changes)-len(meaning)]
@@ -118,7 +119,7 @@ func (a *app) tellChanges(result format.Conversion, to string, lossy bool) {
 	}
 }
 
-// grouped joins changes that differ in their place alone, in the order in which they were met.
+// grouped merges changes that differ only in their location, in order of first occurrence.
 func grouped(changes []format.Change) []format.Change {
 	var out []format.Change
 	for _, c := range changes {

@@ -47,25 +47,26 @@ func (a *app) doctorCmd() *cobra.Command {
 	return c
 }
 
-// findings are what the doctor prints.
+// findings is the output of doctor.
 type findings struct {
 	service.Report
-	// MemoryLimit is that of the process, in bytes.
+	// MemoryLimit is the memory limit of the process, in bytes.
 	MemoryLimit int64           `json:"memoryLimit"`
 	Server      *serverFindings `json:"server,omitempty"`
-	// Temporal is nil where neither flags nor configuration name a server.
+	// Temporal is nil if neither flags nor configuration name a server.
 	Temporal *temporalFindings `json:"temporal,omitempty"`
 }
 
-// serverFindings are what a server on the store would find.
+// serverFindings is what a server on the store would find.
 type serverFindings struct {
 	Namespaces []string `json:"namespaces"`
-	// TokenFile is where clients of this machine find the token of a fresh install.
+	// TokenFile is the file in which clients on this machine find the token of a fresh
+	// installation.
 	TokenFile   string `json:"tokenFile"`
 	TokenExists bool   `json:"tokenExists"`
 }
 
-// findServer looks for namespaces; nil where the store does not tell.
+// findServer reads the namespaces, or returns nil if the store cannot list them.
 func (a *app) findServer(ctx context.Context) *serverFindings {
 	names, err := a.namespaces(ctx)
 	at, wrong := a.config().Locator()
@@ -90,7 +91,7 @@ func (a *app) showServer(w io.Writer, f *serverFindings) {
 	}
 }
 
-// toolColumns bounds the columns of a toolset's type and the gap behind it.
+// toolColumns is the maximum width of a toolset's type, including the gap after it.
 const toolColumns = 13
 
 func (a *app) showReport(r findings) error {
@@ -157,7 +158,7 @@ func (a *app) showReport(r findings) error {
 		case !p.Usable:
 			usable = "no"
 		case p.KeyEnv == "" && !p.Configured:
-			usable = "if running" // nothing is connected to here
+			usable = "if running" // doctor connects to nothing
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", p.Provider, usable, key, clean(p.BaseURL))
 	}

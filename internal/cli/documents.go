@@ -66,7 +66,7 @@ func (a *app) validateCmd() *cobra.Command {
 	return c
 }
 
-// problems gives all problems of a document; one that cannot be read is a problem too.
+// problems returns all problems of a document; failing to read it is a problem too.
 func (a *app) problems(ctx context.Context, path string, opts service.LoadOptions) (diag.List, error) {
 	data, err := service.ReadFile(path, a.In)
 	var invalid *service.InvalidError
@@ -88,7 +88,7 @@ func (a *app) problems(ctx context.Context, path string, opts service.LoadOption
 	return problems, err
 }
 
-// drawings are the forms in which workflows are drawn.
+// drawings are the output formats for drawing workflows.
 var drawings = []string{"tree", "mermaid", "dot", "svg"}
 
 func (a *app) showCmd() *cobra.Command {

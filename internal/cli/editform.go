@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/project"
 )
 
-// argumentsOf reads the value of --arguments: JSON, or that of a file after an @. Errors: usage errors.
+// argumentsOf parses the value of --arguments: JSON, or the content of a file after an @. Errors
+// are usage errors.
 func argumentsOf(s string) (engine.Value, error) {
 	name := "--arguments"
 	if path, ok := strings.CutPrefix(s, "@"); ok {
@@ -28,13 +29,14 @@ func argumentsOf(s string) (engine.Value, error) {
 	return engine.Value(strings.TrimSpace(s)), nil
 }
 
-// isEditable tells whether the answer to a wait may change the arguments of the held call.
+// isEditable reports whether the answer to a wait may change the arguments of the held call.
 func isEditable(w project.Waiting) bool {
 	return (&engine.WaitOpened{Kind: w.Kind, Tool: w.Tool, Schema: w.Schema}).IsEditable()
 }
 
-// edit asks the person at the terminal for the arguments of a held call: field by field, each with its value as the default, or as JSON where the parameters have no fields. ok is
-// false where the person leaves it for later.
+// edit asks the person at the terminal for the arguments of a held call: field by field, with the
+// current values as defaults, or as JSON if the parameters have no fields. ok is false if the
+// person postpones the answer.
 func (f *follower) edit(w project.Waiting) (v engine.Value, ok bool) {
 	var held map[string]json.RawMessage
 	if json.Unmarshal(w.Arguments, &held) != nil {
@@ -49,7 +51,7 @@ func (f *follower) edit(w project.Waiting) (v engine.Value, ok bool) {
 	}
 	for i := range fields {
 		x := &fields[i]
-		x.Default, x.File = held[x.Name], nil // what the tool would get, and nothing else
+		x.Default, x.File = held[x.Name], nil // exactly what the tool would receive
 		x.Required = x.Required && x.Default == nil
 	}
 	given := map[string]json.RawMessage{}
@@ -58,7 +60,7 @@ func (f *follower) edit(w project.Waiting) (v engine.Value, ok bool) {
 	}
 	for name, value := range held {
 		if _, asked := given[name]; !asked {
-			given[name] = value // also those that the parameters do not name
+			given[name] = value // includes values that the parameters do not declare
 		}
 	}
 	return encoded(given), true

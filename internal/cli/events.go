@@ -14,14 +14,15 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// eventPrinter prints the events of a run on Out, one JSON line each, in the same form as everywhere. Every event goes through it once and in order,
-// by print or by skip. Not safe for concurrent use.
+// eventPrinter prints the events of a run on Out, one JSON line each, in the form that all
+// interfaces share. Every event must pass through it once and in order, with print or skip. It is
+// not safe for concurrent use.
 type eventPrinter struct {
 	*app
 	run    string
 	folder *project.Folder
 	short  bool // short lines for people
-	// err is the first failure of writing; nothing is written after it.
+	// err is the first write error; nothing is written after it.
 	err error
 }
 
@@ -50,10 +51,11 @@ func (p *eventPrinter) print(e engine.Event) {
 	}
 }
 
-// maxEventText bounds what is shown to people of an event's data.
+// maxEventText is the maximum length of an event's data shown to people.
 const maxEventText = 100
 
-// shortEvent is a line for people: number, time, type, node with step, and the beginning of what the event holds.
+// shortEvent returns a line for people: number, time, type, node with step, and the beginning of
+// the event's data.
 func shortEvent(e engine.Event, whole []byte) []byte {
 	var shown struct {
 		Data json.RawMessage `json:"data"`
@@ -68,7 +70,7 @@ func shortEvent(e engine.Event, whole []byte) []byte {
 	return fmt.Appendf(nil, "%4d  %s  %-17s  %-20s  %s", e.Seq, e.At.Local().Format("15:04:05.000"), e.Data.Type(), node, short(clean(string(shown.Data)), maxEventText))
 }
 
-// outputText is an output as people want it: a text as it is, anything else as JSON.
+// outputText returns an output for people: a string as is, any other value as JSON.
 func outputText(v engine.Value) string { return expr.Text(v) }
 
 func indent(v []byte) []byte {
@@ -79,7 +81,7 @@ func indent(v []byte) []byte {
 	return b.Bytes()
 }
 
-// harmless escapes in JSON what could upset a terminal; the value stays the same.
+// harmless escapes characters in JSON that could corrupt a terminal; the value does not change.
 func harmless(text []byte) []byte {
 	var b bytes.Buffer
 	for _, r := range string(text) {
@@ -96,7 +98,7 @@ func harmless(text []byte) []byte {
 	return b.Bytes()
 }
 
-// writeJSON writes v as one line of JSON; indented and harmless for people at a terminal.
+// writeJSON writes v as one line of JSON, or indented and harmless for people at a terminal.
 func writeJSON(w io.Writer, v any, pretty bool) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

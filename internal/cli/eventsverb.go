@@ -80,12 +80,13 @@ func (a *app) runsEventsCmd() *cobra.Command {
 	return c
 }
 
-// linePrinter prints the events of a run, one line each, some of them at a time. Not safe for concurrent use.
+// linePrinter prints the events of a run, one line each, in batches. It is not safe for concurrent
+// use.
 type linePrinter struct {
 	*app
 	reader *view.Reader
 	folder *project.Folder
-	after  uint64 // events up to it are not printed
+	after  uint64 // events up to this one are not printed
 	last   uint64
 	short  bool // short lines for people
 	style  view.Style
@@ -96,7 +97,7 @@ type linePrinter struct {
 	size   int
 }
 
-// lineBytes is how much of lines, without their long values, is gathered.
+// lineBytes is the size of a batch of lines, without their long values.
 const lineBytes = 1 << 20
 
 func (p *linePrinter) add(ctx context.Context, e engine.Event) error {
@@ -118,7 +119,7 @@ func (p *linePrinter) add(ctx context.Context, e engine.Event) error {
 	return p.flush(ctx)
 }
 
-// flush prints what was gathered.
+// flush prints the batch.
 func (p *linePrinter) flush(ctx context.Context) error {
 	if !p.OutTerminal {
 		doc, err := p.reader.PrepareLines(ctx, p.lines, p.style)

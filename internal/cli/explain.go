@@ -55,7 +55,7 @@ func (a *app) explainCmd() *cobra.Command {
 	return c
 }
 
-// listCodes prints a line for each code, by kind.
+// listCodes prints one line per code, grouped by kind.
 func (a *app) listCodes(asJSON bool) error {
 	all := explain.All()
 	if asJSON {

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// addLoadFlags adds the flags that say how a document is read.
+// addLoadFlags adds the flags that control how a document is read.
 func addLoadFlags(c *cobra.Command, o *service.LoadOptions) {
 	f := c.Flags()
 	f.StringVar(&o.Format, "format", "", "`FORMAT` of the document, "+orList(format.Names())+" (default: detected)")
@@ -26,7 +26,7 @@ func addAllowUnknown(c *cobra.Command, allow *bool) {
 	c.Flags().BoolVar(allow, "allow-unknown", false, "report unknown keys and toolset types as warnings, not as misspellings")
 }
 
-// documentEnds are how names of documents end.
+// documentEnds are the file extensions of documents.
 var documentEnds = []string{"yaml", "yml", "json"}
 
 // documents completes names of documents.
@@ -42,7 +42,7 @@ func firstIsDocument(c *cobra.Command, args []string, prefix string) ([]string, 
 	return documents(c, args, prefix)
 }
 
-// fileFlags name the files beside a document.
+// fileFlags name the files used along with a document.
 type fileFlags struct {
 	tools, replies, prices string
 	allowUnknown           bool
@@ -58,7 +58,7 @@ func (ff *fileFlags) add(c *cobra.Command) {
 	must(c.MarkFlagFilename("replies", documentEnds...))
 }
 
-// files reads the files of flags, prints their problems and gives them where they can be used.
+// files reads the files named by flags, prints their problems and returns them if they are usable.
 func (a *app) files(ff fileFlags) (f service.Files, err error) {
 	f.ToolsFile, f.RepliesFile, f.AllowUnknown = ff.tools, ff.replies, ff.allowUnknown
 	if ff.tools != "" {

@@ -18,28 +18,30 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// follower shows one run while it goes on, driven by any process, asks its questions on a terminal, and ends with its result.
+// follower shows one run in progress, driven by any process, asks its questions on a terminal, and
+// ends with its result.
 type follower struct {
 	*app
 	service       backend
 	run           string
 	json, context bool
-	full          bool // with json: all values whole
-	// left: the run was left by its process some time ago, and what it was doing then begins anew.
+	full          bool // with json: all values complete
+	// left is set if the run's process abandoned it some time ago, so that interrupted activities
+	// start again.
 	left bool
-	// looks: no person is asked, and leaving changes nothing of the run.
+	// looks is set if no person is asked, and if leaving does not affect the run.
 	looks bool
-	// again takes the run up after its owner died; nil where this process began it.
+	// again resumes the run after its owner died; it is nil if this process started the run.
 	again    func(ctx context.Context) error
-	log      *slog.Logger // takes each event with -v
+	log      *slog.Logger // logs each event with -v
 	progress progress
-	leave    context.CancelFunc // ends the watching
+	leave    context.CancelFunc // stops watching
 	watching sync.WaitGroup
-	waited   string // why no process drives the run, as it was said last
+	waited   string // last reported reason why no process drives the run
 
 	mu     sync.Mutex
-	seq    uint64        // the last event that was shown
-	events *eventPrinter // nil: events are not printed
+	seq    uint64        // the last event shown
+	events *eventPrinter // nil means that events are not printed
 	closed bool
 }
 
@@ -57,7 +59,7 @@ func (a *app) newFollower() *follower {
 	return f
 }
 
-// watch begins to show the run. The events up to past are taken in and not shown.
+// watch starts to show the run. Events up to past are processed but not shown.
 func (f *follower) watch(ctx context.Context, run string, w *workflow.Workflow, past uint64, events bool) error {
 	f.run = run
 	f.progress.name(w)
@@ -73,7 +75,7 @@ func (f *follower) watch(ctx context.Context, run string, w *workflow.Workflow, 
 		for u, err := range f.service.Watch(ctx, run, from) {
 			switch {
 			case err != nil:
-				return // the run's end tells what is wrong; what was not shown is shown by sync
+				return // the run's end reports the error; sync shows missing events
 			case u.Delta != nil:
 				f.progress.delta(*u.Delta)
 			case u.Event != nil:
@@ -86,7 +88,7 @@ func (f *follower) watch(ctx context.Context, run string, w *workflow.Workflow, 
 	return nil
 }
 
-// takePast takes in the events up to last, which are not shown.
+// takePast processes the events up to last without showing them.
 func (f *follower) takePast(ctx context.Context, last uint64) error {
 	f.seq = last
 	if _, isSilent := f.progress.(silent); last == 0 || isSilent && f.events == nil {
@@ -114,7 +116,7 @@ func (f *follower) takePast(ctx context.Context, last uint64) error {
 
 var errPast = errors.New("the past ends here")
 
-// show shows an event once. f.mu is held.
+// show shows an event once. The caller holds f.mu.
 func (f *follower) show(e engine.Event) {
 	if e.Seq <= f.seq {
 		return
@@ -129,7 +131,7 @@ func (f *follower) show(e engine.Event) {
 	f.progress.event(e)
 }
 
-// sync shows what the journal has and the watching has not brought yet, and gives the run.
+// sync shows the events of the journal that watching has not delivered yet, and returns the run.
 func (f *follower) sync(ctx context.Context) (service.Recorded, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -143,7 +145,7 @@ func (f *follower) sync(ctx context.Context) (service.Recorded, error) {
 	})
 }
 
-// close ends what the invocation drives and the drawing.
+// close stops what the invocation drives and the display.
 func (f *follower) close() error {
 	if f.closed {
 		return nil
@@ -156,7 +158,8 @@ func (f *follower) close() error {
 	return err
 }
 
-// follow waits for the run, answers its questions on a terminal, and gives the result as an exit error.
+// follow waits for the run, answers its questions on a terminal, and returns the result as an exit
+// error.
 func (f *follower) follow(ctx context.Context) error {
 	for {
 		st, err := f.service.Wait(ctx, f.run)
@@ -192,24 +195,25 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// lockedUp ends the invocation when the store was locked for too long. What the store has of the run cannot be changed then, but it can be read.
+// lockedUp ends the invocation when the store was locked for too long. The run cannot be changed
+// then, but it can be read.
 func (f *follower) lockedUp(ctx context.Context) error {
 	short, cancel := context.WithTimeout(ctx, patienceTime)
 	defer cancel()
-	_ = f.service.Interrupt(short, f.run) // the lock is what is reported
+	_ = f.service.Interrupt(short, f.run) // the lock is the error to report
 	if _, err := f.sync(ctx); err != nil {
 		return &exit{ExitFailed, ""}
 	}
 	return &exit{ExitFailed, "run " + f.run + " is stored" + f.toContinue("")}
 }
 
-// interruptTime bounds how long an interrupted invocation waits for its calls.
+// interruptTime is how long an interrupted invocation waits for its calls.
 const interruptTime = 5 * time.Second
 
-// patienceTime is after how long it says why it is still there.
+// patienceTime is the delay after which it reports why it is still waiting.
 const patienceTime = time.Second
 
-// interrupted ends the invocation after Ctrl-C: the run stays and can be resumed.
+// interrupted ends the invocation after Ctrl-C: the run is stored and can be resumed.
 func (f *follower) interrupted() error {
 	if f.looks {
 		return f.detached()
@@ -253,23 +257,23 @@ func (f *follower) interrupted() error {
 	}
 }
 
-// detached ends an invocation that only looked: the run goes on as before.
+// detached ends an invocation that only watched: the run continues as before.
 func (f *follower) detached() error {
 	f.progress.done()
 	return &exit{ExitInterrupted, "detached from run " + f.run + ", which was not changed; attach again with:\n  hocket watch " + quote(f.run) + f.storeFlag()}
 }
 
-// toContinue is the command that takes the run up, with further flags.
+// toContinue returns the command that resumes the run, with further flags.
 func (f *follower) toContinue(flags string) string {
 	return ". Continue it with:\n  " + f.resumeLine(f.run, flags)
 }
 
-// toRetry is the command that goes on with a failed run as a new one, with further flags.
+// toRetry returns the command that continues a failed run as a new one, with further flags.
 func (f *follower) toRetry(flags string) string {
 	return "\nto continue from there: " + f.lineOf("retry", f.run, flags)
 }
 
-// result prints what the run gave.
+// result prints the result of the run.
 func (f *follower) result(ctx context.Context, rec service.Recorded) error {
 	f.progress.done()
 	o := rec.Object()
@@ -320,7 +324,7 @@ func (f *follower) object(ctx context.Context) error {
 	return f.writeWhole(ctx, o, shown{full: f.full}.style(f.run), f.OutTerminal && f.events == nil)
 }
 
-// status turns the status of a run that is not driven any more into an exit error.
+// status converts the status of a run that is no longer driven to an exit error.
 func (f *follower) status(o project.Run) error {
 	switch o.Status {
 	case engine.StatusCompleted:
@@ -338,7 +342,7 @@ func (f *follower) status(o project.Run) error {
 	return &exit{ExitInterrupted, "run " + o.ID + " has no process that drives it" + f.toContinue("")}
 }
 
-// failure words why the run failed, and how it goes on where a limit ended it.
+// failure describes why the run failed, and how to continue if a limit ended it.
 func (f *follower) failure(o project.Run) string {
 	msg := "run " + o.ID + " failed"
 	if o.Error == nil {
@@ -374,14 +378,14 @@ func (f *follower) failure(o project.Run) string {
 		msg += f.toRetry(" --max-iterations N")
 	case engine.CodeMaxBytes:
 		msg += f.toRetry(" --from STEP")
-	case engine.CodeEnded: // the document says that the run fails here, and would say so again
+	case engine.CodeEnded: // the document makes the run fail here, and would do so again
 	default:
 		msg += f.toRetry("")
 	}
 	return msg
 }
 
-// hint is what a person may do about a failure; empty where nothing is certain to help.
+// hint returns what a person can do about a failure, or "" if nothing is certain to help.
 func hint(o project.Run) string {
 	switch kind := model.ErrorKind(o.Error.Code); {
 	case kind == model.KindAuth:

@@ -57,11 +57,11 @@ func (a *app) runsForkCmd() *cobra.Command {
 	return c
 }
 
-// forked says how a new run goes on.
+// forked prints how to continue a new run.
 func (a *app) forked(c *cobra.Command, s backend, fork string) {
 	rec, err := s.Read(c.Context(), fork)
 	if err != nil {
-		return // it is made, and its id was printed
+		return // the fork exists, and its id was printed
 	}
 	o := rec.Object()
 	if o.Status != engine.StatusPaused {

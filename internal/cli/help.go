@@ -9,13 +9,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// group is a heading of the help with the verbs below it, in the order in which people need them.
+// group is a heading of the help with its verbs, in the order in which people need them.
 type group struct {
 	title string
 	verbs []*cobra.Command
 }
 
-// arrange puts the groups into root and words its help.
+// arrange adds the groups to root and writes its help.
 func arrange(root *cobra.Command, groups []group) {
 	var order []string
 	for _, g := range groups {
@@ -34,7 +34,8 @@ func arrange(root *cobra.Command, groups []group) {
 	})
 }
 
-// usage is the help of c below its description. order has the names of root's verbs as they are to be listed; others come last.
+// usage returns the help of c below its description. order lists the names of root's verbs in
+// display order; other verbs come last.
 func usage(c *cobra.Command, order []string) string {
 	var b strings.Builder
 	b.WriteString("Usage:\n")
@@ -84,7 +85,7 @@ func usage(c *cobra.Command, order []string) string {
 	return b.String()
 }
 
-// describeAll makes a sentence of the short text of each verb that has no long one.
+// describeAll derives a sentence from the short text of each verb that has no long text.
 func describeAll(c *cobra.Command) {
 	if c.Long == "" && c.Short != "" {
 		c.Long = strings.ToUpper(c.Short[:1]) + c.Short[1:] + "."

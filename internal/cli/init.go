@@ -22,10 +22,11 @@ type initLine struct {
 	Template string `json:"template"`
 	Format   string `json:"format"`
 	Dir      string `json:"dir"`
-	// Files were written, Kept were there before and are as they were; paths relative to Dir, with slashes.
+	// Files were written; Kept existed before and were not changed. Paths are relative to Dir, with
+	// slashes.
 	Files []string `json:"files"`
 	Kept  []string `json:"kept"`
-	// Commands run in Dir, offline; WithModel need the key of a provider.
+	// Commands run in Dir, offline; the commands in WithModel need an API key of a provider.
 	Commands  []string `json:"commands"`
 	WithModel []string `json:"withModel"`
 }
@@ -90,7 +91,7 @@ func completeTemplates(_ *cobra.Command, args []string, _ string) ([]string, cob
 	return names, orderedWords
 }
 
-// template gives the one that args name, or that the person at the terminal chooses.
+// template returns the template that args name, or that the person at the terminal chooses.
 func (a *app) template(args []string) (examples.Template, error) {
 	if len(args) > 0 {
 		return findTemplate(args[0])
@@ -137,7 +138,7 @@ func findTemplate(name string) (examples.Template, error) {
 	return examples.Template{}, usef("unknown template %q; the templates are %s", name, orList(names))
 }
 
-// printTemplates lists the templates, numbered as they may be chosen.
+// printTemplates lists the templates, numbered for selection.
 func printTemplates(w io.Writer) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i, t := range examples.Templates() {
@@ -157,11 +158,11 @@ func (a *app) listTemplates(asJSON bool) error {
 	return printTable(a, examples.Templates(), "", "TEMPLATE\tFORMAT\tWHAT IT DOES", func(t examples.Template) []string { return []string{t.Name, t.Format, t.Summary} })
 }
 
-// gitignore keeps out of a repository what running the template makes, and keys.
+// gitignore excludes the files that running the template creates, and API keys.
 const gitignore = "# stores, as of hocket run --db hocket.db\n*.db\n*.db-shm\n*.db-wal\n# keys\n.env\n"
 
-// writeTemplate writes the files of t into dir. Nothing is written where one of them exists, unless force is set; what was written is removed again where
-// a later file cannot be written.
+// writeTemplate writes the files of t to dir. If one of them exists, it writes nothing, unless
+// force is set; if a later file cannot be written, it removes the files written so far.
 func writeTemplate(t examples.Template, dir string, force bool) (initLine, error) {
 	result := initLine{Template: t.Name, Format: t.Format, Dir: dir, Kept: []string{}}
 	var err error
@@ -180,12 +181,12 @@ func writeTemplate(t examples.Template, dir string, force bool) (initLine, error
 	if err != nil {
 		return result, usef("--dir: %v", err)
 	}
-	defer root.Close() // it was only read through
+	defer root.Close() // it was only read
 
 	var exist []string
 	files = slices.DeleteFunc(files, func(f examples.File) bool {
 		if _, err := root.Lstat(f.Path); err != nil {
-			return false // it does not exist, or writing it will say why not
+			return false // it does not exist, or writing it will report why
 		}
 		if f.Path == ".gitignore" {
 			result.Kept = append(result.Kept, f.Path)
@@ -206,7 +207,7 @@ func writeTemplate(t examples.Template, dir string, force bool) (initLine, error
 		}
 		if !force {
 			for _, p := range result.Files {
-				_ = root.Remove(p) // the error below is the one to tell
+				_ = root.Remove(p) // the error below is the one to report
 			}
 		}
 		return result, usef("%v", err)
@@ -214,7 +215,8 @@ func writeTemplate(t examples.Template, dir string, force bool) (initLine, error
 	return result, nil
 }
 
-// writeNew writes one file; one that exists is an error, or with force is replaced. A link is replaced and not followed.
+// writeNew writes one file. An existing file is an error, or is replaced if force is set. A
+// symbolic link is replaced and not followed.
 func writeNew(root *os.Root, f examples.File, force bool) error {
 	name := filepath.FromSlash(f.Path)
 	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
@@ -236,7 +238,7 @@ func writeNew(root *os.Root, f examples.File, force bool) error {
 	return nil
 }
 
-// showNext prints what was written to standard error, and the commands to standard output.
+// showNext prints the list of written files to standard error, and the commands to standard output.
 func (a *app) showNext(t examples.Template, r initLine) error {
 	if a.quiet {
 		return nil
@@ -265,7 +267,7 @@ func (a *app) showNext(t examples.Template, r initLine) error {
 	return nil
 }
 
-// command colours the comment of a command.
+// command colors the comment of a command.
 func (a *app) command(line string) string {
 	if at := strings.LastIndex(line, " # "); at >= 0 {
 		return line[:at] + a.outColor.dim(line[at:])

@@ -5,14 +5,14 @@ import (
 	"io"
 )
 
-// patient reads as r does, and no longer than ctx lasts: a terminal or pipe that gives nothing must not keep Ctrl-C from working. A read that was
-// given up on ends with the process.
+// patient reads from r until ctx is done: a terminal or pipe that blocks must not keep Ctrl-C from
+// working. An abandoned read ends with the process.
 type patient struct {
 	ctx context.Context
 	r   io.Reader
 }
 
-// Read implements io.Reader. Errors: ctx's.
+// Read implements io.Reader. It also returns the error of ctx.
 func (p *patient) Read(into []byte) (int, error) {
 	type chunk struct {
 		data []byte

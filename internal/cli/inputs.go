@@ -20,7 +20,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// inputFlags give the named inputs of a run (X-52).
+// inputFlags are the flags for the named inputs of a run (X-52).
 type inputFlags struct {
 	set, files []string
 	from       string
@@ -34,17 +34,17 @@ func (f *inputFlags) add(c *cobra.Command) {
 	must(c.MarkFlagFilename("input-file", "json"))
 }
 
-// addFields adds those that give the fields of an answer (X-120).
+// addFields adds the flags for the fields of an answer (X-120).
 func (f *inputFlags) addFields(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringArrayVar(&f.set, "set", nil, "answer the field NAME of a question: `NAME=VALUE` (repeatable; a list if NAME is repeated)")
 	fl.StringArrayVar(&f.files, "set-file", nil, "answer the field NAME with a file: `NAME=PATH` (repeatable); its text if the field takes a text")
 }
 
-// empty tells whether no flag was given.
+// empty reports whether none of the flags was set.
 func (f *inputFlags) empty() bool { return len(f.set)+len(f.files) == 0 && f.from == "" }
 
-// named gives the inputs as a JSON object; nil: there are none.
+// named returns the inputs as a JSON object, or nil if there are none.
 func (f *inputFlags) named() (json.RawMessage, error) {
 	if f.empty() {
 		return nil, nil
@@ -52,7 +52,7 @@ func (f *inputFlags) named() (json.RawMessage, error) {
 	return f.values(func(_, path string) (json.RawMessage, error) { return fileInput(path) })
 }
 
-// values gives what the flags hold as a JSON object; file reads the file for a name.
+// values returns the values of the flags as a JSON object; file reads the file for a name.
 func (f *inputFlags) values(file func(name, path string) (json.RawMessage, error)) (json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	if f.from != "" {
@@ -102,7 +102,7 @@ func (f *inputFlags) values(file func(name, path string) (json.RawMessage, error
 	return encoded(all), nil
 }
 
-// fileInput gives a file as the value of an input.
+// fileInput returns the content of a file as the value of an input.
 func fileInput(path string) (json.RawMessage, error) {
 	data, err := readInput(path, workflow.MaxFileBytes)
 	if err != nil {
@@ -111,7 +111,7 @@ func fileInput(path string) (json.RawMessage, error) {
 	return form.NewFile(filepath.Base(path), data), nil
 }
 
-// readInput reads a file of at most a number of bytes.
+// readInput reads a file of at most most bytes.
 func readInput(path string, most int64) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -131,14 +131,15 @@ func readInput(path string, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// encoded gives a value as JSON.
+// encoded returns v as JSON.
 func encoded(v any) json.RawMessage {
-	b, _ := json.Marshal(v) // texts, lists of texts, and JSON
+	b, _ := json.Marshal(v) // strings, lists of strings, and JSON
 	return b
 }
 
-// askInputs asks the person at the terminal for what is missing of the inputs of a workflow, and gives the named inputs with the answers. Where nothing is missing, or there is no
-// terminal, it asks nothing.
+// askInputs asks the person at the terminal for the missing inputs of a workflow, and returns the
+// named inputs with the answers. If nothing is missing, or if there is no terminal, it does not
+// ask.
 func (a *app) askInputs(w *workflow.Workflow, text string, named json.RawMessage) (json.RawMessage, error) {
 	if !a.InTerminal || !a.ErrTerminal || len(form.Missing(w.Inputs, text, named)) == 0 {
 		return named, nil
@@ -156,7 +157,8 @@ func (a *app) askInputs(w *workflow.Workflow, text string, named json.RawMessage
 	return encoded(all), nil
 }
 
-// askFields asks for one field after another and sets the answers in all. Enter takes the default. Where the terminal gives no more lines, it names the field that has no value.
+// askFields asks for one field after another and stores the answers in all. Enter accepts the
+// default. If the terminal has no more lines, it returns the name of the field without a value.
 func (a *app) askFields(fields []form.Field, all map[string]json.RawMessage) (missing string, err error) {
 	for i := range fields {
 		f := &fields[i]
@@ -169,7 +171,7 @@ func (a *app) askFields(fields []form.Field, all map[string]json.RawMessage) (mi
 			}
 			line = strings.TrimSpace(line)
 			if line == "" && !f.Required {
-				break // the default, or nothing
+				break // the default, or no value
 			}
 			v, why := a.fieldValue(f, line)
 			if why == "" {
@@ -196,7 +198,7 @@ func (a *app) fieldValue(f *form.Field, line string) (json.RawMessage, string) {
 	return v, ""
 }
 
-// poseField prints what is asked for.
+// poseField prints the question for a field.
 func (a *app) poseField(f *form.Field) {
 	about := f.Kind()
 	if f.Description != "" {
@@ -223,7 +225,7 @@ func (a *app) poseField(f *form.Field) {
 	}
 }
 
-// completeInputs completes NAME= of --set and --set-file.
+// completeInputs completes NAME= for --set and --set-file.
 func (a *app) completeInputs(fl *runFlags, files bool) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if name, _, ok := strings.Cut(prefix, "="); ok {
@@ -242,7 +244,7 @@ func (a *app) completeInputs(fl *runFlags, files bool) cobra.CompletionFunc {
 	}
 }
 
-// enumOf completes the value of an input that has a list of values.
+// enumOf completes the value of an input that is limited to a list of values.
 func (a *app) enumOf(c *cobra.Command, fl *runFlags, args []string, name string) []string {
 	fields := a.inputsOf(c, fl, args)
 	i := slices.IndexFunc(fields, func(f form.Field) bool { return f.Name == name })
@@ -256,7 +258,8 @@ func (a *app) enumOf(c *cobra.Command, fl *runFlags, args []string, name string)
 	return out
 }
 
-// inputsOf gives the inputs of what a command line that is being written would run; nil where that cannot be read.
+// inputsOf returns the inputs of the workflow that an incomplete command line would run, or nil if
+// it cannot be read.
 func (a *app) inputsOf(c *cobra.Command, fl *runFlags, args []string) []form.Field {
 	var w *workflow.Workflow
 	switch {

@@ -10,17 +10,17 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// amounts says how the value of --budget is written.
+// amounts describes the syntax of --budget.
 const amounts = "tokens such as 200000, money such as 2.50USD, or calls such as 100calls"
 
-// limitFlags are the flags that limit a run. A verb has some of them.
+// limitFlags are the flags that limit a run. A verb has a subset of them.
 type limitFlags struct {
 	maxSteps, maxLoops, maxConc int
 	timeout                     time.Duration
 	budgets                     []string
 }
 
-// limits gives the limits that the flags set.
+// limits returns the limits set by the flags.
 func (fl *limitFlags) limits(c *cobra.Command) (l workflow.Limits, err error) {
 	set := c.Flags().Changed
 	if set("max-steps") {

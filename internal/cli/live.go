@@ -11,13 +11,14 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// live draws the running steps at the bottom of a terminal, each with a spinner, its time, its tokens and the end of what its model says; finished
-// steps stay above as lines. No line is longer than the terminal is wide, so that a line drawn is a line on the screen.
+// live draws the running steps at the bottom of a terminal, each with a spinner, its duration, its
+// tokens and the end of its model output; finished steps stay above as lines. No line is longer
+// than the terminal is wide, so that each drawn line takes one line on the screen.
 type live struct {
 	mu     sync.Mutex
 	app    *app
 	board  board
-	drawn  []int // columns of the lines on the screen below the finished ones
+	drawn  []int // widths of the drawn lines below the finished ones
 	frame  int
 	ended  bool
 	hidden bool
@@ -27,10 +28,10 @@ type live struct {
 
 const drawEvery = 100 * time.Millisecond
 
-// maxDrawn bounds the lines at the bottom; more running steps are counted.
+// maxDrawn is the maximum number of lines at the bottom; further running steps are only counted.
 const maxDrawn = 8
 
-// keptRunes bounds what is kept of what a model says: more than any terminal is wide.
+// keptRunes is the maximum amount of model output kept: more than any terminal is wide.
 const keptRunes = 400
 
 var spinner = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
@@ -55,7 +56,7 @@ func (l *live) spin() {
 	}
 }
 
-// turn draws anew, with the spinner's next picture.
+// turn redraws with the next frame of the spinner.
 func (l *live) turn() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,7 +126,7 @@ func (l *live) done() {
 	}
 }
 
-// end takes what is drawn away for good; false where that was done before.
+// end erases the display for good; it returns false if that was done before.
 func (l *live) end() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,11 +148,12 @@ func (l *live) width() int {
 	return 80
 }
 
-// write puts whole lines above the running steps, which are drawn anew: one write, so that nothing flickers. l.mu is held.
+// write writes whole lines above the running steps and redraws those, in a single write, so that
+// nothing flickers. The caller holds l.mu.
 func (l *live) write(lines string) {
 	var b strings.Builder
 	width := l.width()
-	// The terminal may have become narrower, and what was drawn takes more rows now.
+	// If the terminal has become narrower, the drawn lines now take more rows.
 	rows := 0
 	for _, w := range l.drawn {
 		rows += max(1, (w+width-1)/width)
@@ -193,7 +195,7 @@ func (l *live) draw(b *strings.Builder, width int) {
 		}
 		mark := l.app.color.blue(spinner[l.frame%len(spinner)])
 		if a.waits {
-			mark = l.paint(markWait) // nothing turns while a person thinks
+			mark = l.paint(markWait) // no spinner while a person thinks
 		}
 		fmt.Fprintf(b, "%s %s%s\n", mark, head, tail)
 		l.drawn = append(l.drawn, took)

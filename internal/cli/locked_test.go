@@ -15,7 +15,8 @@ import (
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 )
 
-// Verbs by what they do to the store. Each verb of the command line is in one of the lists; capital words are filled in by the test.
+// Verbs by their effect on the store. Each verb of the command line is in one of the lists; the
+// test fills in capitalized words.
 var (
 	readers = []string{
 		"runs", "runs list", "runs counts", "runs processes", "runs show RUN", "runs events RUN", "watch RUN", "workflows", "workflows list", "workflows show poem", "agents", "agents list", "agents show", "doctor", "audit",
@@ -27,8 +28,9 @@ var (
 		"webhooks create poem", "webhooks delete WEBHOOK", "webhooks rotate WEBHOOK",
 		"schedule pause timed", "schedule resume timed", "schedule skip timed", "schedule run timed",
 	}
-	// They need no store, stay until they are ended, name two stores, or need a server or a run that waits for a signal: their store is the one of the tests of packages server, storecopy and service, of drivertest
-	// and of e2e.
+	// elsewhere are the verbs that need no store, that run until they are stopped, that name two
+	// stores, or that need a server or a run that waits for a signal. They are tested with a locked
+	// store in the tests of packages server, storecopy and service, of drivertest and of e2e.
 	elsewhere = []string{"exec", "convert", "explain", "init", "schema", "version", "serve", "worker", "mcp", "scheduler", "schedule preview", "notifications retry", "store copy", "store migrate", "signal", "open"}
 )
 
@@ -38,8 +40,9 @@ workflow:
   - {id: a, type: agent, name: poet}
 `
 
-// TestVerbsUnderLock: while another program holds the store's write lock, as BEGIN IMMEDIATE in sqlite3 does, every verb that reads gives what it gives without it, and every verb that writes
-// ends with 1 when --lock-timeout is over, having changed nothing.
+// TestVerbsUnderLock checks that while another program holds the store's write lock, as BEGIN
+// IMMEDIATE in sqlite3 does, every verb that reads prints the same as without the lock, and every
+// verb that writes exits with 1 after --lock-timeout without having changed anything.
 func TestVerbsUnderLock(t *testing.T) {
 	t.Parallel()
 	everyVerb(t)
@@ -50,7 +53,7 @@ func TestVerbsUnderLock(t *testing.T) {
 	})
 	d.InTerminal, d.ErrTerminal, d.OutTerminal = false, false, false
 	fill := map[string]string{}
-	ago := regexp.MustCompile(`[0-9a-z]+ ago *`) // the time goes on between two calls
+	ago := regexp.MustCompile(`[0-9a-z]+ ago *`) // time passes between two calls
 	said := func(line string) (string, string, int) {
 		d.out.b.Reset()
 		d.err.b.Reset()
@@ -116,7 +119,7 @@ func TestVerbsUnderLock(t *testing.T) {
 	after := read()
 	for _, line := range readers {
 		if line == "doctor" {
-			continue // it tells sizes
+			continue // it prints sizes
 		}
 		if after[line] != before[line] {
 			t.Errorf("hocket %s: %+v, and before %+v", line, after[line], before[line])
@@ -124,7 +127,7 @@ func TestVerbsUnderLock(t *testing.T) {
 	}
 }
 
-// everyVerb insists that each verb is in a list.
+// everyVerb checks that each verb is in a list.
 func everyVerb(t *testing.T) {
 	t.Helper()
 	missing := map[string]bool{}
@@ -147,7 +150,7 @@ func everyVerb(t *testing.T) {
 	}
 }
 
-// holdLock takes the write lock of a store as another program does, as soon as it is free.
+// holdLock acquires the write lock of a store as another program does, as soon as it is free.
 func holdLock(t *testing.T, path string) (free func(), err error) {
 	t.Helper()
 	db, err := sql.Open("sqlite", fmt.Sprintf("file:%s?_txlock=immediate&_pragma=busy_timeout(60000)", path))
@@ -165,7 +168,8 @@ func holdLock(t *testing.T, path string) (free func(), err error) {
 	}, nil
 }
 
-// TestLockedDuringARun: a run that cannot be stored any more is left, with the line that continues it, and nothing else is said to have happened.
+// TestLockedDuringARun checks that a run that can no longer be stored is abandoned, with the
+// command that continues it, and that nothing else is reported to have happened.
 func TestLockedDuringARun(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, "", map[string]string{"poem.yaml": gatePoem})

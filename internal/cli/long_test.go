@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/view"
 )
 
-// --json is one object whose input, output and outputs are whole; what is long elsewhere is a reference, and with --full nothing is (item 2).
+// TestLongValuesOfJSON checks that --json prints one object whose input, output and outputs are
+// complete, that long values elsewhere are references, and that with --full none are (item 2).
 func TestLongValuesOfJSON(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a \"line\"\n", view.Limit/8)
@@ -107,7 +108,8 @@ func TestLongValuesOfJSON(t *testing.T) {
 	}
 }
 
-// A long text that is to be approved is cut where its run pauses, which says so; it is whole in `runs show`, and a reference in JSON.
+// TestLongJudged checks that a long text to be approved is truncated with a notice when its run
+// pauses, complete in `runs show`, and a reference in JSON.
 func TestLongJudged(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("one line\n", view.Limit/8) + "the end"

@@ -34,34 +34,34 @@ import (
 const (
 	ExitOK          = 0
 	ExitFailed      = 1   // the run failed
-	ExitUse         = 2   // the document, flags or answer were not acceptable; nothing ran
+	ExitUse         = 2   // invalid document, flags or answer; nothing ran
 	ExitPaused      = 3   // the run waits for a person
-	ExitCancelled   = 4   // the run was cancelled, by whatever process
-	ExitDefect      = 70  // a defect of Hocket
+	ExitCancelled   = 4   // the run was cancelled, by any process
+	ExitDefect      = 70  // a bug in Hocket
 	ExitInterrupted = 130 // the run is stored and can be resumed
 )
 
-// Streams is the world around the command.
+// Streams is the environment of the command.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// InTerminal and ErrTerminal tell whether a person sits there.
+	// InTerminal, ErrTerminal and OutTerminal are set if the stream is a terminal.
 	InTerminal, ErrTerminal, OutTerminal bool
-	// Width gives the columns of the terminal at Err; nil or 0: 80.
+	// Width returns the width in columns of the terminal at Err; nil or 0 means 80.
 	Width func() int
 	Env   func(string) string
 }
 
-// Wiring is what main puts in.
+// Wiring holds the dependencies that package main supplies.
 type Wiring struct {
-	// Version is that of the program; "": what the build recorded.
+	// Version is the version of the program; "" means the version that the build recorded.
 	Version  string
 	Adapters map[model.Protocol]model.Factory
-	// Postgres opens stores in PostgreSQL; nil: they are refused.
+	// Postgres opens stores in PostgreSQL. If nil, such stores are rejected.
 	Postgres store.Kind
-	// Temporal connects to Temporal servers; nil: they are refused.
+	// Temporal connects to Temporal servers. If nil, such servers are rejected.
 	Temporal carry.Connect
-	// CompleteWithin bounds how long a shell waits for the words that complete a command line; 0: 2 s.
+	// CompleteWithin is the timeout of shell completions; 0 means 2 s.
 	CompleteWithin time.Duration
 }
 
@@ -74,16 +74,19 @@ type app struct {
 	// keyFile and allowUnsafe are the flags for stores on database servers.
 	keyFile     string
 	allowUnsafe bool
-	// temporal are the flags that name a Temporal server, and carrier is the connection to it; nil: there is none.
+	// temporal holds the flags that name a Temporal server, and carrier is the connection to it, or
+	// nil if there is none.
 	temporal config.Temporal
 	carrier  carry.Carrier
-	// namespace is the flag; entered tells that at is the store of that namespace, and defaultAt is then that of the default one.
+	// namespace is the flag. entered is set once at is the store of that namespace; defaultAt is
+	// then the store of the default one.
 	namespace     string
 	entered       bool
 	at, defaultAt store.Locator
-	// server is the flag, and then the address of the server that is meant; "": none.
+	// server is the flag, and later the URL of the selected server; "" means none.
 	server string
-	// configFile is the flag; operator is what was read, with what is wrong in it.
+	// configFile is the flag; operator is the configuration that was read, and operatorBad its
+	// problems.
 	configFile  string
 	operator    *config.Config
 	operatorBad diag.List
@@ -92,30 +95,31 @@ type app struct {
 	verbose     bool
 	logFormat   string
 	noColor     bool
-	// serves: requests of others are logged too. stays: the process runs until it gets a signal.
+	// serves is set if requests of others are logged too, and stays if the process runs until it
+	// receives a signal.
 	serves, stays bool
 	// color is for Err, outColor for Out.
 	color, outColor palette
-	// prices are those of --prices above the built-in ones; nil without the flag.
+	// prices are the prices of --prices on top of the built-in ones; nil without the flag.
 	prices *price.Table
-	// shown is what draws on Err at the moment, nil where nothing does.
+	// shown is the current display on Err, or nil if there is none.
 	shown progress
-	// lines reads In where a person answers.
+	// lines reads the answers of a person from In.
 	lines *bufio.Reader
 
-	// toldTelemetry: what cannot be used of telemetry's variables was said.
+	// toldTelemetry is set once unusable telemetry variables have been reported.
 	toldTelemetry bool
 
-	// lockTimeout is the flag; lockedOut is set once it is over.
+	// lockTimeout is the flag; lockedOut is set when the timeout has passed.
 	lockTimeout time.Duration
 	lockedOut   atomic.Pointer[journal.LockedError]
 
-	// abort ends the invocation after a defect, or when the store was locked for too long.
+	// abort ends the invocation after a bug, or when the store was locked for too long.
 	abort  context.CancelFunc
 	defect atomic.Pointer[defect]
 }
 
-// Main runs one command line and gives its exit status. No panic leaves it.
+// Main runs one command line and returns its exit status. It recovers all panics.
 func Main(ctx context.Context, args []string, st Streams, w Wiring) (status int) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -149,19 +153,21 @@ func Main(ctx context.Context, args []string, st Streams, w Wiring) (status int)
 	return ExitOK
 }
 
-// defect is a panic and where it happened.
+// defect is a panic and its stack.
 type defect struct {
 	value any
 	stack []byte
 }
 
-// broke notes a panic, the first of several, and ends the invocation: what it drives is stored.
+// broke records a panic, the first of several, and ends the invocation; the runs that it drives are
+// stored.
 func (a *app) broke(v any) {
 	a.defect.CompareAndSwap(nil, &defect{v, debug.Stack()})
 	a.abort()
 }
 
-// guard has f run by another goroutine, whose panic is a defect like one of our own.
+// guard runs f through start on another goroutine, whose panic is handled like one of the main
+// goroutine.
 func (a *app) guard(start func(func()), f func()) {
 	start(func() {
 		defer func() {
@@ -173,7 +179,7 @@ func (a *app) guard(start func(func()), f func()) {
 	})
 }
 
-// report prints an error for people and gives the exit status.
+// report prints an error for people and returns the exit status.
 func (a *app) report(ctx context.Context, err error) int {
 	var (
 		ex         *exit
@@ -186,7 +192,7 @@ func (a *app) report(ctx context.Context, err error) int {
 	status := ExitFailed
 	if locked := a.lockedOut.Load(); locked != nil {
 		if errors.As(err, &ex) && ex.message != "" {
-			a.complain(ex.message) // what became of the run
+			a.complain(ex.message) // the outcome of the run
 		}
 		a.complain(locked.Error())
 		return status
@@ -221,7 +227,7 @@ func (a *app) report(ctx context.Context, err error) int {
 	return status
 }
 
-// complain prints an error, without what could upset a terminal.
+// complain prints an error without characters that could corrupt a terminal.
 func (a *app) complain(message string) {
 	fmt.Fprintf(a.Err, "hocket: %s\n", printable(a.keeper.Redact(message)))
 }
@@ -274,7 +280,7 @@ func (a *app) root() *cobra.Command {
 	f.BoolVar(&a.noColor, "no-color", false, "disable colours, like NO_COLOR in the environment")
 	must(root.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)))
 	root.SetFlagErrorFunc(flagError)
-	root.SetOut(a.Out) // the completion command, which is made below, keeps it
+	root.SetOut(a.Out) // the completion command created below keeps it
 	root.SetHelpCommand(a.helpCmd())
 	arrange(root, []group{
 		{"Run workflows:", []*cobra.Command{a.runCmd(), a.execCmd(), a.resumeCmd(), a.signalCmd(), a.retryCmd(), a.watchCmd(), a.cancelCmd(), a.runsCmd()}},
@@ -298,14 +304,16 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// must is for calls that fail only if the program itself is wrong.
+// must panics if err is not nil; it is for calls that fail only because of a bug in the program
+// itself.
 func must(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
-// logger gives the logger of this invocation: warnings, nothing with -q, everything with -v. A command that fails reports its error itself.
+// logger returns the logger of this invocation: warnings by default, nothing with -q, everything
+// with -v. A failing command reports its error itself.
 func (a *app) logger() *slog.Logger {
 	if a.quiet {
 		return slog.New(slog.DiscardHandler)
@@ -323,18 +331,19 @@ func (a *app) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(logWriter{a}, opts))
 }
 
-// inUTC keeps the times of a log comparable with those of others, and of runs, and gives durations in seconds.
+// inUTC logs times in UTC, so that they are comparable with other logs and with runs, and durations
+// in seconds.
 func inUTC(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && a.Key == slog.TimeKey && a.Value.Kind() == slog.KindTime {
 		a.Value = slog.TimeValue(a.Value.Time().UTC())
 	}
-	if a.Value.Kind() == slog.KindDuration { // JSON would have nanoseconds, text a unit that depends on the value
+	if a.Value.Kind() == slog.KindDuration { // JSON would use nanoseconds, text a unit that depends on the value
 		a.Value = slog.Float64Value(a.Value.Duration().Seconds())
 	}
 	return a
 }
 
-// logWriter writes beside whatever is drawn on Err.
+// logWriter writes log lines without disturbing the display on Err.
 type logWriter struct{ *app }
 
 func (w logWriter) Write(p []byte) (int, error) {
@@ -345,7 +354,7 @@ func (w logWriter) Write(p []byte) (int, error) {
 	return w.Err.Write(p)
 }
 
-// config gives the service's configuration of this invocation.
+// config returns the service configuration of this invocation.
 func (a *app) config() service.Config {
 	log := a.logger()
 	return service.Config{
@@ -356,8 +365,9 @@ func (a *app) config() service.Config {
 	}
 }
 
-// locked tells that another process holds the store, and ends a verb that has waited long enough for it. One that stays waits on: what it drives goes on when the store
-// is free.
+// locked reports that another process holds the store, and ends a verb that has waited long enough
+// for it. A long-running verb keeps waiting: the runs that it drives continue when the store is
+// free.
 func (a *app) locked(w journal.LockWait) {
 	switch {
 	case w.Over && !a.stays:
@@ -370,7 +380,8 @@ func (a *app) locked(w journal.LockWait) {
 	}
 }
 
-// diagnostics prints problems as FILE:LINE:COL: severity: message (code), with -q only errors.
+// diagnostics prints problems as FILE:LINE:COL: severity: message (code); with -q it prints only
+// errors.
 func (a *app) diagnostics(list diag.List) {
 	list = hinted(list)
 	list.Sort()
@@ -381,7 +392,7 @@ func (a *app) diagnostics(list diag.List) {
 	}
 }
 
-// refuse prints problems; the error is for those that keep anything from running.
+// refuse prints problems, and returns an error if any of them prevents running.
 func (a *app) refuse(list diag.List) error {
 	a.diagnostics(list)
 	if list.HasErrors() {
@@ -390,7 +401,7 @@ func (a *app) refuse(list diag.List) error {
 	return nil
 }
 
-// System gives the streams of the process.
+// System returns the streams of the process.
 func System() Streams {
 	return Streams{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv,

@@ -51,7 +51,8 @@ func roleNames() []string {
 	return names
 }
 
-// mcp serves one client on the standard streams. The user of the process is the caller, but for approvals: what comes in may be an agent's (D32).
+// mcp serves one client on the standard streams. The user of the process is the caller, except for
+// approvals: the input may come from an agent (D32).
 func (a *app) mcp(ctx context.Context, role access.Role, workflows []string) error {
 	if slices.Contains(workflows, mcpserver.All) && len(workflows) > 1 {
 		return mustBe("workflows", "ids, or "+mcpserver.All+" alone", strings.Join(workflows, ","))
@@ -64,7 +65,7 @@ func (a *app) mcp(ctx context.Context, role access.Role, workflows []string) err
 		return err
 	}
 	if a.carrier != nil {
-		_ = a.carrier.Prepare(ctx) // it logs what is wrong; runs wait until the server can be used
+		_ = a.carrier.Prepare(ctx) // it logs errors; runs wait until the server is available
 	}
 	s, err := service.Open(ctx, a.config())
 	if err != nil {
@@ -84,7 +85,7 @@ func (a *app) mcp(ctx context.Context, role access.Role, workflows []string) err
 	return err
 }
 
-// nopCloser leaves standard output open.
+// nopCloser keeps standard output open.
 type nopCloser struct{ io.Writer }
 
 // Close implements io.Closer.

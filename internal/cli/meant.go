@@ -9,10 +9,12 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// leastOfID is how many characters of an id must be typed before a run is guessed from them.
+// leastOfID is the minimum number of characters of an id that must be typed before a run is guessed
+// from them.
 const leastOfID = 4
 
-// notFound words that there is no such run, with the one among the newest that was meant, where there is one. Other errors stay as they are.
+// notFound returns the error for a run that does not exist, with the newest run that was probably
+// meant, if any. Other errors are returned unchanged.
 func (a *app) notFound(ctx context.Context, s sight, err error, run string) error {
 	if !errors.Is(err, journal.ErrNotFound) {
 		return err
@@ -33,7 +35,8 @@ func (a *app) notFound(ctx context.Context, s sight, err error, run string) erro
 	return usef("run %s not found %s; see hocket runs", quote(run), where)
 }
 
-// meantID gives the id that was meant by a part of it or by a slip of the hand; "" where none is, or several are as likely.
+// meantID returns the id that was meant by a part of it or by a typo, or "" if there is none or if
+// several are equally likely.
 func meantID(typed string, ids []string) string {
 	if len(typed) < leastOfID {
 		return ""
@@ -53,7 +56,7 @@ func meantID(typed string, ids []string) string {
 	return ""
 }
 
-// topics are words that people ask help for and that are no verbs, with the page that tells of them.
+// topics maps words that people ask help for and that are not verbs to the page about them.
 var topics = map[string]string{
 	"api": "api", "http": "api", "rest": "api", "openapi": "api", "budget": "budgets", "budgets": "budgets", "cost": "budgets", "costs": "budgets",
 	"price": "budgets", "prices": "budgets", "catalog": "catalog", "config": "configuration", "configuration": "configuration",

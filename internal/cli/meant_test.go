@@ -29,7 +29,7 @@ func TestMeantID(t *testing.T) {
 	}
 }
 
-// TestTopics: the pages that are named are there, and no topic hides a verb.
+// TestTopics checks that the pages exist, and that no topic hides a verb.
 func TestTopics(t *testing.T) {
 	t.Parallel()
 	verbs := map[string]bool{}

@@ -12,17 +12,20 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// place finds where a message says that something is: a document with line and column, a file, a flag, a run, or what was typed.
+// place matches a location in a message: a document with line and column, a file, a flag, a run, or
+// what was typed.
 var place = regexp.MustCompile("(?m)\\.(ya?ml|json|txt)(:\\d+:\\d+)?|--[a-z]|hocket [a-z]|[a-z]+ [a-z]+ \\S+|[\"`']")
 
-// hinted finds what a message says to do: a hint, what was meant, what is possible, or a command to type.
+// hinted matches advice in a message: a hint, what was meant, what is possible, or a command to
+// type.
 var hinted = regexp.MustCompile("hint: |did you mean|; |see hocket|hocket [a-z]+|must be|--[a-z]+|needs ")
 
-// changes finds what differs from run to run: ids, durations, and the folder of the test.
+// changes matches what differs between test runs: ids, durations, and the directory of the test.
 var changes = regexp.MustCompile(`01[0-9A-Z]{24}|\d+ms|/\S+/internal/cli`)
 
-// TestMistakes makes the mistakes of testdata/mistakes.txtar, and compares all that is said with testdata/mistakes.golden (issue 13): each message has a place,
-// a cause and a hint. -update writes it anew; read the difference.
+// TestMistakes makes the mistakes of testdata/mistakes.txtar, and compares all output with
+// testdata/mistakes.golden (issue 13): each message has a location, a cause and a hint. -update
+// rewrites the golden file; read the difference.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	a, err := txtar.ParseFile(filepath.Join("testdata", "mistakes.txtar"))
@@ -45,7 +48,7 @@ func TestMistakes(t *testing.T) {
 		}
 		var args []string
 		for w := range strings.SplitSeq(line, " ") {
-			if name, ok := strings.CutPrefix(w, "@"); ok { // a file of the archive, or one that is not there
+			if name, ok := strings.CutPrefix(w, "@"); ok { // a file of the archive, or a missing one
 				w = filepath.Join(d.dir, name)
 			}
 			args = append(args, w)
@@ -56,7 +59,8 @@ func TestMistakes(t *testing.T) {
 		said := strings.ReplaceAll(d.out.String()+d.err.String(), d.dir+string(filepath.Separator), "")
 		said = strings.ReplaceAll(said, d.dir, "DIR")
 		said = changes.ReplaceAllString(said, "…")
-		said = strings.ReplaceAll(said, "the provider retired the model", "the provider retires the model") // it depends on the day
+		// it depends on the day
+		said = strings.ReplaceAll(said, "the provider retired the model", "the provider retires the model")
 		fmt.Fprintf(&got, "$ hocket %s\n%s(exit status %d)\n\n", strings.ReplaceAll(line, "@", ""), said, status)
 		count++
 		if status == 0 || status == 70 {

@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// overNamespaces are the verbs that speak of namespaces themselves: what --namespace names is no matter of where their store is.
+// overNamespaces are the verbs that themselves act on namespaces: --namespace does not select their
+// store.
 var overNamespaces = []string{"tokens", "audit", "open"}
 
 func (a *app) addNamespaceFlag(root *cobra.Command) {
@@ -21,10 +22,11 @@ func (a *app) addNamespaceFlag(root *cobra.Command) {
 	must(root.RegisterFlagCompletionFunc("namespace", a.completeNamespaces))
 }
 
-// tenant is the namespace that is used.
+// tenant returns the namespace in use.
 func (a *app) tenant() string { return cmp.Or(a.namespace, access.DefaultNamespace) }
 
-// chooseStore makes ready for the store of --namespace, unless the verb speaks of namespaces itself or needs no store.
+// chooseStore selects the store of --namespace, unless the verb itself acts on namespaces or needs
+// no store.
 func (a *app) chooseStore(c *cobra.Command) error {
 	if a.namespace == "" {
 		return nil
@@ -47,7 +49,8 @@ func (a *app) chooseStore(c *cobra.Command) error {
 	return a.enter(c.Context())
 }
 
-// enter puts the store of --namespace in the place of the default one. An unknown namespace is an error, and no file comes of it.
+// enter replaces the default store with the store of --namespace. An unknown namespace is an error
+// and creates no file.
 func (a *app) enter(ctx context.Context) error {
 	if a.tenant() == access.DefaultNamespace || a.entered {
 		return nil
@@ -79,7 +82,7 @@ func (a *app) enter(ctx context.Context) error {
 	return nil
 }
 
-// noNamespace says that there is no namespace as the flag names it, and how to get one.
+// noNamespace returns the error for a namespace that does not exist, with how to create one.
 func (a *app) noNamespace(names []string) error {
 	hint := diag.DidYouMean(a.namespace, names)
 	if hint == "" {
@@ -88,10 +91,10 @@ func (a *app) noNamespace(names []string) error {
 	return usef("namespace %s not found; %s", quote(a.namespace), hint)
 }
 
-// lookHere opens the store of --db, whatever the namespace, for those who only look.
+// lookHere opens the store of --db for reading, whatever the namespace.
 func (a *app) lookHere(ctx context.Context) (*service.Service, error) {
 	cfg := a.config()
-	cfg.Telemetry = nil // nothing is driven
+	cfg.Telemetry = nil // no run is driven
 	return service.Look(ctx, cfg)
 }
 
@@ -104,7 +107,7 @@ func (a *app) completeNamespaces(c *cobra.Command, _ []string, prefix string) ([
 	return slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, prefix) }), cobra.ShellCompDirectiveNoFileComp
 }
 
-// namespaces gives all namespaces of the store of --db.
+// namespaces returns all namespaces of the store of --db.
 func (a *app) namespaces(ctx context.Context) ([]string, error) {
 	s, err := a.lookHere(ctx)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// isStored tells whether the flags --workflow and --draft name a stored workflow instead of a FILE, and refuses what does not go together.
+// isStored reports whether the flags --workflow and --draft select a stored workflow instead of a
+// FILE. It returns an error for flags that cannot be combined.
 func isStored(c *cobra.Command, id string, draft bool, load service.LoadOptions) (bool, error) {
 	stored := c.Flags().Changed("workflow")
 	switch {
@@ -21,14 +22,14 @@ func isStored(c *cobra.Command, id string, draft bool, load service.LoadOptions)
 	return stored, nil
 }
 
-// oneSource is what a verb reads that takes a FILE or --workflow ID.
+// oneSource is the source of a verb that accepts a FILE or --workflow ID.
 type oneSource struct {
 	load     service.LoadOptions
 	workflow string
 	draft    bool
 }
 
-// add gives a verb the flags, and the check of its arguments.
+// add adds the flags to a verb, and the check of its arguments.
 func (o *oneSource) add(a *app, c *cobra.Command) {
 	c.Args = func(c *cobra.Command, args []string) error {
 		switch {
@@ -51,7 +52,8 @@ func (o *oneSource) add(a *app, c *cobra.Command) {
 	must(c.RegisterFlagCompletionFunc("workflow", a.completeWorkflow))
 }
 
-// onlyStored refuses to take what is stored on this machine for what is stored on a server.
+// onlyStored returns an error if a server is selected, so that a workflow stored on this machine is
+// not taken for one stored on the server.
 func (a *app) onlyStored() error {
 	if a.Env(envServer) == "" {
 		return nil
@@ -59,7 +61,7 @@ func (a *app) onlyStored() error {
 	return usef("%s is set, but --workflow refers to the local store here; unset it, or read the document with hocket workflows show ID", envServer)
 }
 
-// read reads the workflow, prints its problems and gives it where it may run.
+// read reads the workflow, prints its problems and returns it if it can run.
 func (o *oneSource) read(a *app, c *cobra.Command, args []string) (*workflow.Workflow, error) {
 	stored, err := isStored(c, o.workflow, o.draft, o.load)
 	switch {
@@ -75,8 +77,8 @@ func (o *oneSource) read(a *app, c *cobra.Command, args []string) (*workflow.Wor
 	return a.load(c.Context(), args[0], o.load)
 }
 
-// document is read for verbs that want what the document says and nothing else: a stored workflow has the id and the name of the catalog, which its
-// document need not have.
+// document is like read, for verbs that need only the content of the document: a stored workflow
+// has the id and the name of the catalog, which its document need not have.
 func (o *oneSource) document(a *app, c *cobra.Command, args []string) (*workflow.Workflow, error) {
 	stored, err := isStored(c, o.workflow, o.draft, o.load)
 	switch {
@@ -106,7 +108,8 @@ func (o *oneSource) document(a *app, c *cobra.Command, args []string) (*workflow
 	return w, a.refuse(problems)
 }
 
-// source tells what is to be run: args with the FILE, or with "" in its place where a stored workflow is named. taken: a file is read from standard input.
+// source determines what to run: it returns args with the FILE, or with "" in its place if a stored
+// workflow is selected. taken is set if a file is read from standard input.
 func (fl *runFlags) source(c *cobra.Command, args []string) (_ []string, stored, taken bool, err error) {
 	if stored, err = isStored(c, fl.workflow, fl.draft, fl.load); err != nil {
 		return nil, false, false, err
@@ -118,7 +121,8 @@ func (fl *runFlags) source(c *cobra.Command, args []string) (_ []string, stored,
 	return args, stored, taken, err
 }
 
-// oneReader refuses two readers of standard input and tells whether a file is read from there.
+// oneReader reports whether a file is read from standard input. It returns an error if there are
+// two readers of it.
 func (fl *runFlags) oneReader(args []string) (taken bool, err error) {
 	readers := 0
 	for _, path := range []string{args[0], fl.files.tools, fl.files.replies, fl.files.prices, fl.load.AgentsFile} {

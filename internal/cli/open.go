@@ -48,7 +48,7 @@ func (a *app) openCmd() *cobra.Command {
 	return c
 }
 
-// pageLink makes a link to the page of the server that is meant.
+// pageLink creates a link to the page of the selected server.
 func (a *app) pageLink(c *cobra.Command) (string, error) {
 	there, err := a.there(c)
 	if err != nil {
@@ -90,7 +90,8 @@ func (a *app) pageLink(c *cobra.Command) (string, error) {
 	return server.PageLink(page, code), a.record(c.Context(), store, p.Namespace, "session.code", p.Token)
 }
 
-// readAddress reads where the server is that started last on the store, and its page.
+// readAddress reads the addresses of the server that was started last on the store, and of its
+// page.
 func readAddress(path string) (listens, page string, err error) {
 	text, err := os.ReadFile(path)
 	if path == "" || errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +102,7 @@ func readAddress(path string) (listens, page string, err error) {
 	return listens, page, err
 }
 
-// isThere tells whether something accepts connections at the address of a server.
+// isThere returns an error unless something accepts connections at the address of a server.
 func isThere(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -116,7 +117,8 @@ func isThere(ctx context.Context, address string) error {
 	return conn.Close()
 }
 
-// browse opens a link in the browser of the machine, where there is one. The command that does it sees the code, which is used up at once.
+// browse opens a link in the browser of the machine, if there is one. The command that does so sees
+// the code, which is used up immediately.
 func (a *app) browse(ctx context.Context, link string) error {
 	var name string
 	args := []string{link}
@@ -130,7 +132,7 @@ func (a *app) browse(ctx context.Context, link string) error {
 	case cmp.Or(a.Env("DISPLAY"), a.Env("WAYLAND_DISPLAY")) != "":
 		name = "xdg-open"
 	default:
-		return nil // no screen
+		return nil // no display
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {

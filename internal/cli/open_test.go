@@ -17,7 +17,7 @@ import (
 
 var link = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/#code=(hkc_\S+)`)
 
-// signsIn tells with what status the code of a link is answered.
+// signsIn signs in with the code of a link and returns the status of the response.
 func signsIn(t *testing.T, text string) int {
 	t.Helper()
 	found := link.FindStringSubmatch(text)
@@ -37,7 +37,9 @@ func signsIn(t *testing.T, text string) int {
 	return answer.StatusCode
 }
 
-// At a terminal `hocket serve` prints a link that signs a browser in, in an empty home too; `hocket open` makes another, prints it and opens the browser. A log has none.
+// TestOpen checks that at a terminal `hocket serve` prints a link that signs a browser in, even
+// with an empty home, and that `hocket open` creates another link, prints it and opens the browser.
+// No log contains a link.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, "", map[string]string{"browser": "#!/bin/sh\nprintf '%s' \"$1\" > \"$(dirname \"$0\")/opened\"\n"})
@@ -89,7 +91,7 @@ func TestOpen(t *testing.T) {
 		t.Errorf("the link of open: %d", got)
 	}
 
-	// With a server and a token, and only printed.
+	// With a server and a token, and without opening a browser.
 	token, err := os.ReadFile(filepath.Join(d.dir, "token"))
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +110,7 @@ func TestOpen(t *testing.T) {
 		t.Error("--print opened the browser")
 	}
 
-	// Below a path of a proxy: the link is below it too.
+	// Behind a proxy with a path, the link is under that path too.
 	target, err := url.Parse(at)
 	if err != nil {
 		t.Fatal(err)

@@ -10,13 +10,16 @@ import (
 	"github.com/hocket-run/hocket/internal/process"
 )
 
-// dumpableVar is the variable that leaves the process open to debuggers and core dumps, and so to programs of the same user.
+// dumpableVar is the environment variable that leaves the process open to debuggers and core dumps,
+// and therefore to other programs of the same user.
 const dumpableVar = "HOCKET_DUMPABLE"
 
-// Process runs the command line of this process and gives its exit status. The first SIGINT or SIGTERM interrupts it: what it drives is stored and
-// can be resumed. A second one ends it at once, which loses nothing that was acknowledged.
+// Process runs the command line of this process and returns its exit status. The first SIGINT or
+// SIGTERM interrupts it: the runs that it drives are stored and can be resumed. A second one ends
+// it immediately, which loses nothing that was acknowledged.
 //
-// A URL of a database in its arguments is not shown to other users of the machine. Programs that it starts cannot read its memory and its environment (on Linux, and not where root runs it).
+// A database URL in its arguments is hidden from other users of the machine. Programs that it
+// starts cannot read its memory and its environment (on Linux, and not if root runs it).
 func Process(w Wiring) int {
 	args := hideSecrets(os.Args)
 	if err := process.Protect(os.Getenv(dumpableVar) == "1"); err != nil {

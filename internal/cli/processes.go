@@ -48,7 +48,7 @@ func (a *app) runsProcessesCmd() *cobra.Command {
 	return c
 }
 
-// processText says what a process is.
+// processText describes a process.
 func processText(p service.ProcessReport, now time.Time) string {
 	parts := []string{fmt.Sprintf("hocket %s, process %d on %s", p.Kind, p.PID, p.Host)}
 	if p.Place != "" {

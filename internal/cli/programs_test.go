@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/store"
 )
 
-// schedules of Go programs are listed with their program and controlled by the name of their graph; of two programs one is named.
+// TestSchedulesOfPrograms checks X-111: schedules of Go programs are listed with their program and
+// controlled by the name of their graph; with two programs, one must be named.
 func TestSchedulesOfPrograms(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, "", nil)

@@ -17,17 +17,17 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// progress shows a run while it goes on. Safe for concurrent use; after done it shows nothing.
+// progress shows a run in progress. It is safe for concurrent use; after done it shows nothing.
 type progress interface {
-	// name tells how the run's nodes are called. It comes before any event.
+	// name sets the names of the run's nodes. It is called before any event.
 	name(w *workflow.Workflow)
-	// past takes an event in without showing it.
+	// past processes an event without showing it.
 	past(e engine.Event)
 	event(e engine.Event)
 	delta(d driver.Delta)
-	// say writes whole lines of something else.
+	// say writes other whole lines.
 	say(text string)
-	// hide takes what is drawn away until the run goes on, so that a person may be asked.
+	// hide erases the display until the run continues, so that a person can be asked.
 	hide()
 	done()
 }
@@ -42,7 +42,7 @@ func (silent) say(string)              {}
 func (silent) hide()                   {}
 func (silent) done()                   {}
 
-// activity is one running step as it is shown.
+// activity is one running step in the display.
 type activity struct {
 	step    int
 	name    string
@@ -50,16 +50,16 @@ type activity struct {
 	iter    int
 	started time.Time
 	usage   chat.Usage
-	cost    chat.Money      // as far as it is known
-	calls   int             // of tools
-	failed  map[string]bool // those of them whose last attempt failed, by call
-	items   int             // of a map: how many it has, where that is known
-	ended   int             // and how many of them have ended
-	doing   string          // what it does now, where that is worth a word
+	cost    chat.Money      // as far as known
+	calls   int             // number of tool calls
+	failed  map[string]bool // tool calls whose last attempt failed, by call
+	items   int             // of a map: the number of its items, if known
+	ended   int             // and how many of them ended
+	doing   string          // current activity, if worth mentioning
 	waits   bool            // for a person
-	said    string          // the last of what its model says
-	asked   string          // the fallback that its agent has, "" for its own model
-	by      string          // the agent that the step's conversation was handed over to
+	said    string          // the end of its model output
+	asked   string          // the current fallback of its agent; "" means its own model
+	by      string          // the agent that the conversation was handed over to
 	subs    []int           // frames of its sub-agents
 }
 
@@ -70,16 +70,16 @@ func (a *activity) title() string {
 	return a.name
 }
 
-// board keeps the running steps and words finished ones. It is the part that both forms share.
+// board tracks the running steps and formats the lines of finished ones. Both displays share it.
 type board struct {
-	titles  map[string]string // by path of the node
-	hidden  map[string]bool   // paths of nodes that no document has (D13)
+	titles  map[string]string // by node path
+	hidden  map[string]bool   // paths of nodes that are in no document (D13)
 	tools   toolBoard
-	agents  map[string]string // titles of agents by id, those of sub-flows too
+	agents  map[string]string // titles of agents by id, including those of sub-flows
 	running []*activity
 }
 
-// name fills titles: a node goes by its title, with its id where several have that.
+// name fills titles: a node is shown by its title, with its id if several nodes share the title.
 func (b *board) name(w *workflow.Workflow) {
 	b.titles, b.hidden, b.agents = map[string]string{}, map[string]bool{}, map[string]string{}
 	count := map[string]int{}
@@ -125,18 +125,19 @@ func (b *board) find(step int) *activity {
 	return nil
 }
 
-// line is what an event is worth.
+// line is the output line for an event.
 type line struct {
 	mark  string // one of the marks below
 	title string
-	facts string // time, tokens
+	facts string // duration, tokens
 	text  string
 }
 
-// anyWidth is the width of what is no terminal.
+// anyWidth is the width used if the output is not a terminal.
 const anyWidth = 1 << 20
 
-// fit gives the line without its mark in at most width columns. The title gives way to the facts, the text to both.
+// fit returns the line without its mark in at most width columns. The title is truncated in favor
+// of the facts, and the text in favor of both.
 func (l *line) fit(width int) string {
 	parts := []string{l.title}
 	if l.facts != "" {
@@ -148,7 +149,7 @@ func (l *line) fit(width int) string {
 	return short(strings.Join(parts, "  "), width)
 }
 
-// minTail is the room below which a text is not worth showing.
+// minTail is the minimum width at which a text is worth showing.
 const minTail = 8
 
 const (
@@ -161,7 +162,7 @@ const (
 	markTool  = "·"
 )
 
-// add takes an event in and gives the line that it is worth, if any.
+// add processes an event and returns the line for it, if any.
 func (b *board) add(e engine.Event) *line {
 	a := b.find(e.Step)
 	if a != nil {
@@ -209,7 +210,7 @@ func (b *board) add(e engine.Event) *line {
 	case *engine.StepRetrying:
 		if a != nil {
 			in, at := "", ""
-			if wait := d.Until.Sub(e.At); wait >= time.Second { // it may be an hour that the provider asks for
+			if wait := d.Until.Sub(e.At); wait >= time.Second { // the provider may request an hour
 				in, at = " in "+duration(wait), " at "+d.Until.Local().Format("15:04:05")
 			}
 			a.doing = fmt.Sprintf("retries%s (attempt %d)", at, d.Attempt)
@@ -233,7 +234,7 @@ func (b *board) add(e engine.Event) *line {
 	return nil
 }
 
-// follow notes what an activity does now.
+// follow records what an activity is doing now.
 func (b *board) follow(a *activity, data engine.Data) {
 	switch d := data.(type) {
 	case *engine.ModelCalled:
@@ -246,7 +247,7 @@ func (b *board) follow(a *activity, data engine.Data) {
 		a.use(d.Usage, d.CostUSD)
 		a.said = ""
 	case *engine.EdgeTaken:
-		if a.kind == workflow.KindMap && d.Edge < 0 && d.Token == 0 { // an item goes back to its map
+		if a.kind == workflow.KindMap && d.Edge < 0 && d.Token == 0 { // an item returns to its map
 			a.ended++
 			a.doing = a.done()
 		}
@@ -275,14 +276,14 @@ func (b *board) follow(a *activity, data engine.Data) {
 		}
 	case *engine.StepRetrying:
 		if d.Call == "" {
-			a.by = "" // the step's own agent begins again
+			a.by = "" // the step's own agent starts again
 		}
 	case *engine.WaitOpened:
 		a.doing, a.waits = awaited(d, ""), true
 	}
 }
 
-// awaited says for what a step waits.
+// awaited describes what a step waits for.
 func awaited(d *engine.WaitOpened, kind string) string {
 	if d.Kind == workflow.WaitSignal {
 		return "waits for the signal " + clean(d.Signal)
@@ -290,13 +291,14 @@ func awaited(d *engine.WaitOpened, kind string) string {
 	return "waits for a person" + kind
 }
 
-// ending says what a completed step came to: who answered, or which way was taken. A nil a says nothing.
+// ending describes the outcome of a completed step: which agent answered, or which port was taken.
+// It returns "" if a is nil.
 func (a *activity) ending(d *engine.StepCompleted) string {
 	if a == nil {
 		return ""
 	}
 	if (a.kind == workflow.KindDecide || a.kind == workflow.KindWait) && len(d.Ports) > 0 {
-		if way := strings.Join(d.Ports, ", "); way != workflow.PortOut { // the only way tells nothing
+		if way := strings.Join(d.Ports, ", "); way != workflow.PortOut { // the only port is not worth mentioning
 			return "→ " + clean(strings.TrimPrefix(way, workflow.NextPort("")))
 		}
 	}
@@ -306,7 +308,7 @@ func (a *activity) ending(d *engine.StepCompleted) string {
 	return ""
 }
 
-// limitText words a bound that was met.
+// limitText describes a limit that was reached.
 func limitText(d *engine.LimitReached) string {
 	switch {
 	case d.Limit == engine.CodeWorkflowBudget:
@@ -317,7 +319,7 @@ func limitText(d *engine.LimitReached) string {
 		return counted(d.Max, strings.TrimSuffix(d.Detail, "s"))
 	case d.Limit == engine.CodeBudget, d.Limit == engine.CodeNodeBudget, d.Limit == engine.CodeParentBudget:
 		return fmt.Sprintf("%.2f USD", ledger.USD(d.Max))
-	case d.Limit == engine.CodeOscillation: // Max may pass; the one after it is the limit (S3-15)
+	case d.Limit == engine.CodeOscillation: // Max are allowed; the next one reaches the limit (S3-15)
 		return fmt.Sprintf("the same reply on the same path, %d times", d.Max+1)
 	}
 	return fmt.Sprintf("%s %d", d.Limit, d.Max)
@@ -337,7 +339,7 @@ func (b *board) end(a *activity, e engine.Event, mark, text string) *line {
 	return &line{mark, a.title(), a.facts(e.At), text}
 }
 
-// facts are the time until now, the tokens and what tools did.
+// facts returns the duration until now, the tokens and the tool calls.
 func (a *activity) facts(now time.Time) string {
 	s := duration(now.Sub(a.started))
 	if t := a.usage.InputTokens + a.usage.OutputTokens; t > 0 {
@@ -355,7 +357,7 @@ func (a *activity) facts(now time.Time) string {
 	return s
 }
 
-// fails notes that the last attempt of a tool call failed.
+// fails records that the last attempt of a tool call failed.
 func (a *activity) fails(call string) {
 	if a.failed == nil {
 		a.failed = map[string]bool{}
@@ -363,7 +365,7 @@ func (a *activity) fails(call string) {
 	a.failed[call] = true
 }
 
-// done says how many items of a map have ended.
+// done returns how many items of a map have ended.
 func (a *activity) done() string {
 	if a.items == 0 {
 		return fmt.Sprintf("done %d", a.ended)
@@ -371,7 +373,7 @@ func (a *activity) done() string {
 	return fmt.Sprintf("done %d/%d", a.ended, a.items)
 }
 
-// use adds what a call used, as far as it is known.
+// use adds the usage of a call, as far as it is known.
 func (a *activity) use(u *chat.Usage, costUSD *float64) {
 	if u != nil {
 		a.usage = a.usage.Add(*u)
@@ -381,7 +383,7 @@ func (a *activity) use(u *chat.Usage, costUSD *float64) {
 	}
 }
 
-// plain writes a line for each step that ends, for logs and pipes.
+// plain writes one line per finished step, for logs and pipes.
 type plain struct {
 	mu    sync.Mutex
 	app   *app

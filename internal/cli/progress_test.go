@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// The wait for the next try is shown with its length: a provider may ask for an hour.
+// TestRetrying checks that the wait before the next attempt is shown with its duration, since a
+// provider may request an hour.
 func TestRetrying(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
@@ -38,7 +39,8 @@ func TestRetrying(t *testing.T) {
 	}
 }
 
-// An answer that ended at the limit of tokens is a step that completed, with half an answer: that is said.
+// TestCutOff checks that a step whose answer was cut off at the token limit is shown as completed,
+// with a notice.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	for stop, want := range map[string]string{"stop": "", "length": "! w  the model's answer was cut off at its token limit"} {
@@ -57,7 +59,8 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// P36: the line of a step that was handed over tells who answered; a sub-agent that hands over, and a step that begins again, are the step's own agent's.
+// TestHandedOver checks P36: the line of a step that was handed over names the agent that answered;
+// a sub-agent that hands over and a step that starts again are attributed to the step's own agent.
 func TestHandedOver(t *testing.T) {
 	t.Parallel()
 	handed := func(frame int, to string) engine.Data { return &engine.AgentHanded{Frame: frame, From: "a", Agent: to} }
@@ -91,7 +94,8 @@ func TestHandedOver(t *testing.T) {
 	}
 }
 
-// A call that is made again counts once, and failed if its last attempt did.
+// TestFactsOfCalls checks that a repeated call counts once, and as failed if its last attempt
+// failed.
 func TestFactsOfCalls(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1, 0)
@@ -114,7 +118,7 @@ func TestFactsOfCalls(t *testing.T) {
 	}
 }
 
-// A map says how many of its items have ended.
+// TestDoneOfMaps checks that a map shows how many of its items have ended.
 func TestDoneOfMaps(t *testing.T) {
 	t.Parallel()
 	for input, want := range map[string]string{`[1,2,3]`: "done 2/3", "": "done 2"} {

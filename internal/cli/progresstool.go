@@ -7,20 +7,21 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// Columns of a tool call's arguments and result in progress.
+// Widths of a tool call's arguments and result in progress, in columns.
 const (
 	maxToolArgs   = 80
 	maxToolResult = 100
 )
 
-// toolBoard keeps what progress needs to show tool calls with their arguments and results. The zero toolBoard is ready for use.
+// toolBoard holds what progress needs to show tool calls with their arguments and results. The zero
+// toolBoard is ready to use.
 type toolBoard struct {
-	asked map[askedCall]string // arguments in replies of models, shortened
+	asked map[askedCall]string // shortened arguments from model replies
 	open  map[string]openTool  // by call
-	from  map[int]int          // by step: the step before it, whose reply may have asked
+	from  map[int]int          // by step: the previous step, whose reply may contain the calls
 }
 
-// askedCall names a tool call in a model's reply.
+// askedCall identifies a tool call in a model's reply.
 type askedCall struct {
 	step int
 	id   string
@@ -32,7 +33,8 @@ type openTool struct {
 	at         time.Time
 }
 
-// add takes an event in and gives the line of a tool call that has its result. a is the activity of the event's step, or nil.
+// add processes an event and returns the line for a tool call that has its result. a is the
+// activity of the event's step, or nil.
 func (t *toolBoard) add(a *activity, e engine.Event) *line {
 	if t.open == nil {
 		t.asked, t.open, t.from = map[askedCall]string{}, map[string]openTool{}, map[int]int{}
@@ -49,7 +51,7 @@ func (t *toolBoard) add(a *activity, e engine.Event) *line {
 		if o.args == "" {
 			o.args = t.askedFor(e.Step, d.ToolCallID)
 		}
-		if before, again := t.open[d.Call]; again && o.args == "" { // a call that was held, or is tried again
+		if before, again := t.open[d.Call]; again && o.args == "" { // a held or retried call
 			o.args = before.args
 		}
 		t.open[d.Call] = o
@@ -70,7 +72,8 @@ func (t *toolBoard) add(a *activity, e engine.Event) *line {
 	return nil
 }
 
-// askedFor gives the arguments of a call that a model's reply has: in the step itself, or in the one whose calls the step carries out.
+// askedFor returns the arguments of a call from a model's reply: in the step itself, or in the step
+// whose calls this one executes.
 func (t *toolBoard) askedFor(step int, id string) string {
 	for _, s := range []int{step, t.from[step]} {
 		if args, ok := t.asked[askedCall{s, id}]; ok {
@@ -97,9 +100,10 @@ func (t *toolBoard) ended(a *activity, e engine.Event, call, text string, failed
 	return l
 }
 
-// brief is the beginning of a text from outside on one line, in which what a terminal would not show is spelled out. It does not look at more of a long text than it may need.
+// brief returns the beginning of an external text on one line, with everything escaped that a
+// terminal would not show. It examines no more of a long text than it may need.
 func brief(text string, width int) string {
-	const most = 4 // bytes of a character
+	const most = 4 // maximum bytes of a character
 	if cut := width*most + most; len(text) > cut {
 		text = strings.ToValidUTF8(text[:cut], "") + "…"
 	}

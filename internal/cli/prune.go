@@ -58,7 +58,7 @@ func (a *app) runsPruneCmd() *cobra.Command {
 	return c
 }
 
-// prune deletes runs of the server that is meant, or of the store of this machine.
+// prune deletes runs of the selected server, or of the local store.
 func (a *app) prune(c *cobra.Command, q journal.PruneQuery) (res journal.PruneResult, err error) {
 	r, err := a.there(c)
 	if err != nil {
@@ -87,7 +87,7 @@ func (a *app) prune(c *cobra.Command, q journal.PruneQuery) (res journal.PruneRe
 	return s.Prune(c.Context(), q)
 }
 
-// age reads a duration, in days too.
+// age parses a duration, which may be in days.
 func age(flag, s string) (time.Duration, error) {
 	if s == "0" {
 		return 0, nil

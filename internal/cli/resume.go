@@ -88,7 +88,8 @@ func (a *app) resumeCmd() *cobra.Command {
 	return c
 }
 
-// answer gives the answer of the flags; false where they hold none. That of --set is made when the wait is known.
+// answerOf returns the answer in the flags, or false if they contain none. The answer of --set is
+// built later, when the wait is known.
 func (a *app) answerOf(c *cobra.Command, fl *resumeFlags) (service.AnswerRequest, bool, error) {
 	q := service.AnswerRequest{Wait: fl.wait, Node: fl.node, Note: fl.note}
 	for _, names := range [][]string{{"approve", "reject", "input", "set"}, {"approve", "reject", "input", "set-file"}, {"wait", "node"}} {
@@ -235,7 +236,8 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	return fo.follow(ctx)
 }
 
-// continueRecording goes on with what --record of `run` began. The run goes on without it where that cannot be.
+// continueRecording continues the recording that --record of `run` started. If it cannot, the run
+// continues without it.
 func (a *app) continueRecording(ctx context.Context, s backend, run string) {
 	here, ok := s.(*service.Service)
 	if !ok {
@@ -246,7 +248,8 @@ func (a *app) continueRecording(ctx context.Context, s backend, run string) {
 	}
 }
 
-// allowAgain lets this process drive a run as it is now. What a server may do its operator says.
+// allowAgain lets this process drive a run as it is now. On a server, its operator decides what the
+// run may do.
 func allowAgain(ctx context.Context, s backend, run string) error {
 	here, ok := s.(*service.Service)
 	if !ok {
@@ -255,7 +258,8 @@ func allowAgain(ctx context.Context, s backend, run string) error {
 	return here.Allow(ctx, run)
 }
 
-// wantsAgain words what was allowed for a run under other circumstances, for a person to allow again.
+// wantsAgain describes what was allowed for a run under other circumstances, so that a person can
+// allow it again.
 func (a *app) wantsAgain(e *service.AllowedElsewhereError) string {
 	lines := []string{"run " + e.Run + " has access to this machine that must be allowed again:"}
 	for _, line := range e.Changed {
@@ -270,7 +274,8 @@ func (a *app) wantsAgain(e *service.AllowedElsewhereError) string {
 	return strings.Join(lines, "\n")
 }
 
-// stored ends the invocation where its answer is for a program that is away: it is stored, and the run still waits.
+// stored ends the invocation if its answer is for a program that is not running: the answer is
+// stored, and the run still waits.
 func (f *follower) stored(ctx context.Context) error {
 	where, ok := f.service.(interface {
 		Left(ctx context.Context, run string) (program string, left bool, err error)
@@ -295,7 +300,8 @@ func (f *follower) stored(ctx context.Context) error {
 	return &exit{ExitPaused, fmt.Sprintf("the answer is stored; the program %s reads it when it runs", clean(program))}
 }
 
-// resumes gives where the run is that is to go on, and its id. In a store of this machine it is driven with the files of the flags; a server has its own.
+// resumes returns the backend with the run to resume, and the run's id. In a local store the run is
+// driven with the files of the flags; a server has its own.
 func (a *app) resumes(c *cobra.Command, fl *resumeFlags, typed string) (s backend, run string, err error) {
 	remote, err := a.there(c)
 	if err != nil {
@@ -336,7 +342,8 @@ func (a *app) resumes(c *cobra.Command, fl *resumeFlags, typed string) (s backen
 	return here, run, nil
 }
 
-// refused words why an answer or larger limits were not accepted, with the text of the error's code; the run is unchanged.
+// refused returns an error that explains why an answer or larger limits were not accepted, with the
+// text of the error's code; the run is unchanged.
 func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
 	run := rec.Head.Run
 	switch service.Describe(err).Code {
@@ -368,7 +375,7 @@ func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
 	return usef("%s; nothing was changed%s", clean(text), retryHint(rec))
 }
 
-// retryHint says how a run that has ended without success goes on; empty for others.
+// retryHint returns how to continue a run that has ended without success, or "" for other runs.
 func retryHint(rec service.Recorded) string {
 	if s := rec.Head.Status; s != journal.StatusFailed && s != journal.StatusCancelled {
 		return ""

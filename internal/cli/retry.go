@@ -157,7 +157,7 @@ func (f *follower) retried(ctx context.Context, old string, events bool) error {
 	return f.follow(ctx)
 }
 
-// retryHere reads what the flags name, for a run of a store of this machine.
+// retryHere reads the files that the flags name, for a run in a local store.
 func (a *app) retryHere(c *cobra.Command, fl *retryFlags, limits workflow.Limits) (*service.Service, service.RetryRequest, error) {
 	q := service.RetryRequest{From: fl.from, Model: fl.model, RunID: fl.runID, Limits: limits, By: here}
 	var err error
@@ -182,7 +182,8 @@ func (a *app) retryHere(c *cobra.Command, fl *retryFlags, limits workflow.Limits
 	return s, q, err
 }
 
-// startRetry makes the new run; what has to be allowed is asked at a terminal, as for run and resume.
+// startRetry creates the new run; permissions that it needs are asked for at a terminal, as for run
+// and resume.
 func (a *app) startRetry(ctx context.Context, s *service.Service, run string, q service.RetryRequest, trust bool) (string, error) {
 	if trust && q.With == nil {
 		if err := s.Allow(ctx, run); err != nil {
@@ -216,7 +217,7 @@ func (a *app) startRetry(ctx context.Context, s *service.Service, run string, q 
 	return id, a.notRetried(ctx, s, err, run)
 }
 
-// notRetried words why there is no new run.
+// notRetried returns an error that explains why there is no new run.
 func (a *app) notRetried(ctx context.Context, s sight, err error, run string) error {
 	switch {
 	case errors.As(err, new(*service.NotEndedError)):
@@ -227,7 +228,7 @@ func (a *app) notRetried(ctx context.Context, s sight, err error, run string) er
 	return err
 }
 
-// retryThere makes the new run on a server.
+// retryThere creates the new run on a server.
 func (a *app) retryThere(c *cobra.Command, r *client.Remote, fl *retryFlags, run string, limits workflow.Limits) (string, error) {
 	if err := onlyHere(c, "agents", "tools", "replies", "prices", "trust", "approve-all", "run-id"); err != nil {
 		return "", err

@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// runFlags are those of run and exec.
+// runFlags are the flags of run and exec.
 type runFlags struct {
 	load       service.LoadOptions
 	workflow   string
@@ -130,7 +130,7 @@ func (a *app) addRunFlags(c *cobra.Command, fl *runFlags) {
 	must(c.MarkFlagFilename("record"))
 }
 
-// load reads a document, prints its problems and gives it where it may run.
+// load reads a document, prints its problems and returns it if it can run.
 func (a *app) load(ctx context.Context, path string, opts service.LoadOptions) (*workflow.Workflow, error) {
 	data, err := service.ReadFile(path, a.In)
 	if err != nil {
@@ -145,7 +145,7 @@ func (a *app) load(ctx context.Context, path string, opts service.LoadOptions) (
 	return w, a.refuse(problems)
 }
 
-// dirOf gives the folder of a document; that of standard input is the working directory.
+// dirOf returns the directory of a document; for standard input it is the working directory.
 func dirOf(path string) string {
 	if path == "-" {
 		return "."
@@ -153,14 +153,15 @@ func dirOf(path string) string {
 	return filepath.Dir(path)
 }
 
-// nameAfter gives a workflow without a name that of its file.
+// nameAfter names a workflow without a name after its file.
 func nameAfter(w *workflow.Workflow, path string) {
 	if w.Name == "" && path != "" && path != "-" {
 		w.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	}
 }
 
-// loadStored reads a workflow of the catalog, prints its problems and gives it where it may run, with the number of its version.
+// loadStored reads a workflow from the catalog, prints its problems and returns it if it can run,
+// with its version number.
 func (a *app) loadStored(ctx context.Context, id string, which service.Which, opts service.LoadOptions) (*workflow.Workflow, int, error) {
 	s, err := a.reads(ctx)
 	if err != nil {
@@ -177,7 +178,7 @@ func (a *app) loadStored(ctx context.Context, id string, which service.Which, op
 	return w, d.Version, a.refuse(problems)
 }
 
-// catalogAgents is a service.LoadOptions.Catalog for documents that are files. It makes no store.
+// catalogAgents is a service.LoadOptions.Catalog for documents in files. It creates no store.
 func (a *app) catalogAgents(ctx context.Context, wanted []string) ([]workflow.Agent, diag.List, error) {
 	s, err := a.look(ctx)
 	if err != nil {
@@ -187,7 +188,8 @@ func (a *app) catalogAgents(ctx context.Context, wanted []string) ([]workflow.Ag
 	return s.CatalogAgents(ctx, wanted)
 }
 
-// input gives the prompt: the argument, or standard input where that is a pipe which nothing else reads.
+// input returns the prompt: the argument, or standard input if that is a pipe that nothing else
+// reads.
 func (a *app) input(args []string, taken bool) (string, error) {
 	if len(args) > 1 && args[1] != "-" {
 		if !utf8.ValidString(args[1]) {
@@ -211,7 +213,8 @@ func (a *app) input(args []string, taken bool) (string, error) {
 	return strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r"), nil
 }
 
-// ownRecord refuses a recording onto a file that the run reads: it would be emptied before it is used again.
+// ownRecord returns an error if the recording would overwrite a file that the run reads, since the
+// file would be emptied before it is read again.
 func (fl *runFlags) ownRecord(document string) error {
 	for _, f := range []struct{ what, path string }{
 		{"FILE", document}, {"--replies", fl.files.replies}, {"--tools", fl.files.tools}, {"--prices", fl.files.prices}, {"--agents", fl.load.AgentsFile},
@@ -223,7 +226,7 @@ func (fl *runFlags) ownRecord(document string) error {
 	return nil
 }
 
-// sameFile tells whether two paths lead to one file, links followed.
+// sameFile reports whether two paths refer to the same file, following links.
 func sameFile(a, b string) bool {
 	one, err1 := os.Stat(a)
 	other, err2 := os.Stat(b)
@@ -338,7 +341,8 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	return fo.follow(ctx)
 }
 
-// start begins a run; where the document wants what is not allowed, the person at the terminal is asked (SEC5).
+// start starts a run; if the document needs something that is not allowed, it asks the person at
+// the terminal (SEC5).
 func (a *app) start(ctx context.Context, s *service.Service, req service.StartRequest) error {
 	_, err := s.Start(ctx, req)
 	var commands *service.CommandsError
@@ -358,7 +362,7 @@ func (a *app) start(ctx context.Context, s *service.Service, req service.StartRe
 	return err
 }
 
-// wants words what a document wants, for a person to allow.
+// wants describes the permissions that a document needs, for a person to grant.
 func (a *app) wants(e *service.CommandsError) string {
 	var lines []string
 	if len(e.Commands) > 0 {

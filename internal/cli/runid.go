@@ -11,17 +11,19 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// latestRun names the run that was created last, of those that no other run started.
+// latestRun refers to the newest run that was not started by another run.
 const latestRun = "latest"
 
-// runArgHelp says what a RUN may be, for the help of verbs that take one.
+// runArgHelp describes the RUN argument, for the help of verbs that accept one.
 const runArgHelp = "RUN is the id of a run, a unique prefix of one, or \"latest\": the newest run that\nwas not started by another run."
 
-// maxCandidates bounds the runs that are listed where the beginning of an id is not clear.
+// maxCandidates is the maximum number of runs listed for an ambiguous id prefix.
 const maxCandidates = 10
 
-// runID gives the id of the run that a person means: an id, the beginning of one, or latestRun. An id that a run has is always that run's. What no run's id begins with is
-// given back as it is: looking it up says that there is none. Errors: one with exit status 2 that lists the runs where several are meant.
+// runID returns the id of the run that a person means by an id, a prefix of one, or latestRun. If
+// typed is the full id of a run, it always means that run. A string that is no run's prefix is
+// returned unchanged; looking it up reports that there is no such run. If several runs match, the
+// error has exit status 2 and lists them.
 func (a *app) runID(ctx context.Context, s sight, typed string) (string, error) {
 	if typed == "" {
 		return "", usef("RUN is empty; give the id of a run, a prefix of one, or %s", latestRun)
@@ -35,7 +37,7 @@ func (a *app) runID(ctx context.Context, s sight, typed string) (string, error) 
 			return typed, nil
 		}
 	}
-	if more != "" { // the run of that id may be older than those
+	if more != "" { // the run with exactly this id may be older
 		switch _, err := s.View(ctx, typed); {
 		case err == nil:
 			return typed, nil
@@ -63,7 +65,7 @@ func (a *app) runID(ctx context.Context, s sight, typed string) (string, error) 
 	return "", usef("%s", strings.Join(lines, "\n"))
 }
 
-// runIDsOf is runID for several.
+// runIDsOf is runID for several arguments.
 func (a *app) runIDsOf(ctx context.Context, s sight, typed []string) (ids []string, err error) {
 	for _, t := range typed {
 		id, err := a.runID(ctx, s, t)
@@ -75,7 +77,7 @@ func (a *app) runIDsOf(ctx context.Context, s sight, typed []string) (ids []stri
 	return ids, nil
 }
 
-// newest gives the run that was created last, of those that no other run started.
+// newest returns the newest run that was not started by another run.
 func (a *app) newest(ctx context.Context, s sight) (string, error) {
 	q := journal.Query{Limit: 1}
 	for {
@@ -92,7 +94,7 @@ func (a *app) newest(ctx context.Context, s sight) (string, error) {
 			if db := s.DB(); db != service.Memory {
 				return "", usef("there is no latest run: there are no runs in %s", db)
 			}
-			return "", usef("there is no latest run: nothing has run yet") // the default store was not made
+			return "", usef("there is no latest run: nothing has run yet") // the default store does not exist yet
 		}
 	}
 }

@@ -29,8 +29,8 @@ func (a *app) runsCmd() *cobra.Command {
 type runLine struct {
 	ID          string    `json:"id"`
 	Workflow    string    `json:"workflow"`
-	Version     *int      `json:"version"` // in the catalog; null: none
-	Branch      *string   `json:"branch"`  // of the workflow; null: its main graph
+	Version     *int      `json:"version"` // in the catalog; null means none
+	Branch      *string   `json:"branch"`  // of the workflow; null means its main graph
 	Format      string    `json:"format"`
 	Status      string    `json:"status"`
 	Waiting     int       `json:"waiting"`
@@ -38,7 +38,7 @@ type runLine struct {
 	WaitingFor  string    `json:"waitingFor,omitempty"`
 	CreatedAt   time.Time `json:"createdAt"`
 	UpdatedAt   time.Time `json:"updatedAt"`
-	// EndedAt and ParentRun are null where there is nothing.
+	// EndedAt and ParentRun are null if the run has not ended or has no parent, respectively.
 	EndedAt   *time.Time `json:"endedAt"`
 	ParentRun *string    `json:"parentRun"`
 
@@ -55,7 +55,7 @@ func lineOf(h journal.Head) runLine {
 	return runLine{l.ID, cmp.Or(l.WorkflowName, l.Workflow), l.Version, l.Branch, l.Format, l.Status, l.Waiting, l.Interrupted, l.WaitingFor, l.CreatedAt, l.UpdatedAt, l.EndedAt, l.ParentRun, l.Trigger, l.Labels, l.InputPreview, l.DurationMS, l.Usage, l.Error}
 }
 
-// title names the workflow, its version in the catalog, and the branch where one ran (P38).
+// title returns the workflow's name, its version in the catalog, and the branch if one ran (P38).
 func (l runLine) title() string {
 	t := l.Workflow
 	if l.Version != nil {
@@ -67,13 +67,13 @@ func (l runLine) title() string {
 	return t
 }
 
-// maxListed bounds the runs of one list.
+// maxListed is the maximum number of runs in one list.
 const maxListed = 1_000_000
 
-// maxPage is the largest page that a store gives.
+// maxPage is the maximum page size of a store.
 const maxPage = 1000
 
-// statusWaiting is what people of rounds documents call paused (formats.md, S1-24).
+// statusWaiting is the name of the status paused in rounds documents (formats.md, S1-24).
 const statusWaiting = "waiting_for_user"
 
 func (a *app) runsListCmd() *cobra.Command {
@@ -124,7 +124,7 @@ func (a *app) runsListCmd() *cobra.Command {
 	return c
 }
 
-// list gives the newest runs, page by page.
+// list returns the newest runs, reading them page by page.
 func list(ctx context.Context, s sight, q journal.Query, limit int) ([]runLine, error) {
 	lines := []runLine{}
 	for len(lines) < limit {

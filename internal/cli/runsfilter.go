@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// runsFilter are the flags that say of which runs a list is made.
+// runsFilter holds the flags that filter lists of runs.
 type runsFilter struct {
 	statuses         []string
 	workflow         string
@@ -51,7 +51,7 @@ func (a *app) addRunsFilter(c *cobra.Command, fl *runsFilter) {
 	must(c.RegisterFlagCompletionFunc("trigger", cobra.FixedCompletions(service.Triggers(), cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// query gives what the flags ask for.
+// query returns the store query for the flags.
 func (fl *runsFilter) query(c *cobra.Command) (journal.Query, error) {
 	q := journal.Query{Workflow: fl.workflow, Interrupted: fl.interrupted}
 	for _, st := range fl.statuses {
@@ -135,7 +135,7 @@ func (a *app) countsTable(counts view.RunCounts) error {
 	})
 }
 
-// labelsText gives labels as people write them, by key.
+// labelsText returns labels as people write them, sorted by key.
 func labelsText(labels map[string]string) string {
 	words := make([]string, 0, len(labels))
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
@@ -144,7 +144,7 @@ func labelsText(labels map[string]string) string {
 	return strings.Join(words, ",")
 }
 
-// labelFlag reads the values of --label of commands that start runs.
+// labelFlag parses the values of --label of commands that start runs.
 func labelFlag(texts []string) (workflow.Labels, error) {
 	labels := workflow.Labels{}
 	for _, text := range texts {

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// onlyHere refuses flags that a server has settings of its own for.
+// onlyHere rejects flags for which a server has its own settings.
 func onlyHere(c *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if c.Flags().Changed(name) {
@@ -22,7 +22,8 @@ func onlyHere(c *cobra.Command, names ...string) error {
 	return nil
 }
 
-// runThere is run on a server: it gets the document, or the id of a stored workflow, and drives the run, which is followed here. The end of the following leaves it alone.
+// runThere runs a workflow on a server: the server receives the document, or the id of a stored
+// workflow, and drives the run, which is followed here. If following ends, the run continues.
 func (a *app) runThere(c *cobra.Command, r *client.Remote, fl *runFlags, args []string) error {
 	ctx := c.Context()
 	defer r.Close()
@@ -84,10 +85,10 @@ func (a *app) runThere(c *cobra.Command, r *client.Remote, fl *runFlags, args []
 	return fo.follow(ctx)
 }
 
-// documentName is what a server calls the document of a request.
+// documentName is the name that a server uses for the document of a request.
 const documentName = "document"
 
-// inFile names the file in what a server says of its text.
+// inFile replaces the document name in the server's messages with the name of the file.
 func inFile(err error, path string) error {
 	if invalid, ok := errors.AsType[*service.InvalidError](err); ok && path != "" {
 		for i := range invalid.Diagnostics {

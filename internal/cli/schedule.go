@@ -36,7 +36,7 @@ func addZoneFlag(c *cobra.Command, tz *string, usage string) {
 	must(c.RegisterFlagCompletionFunc("tz", cobra.FixedCompletions(schedule.ZoneNames(), cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// zone reads --tz; nil where it is not given.
+// zone parses --tz; it returns nil if the flag is not set.
 func zone(c *cobra.Command, tz string) (*time.Location, error) {
 	if !c.Flags().Changed("tz") {
 		return nil, nil
@@ -50,7 +50,7 @@ func zone(c *cobra.Command, tz string) (*time.Location, error) {
 
 // scheduleLine is a schedule in `schedule list --json`.
 type scheduleLine struct {
-	// Program is the program whose Go graph Workflow is; null: a stored workflow.
+	// Program is the program whose Go graph Workflow is; null means a stored workflow.
 	Program  *string `json:"program"`
 	Workflow string  `json:"workflow"`
 	Branch   *string `json:"branch"`
@@ -58,12 +58,12 @@ type scheduleLine struct {
 	Mode     string  `json:"mode"`
 	Schedule string  `json:"schedule"`
 	TimeZone *string `json:"timeZone"`
-	// Inputs are those of its runs; null: none.
+	// Inputs are the inputs of its runs; null means none.
 	Inputs json.RawMessage `json:"inputs"`
-	// Next is null where there is no planned time, or it is not known yet.
+	// Next is null if there is no planned time, or if it is not known yet.
 	Next    *string      `json:"next"`
 	LastRun *lastRunLine `json:"lastRun"`
-	// Paused, Skip and Asked are null where nothing of the kind was said.
+	// Paused, Skip and Asked are null if the schedule has no such setting.
 	Paused *saidLine `json:"paused"`
 	Skip   *skipLine `json:"skip"`
 	Asked  *askLine  `json:"asked"`
@@ -76,7 +76,7 @@ type lastRunLine struct {
 	Status *string `json:"status"`
 }
 
-// textOf is a text, nil for none.
+// textOf returns a pointer to s, or nil if s is empty.
 func textOf(s string) *string {
 	if s == "" {
 		return nil
@@ -118,7 +118,7 @@ func (a *app) scheduleListCmd() *cobra.Command {
 			switch {
 			case len(list) == 0:
 				fmt.Fprintln(a.Err, "no schedules")
-			case list[0].Program != "": // all are of programs
+			case list[0].Program != "": // all of them belong to programs
 			case alive:
 				fmt.Fprintf(a.Err, "run by %s\n", leader)
 			default:
@@ -152,7 +152,7 @@ func lineOfSchedule(sc service.Scheduled) scheduleLine {
 	return l
 }
 
-// timeText is a time for programs: RFC 3339, with a fraction only where there is one.
+// timeText returns a time for programs: RFC 3339, with a fraction only if it is not zero.
 func timeText(t time.Time) string { return t.Format(time.RFC3339Nano) }
 
 func (a *app) scheduleTable(list []service.Scheduled) error {
@@ -191,7 +191,8 @@ func (a *app) scheduleTable(list []service.Scheduled) error {
 	})
 }
 
-// noScheduler says that nothing starts the runs of a program's schedules; "": of stored workflows.
+// noScheduler returns the message that nothing starts the runs of a program's schedules, or of
+// stored workflows if program is "".
 func noScheduler(program string) string {
 	if program == "" {
 		return "no scheduler is running; start one with hocket scheduler"
@@ -206,7 +207,7 @@ func dash(s string) string {
 	return s
 }
 
-// maxPreview bounds --count.
+// maxPreview is the maximum value of --count.
 const maxPreview = 10_000
 
 func (a *app) schedulePreviewCmd() *cobra.Command {
@@ -268,7 +269,7 @@ func (a *app) schedulePreviewCmd() *cobra.Command {
 	return c
 }
 
-// fromForms are the forms of --from; those without an offset are local times of the zone.
+// fromForms are the layouts of --from; times without an offset are local to the zone.
 var fromForms = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"}
 
 func (a *app) from(text string, loc *time.Location) (time.Time, error) {
@@ -286,7 +287,8 @@ func (a *app) from(text string, loc *time.Location) (time.Time, error) {
 	return time.Time{}, mustBe("from", "a time such as 2026-03-07T12:00:00Z", text)
 }
 
-// scheduleOf reads a document for its schedules. What keeps it from running, such as an agent that is defined elsewhere, does not matter here.
+// scheduleOf reads a document for its schedules. Problems that only keep it from running, such as
+// an agent that is defined elsewhere, are ignored.
 func (a *app) scheduleOf(c *cobra.Command, path string, opts service.LoadOptions) (*workflow.Workflow, error) {
 	data, err := service.ReadFile(path, a.In)
 	if err != nil {
@@ -313,7 +315,7 @@ func (a *app) storedScheduleOf(c *cobra.Command, id string) (*workflow.Workflow,
 	return a.onlySchedules(w, problems)
 }
 
-// onlySchedules refuses a document whose schedules, or of which nothing, can be read.
+// onlySchedules returns an error if the document or its schedules cannot be read.
 func (a *app) onlySchedules(w *workflow.Workflow, problems diag.List) (*workflow.Workflow, error) {
 	if w == nil {
 		return nil, a.refuse(problems)

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// saidLine, skipLine and askLine are what was said of a schedule, in `schedule list --json`.
+// saidLine, skipLine and askLine are the control actions on a schedule in `schedule list --json`.
 type (
 	saidLine struct {
 		At string `json:"at"`
@@ -47,7 +47,7 @@ of the workflow, and is obeyed by the scheduler at once. Where the workflow has 
 schedules, --branch or --schedule names one. WORKFLOW is also the name of a Go graph that
 a program schedules; --program names the program where there are several.`
 
-// scheduleControlCmds makes the verbs that say something of a schedule.
+// scheduleControlCmds returns the verbs that control a schedule.
 func (a *app) scheduleControlCmds() []*cobra.Command {
 	verb := func(do service.ScheduleControl, short, long string) *cobra.Command {
 		q := service.ControlRequest{Do: do, By: access.ActorLocal}
@@ -122,7 +122,7 @@ func (a *app) controlSchedule(ctx context.Context, q service.ControlRequest, asJ
 	return err
 }
 
-// controlled tells in a line how a schedule stands.
+// controlled describes the state of a schedule in one line.
 func controlled(sc service.Scheduled) string {
 	text := clean(sc.String()) + ": "
 	switch {

@@ -91,22 +91,23 @@ func (a *app) schedule(c *cobra.Command, q service.ScheduleRequest) error {
 	return nil
 }
 
-// reporter prints what a scheduler does, a line each.
+// reporter prints the actions of a scheduler, one per line.
 type reporter struct {
 	*app
-	log     *slog.Logger // nil: lines for people, or JSON
+	log     *slog.Logger // nil means lines for people, or JSON
 	zone    *time.Location
 	skipped map[scheduler.Key]skips
-	open    map[string]bool // runs that began and did not end
+	open    map[string]bool // runs that started and have not ended
 }
 
-// skips counts planned times that found the same run.
+// skips counts the planned times that were skipped because of the same run.
 type skips struct {
 	run   string
 	count int
 }
 
-// event prints one event. Of many planned times that find one run the first is printed, and their number at the next start.
+// event prints one event. Of several planned times skipped because of the same run, it prints the
+// first, and their number at the next start.
 func (r *reporter) event(e scheduler.Event) {
 	switch e.Kind {
 	case scheduler.EventStarted:
@@ -131,7 +132,7 @@ func (r *reporter) event(e scheduler.Event) {
 	r.line(e, string(e.Kind), text, args...)
 }
 
-// words tells an event in words, and in fields for programs.
+// words describes an event in words, and in fields for programs.
 func (r *reporter) words(e scheduler.Event) (string, []any) {
 	var (
 		parts []string
@@ -177,13 +178,13 @@ func (r *reporter) words(e scheduler.Event) (string, []any) {
 	return strings.Join(parts, ", "), args
 }
 
-// reason is an error on one line, without the word that the line begins with.
+// reason returns an error on one line, without the word that the line starts with.
 func reason(err error) string {
 	text := strings.TrimPrefix(err.Error(), scheduler.ErrRefused.Error()+": ")
 	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ")
 }
 
-// missed tells how many planned times passed while no scheduler ran, and what becomes of them.
+// missed describes how many planned times passed while no scheduler ran, and how they are handled.
 func (r *reporter) missed(e scheduler.Event) string {
 	made := "dropped"
 	switch {
@@ -205,7 +206,7 @@ func (r *reporter) missed(e scheduler.Event) string {
 	return few + " planned times, the last at " + r.time(e.Planned) + ", " + made
 }
 
-// local is a time in the zone of its schedule, which is named where it is another one.
+// local formats a time in the zone of its schedule, and names the zone if it is not the local one.
 func (r *reporter) local(t time.Time) string {
 	_, here := t.In(r.zone).Zone()
 	if _, there := t.Zone(); there != here {
@@ -216,7 +217,7 @@ func (r *reporter) local(t time.Time) string {
 
 func (r *reporter) time(t time.Time) string { return t.In(r.zone).Format("2006-01-02 15:04:05") }
 
-// line prints what happened on standard error, as --log-format says.
+// line prints an event on standard error, in the format of --log-format.
 func (r *reporter) line(e scheduler.Event, kind, text string, args ...any) {
 	if r.quiet {
 		return
@@ -242,7 +243,7 @@ func (r *reporter) line(e scheduler.Event, kind, text string, args ...any) {
 	fmt.Fprintln(r.Err, clean(line+text))
 }
 
-// stopped tells what was left.
+// stopped prints the runs that have not ended.
 func (r *reporter) stopped() {
 	text := "no run is in progress"
 	if n := len(r.open); n > 0 {

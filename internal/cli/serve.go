@@ -89,13 +89,13 @@ func (a *app) serve(c *cobra.Command, cfg server.Config) error {
 	a.tellLink(ctx, s, start)
 	err = s.Serve(ctx, ln)
 	if err = errors.Join(err, s.Close()); err != nil {
-		return &exit{ExitFailed, err.Error()} // also where it was told to end
+		return &exit{ExitFailed, err.Error()} // also if it was told to shut down
 	}
 	cfg.Service.Logger.Info("stopped")
 	return nil
 }
 
-// tellStart says where the server is, and how to get in.
+// tellStart prints where the server is, and how to sign in.
 func (a *app) tellStart(cfg server.Config, st server.Start) {
 	a.tell("store", st.DB, "path", st.DB)
 	switch {
@@ -122,7 +122,8 @@ func (a *app) tellStart(cfg server.Config, st server.Start) {
 	a.tell("listening", st.URL, "url", st.URL)
 }
 
-// tellLink says where the page is: to a person with a link that signs their browser in, to logs without.
+// tellLink prints the URL of the page: for a person with a link that signs their browser in, for
+// logs without it.
 func (a *app) tellLink(ctx context.Context, s *server.Server, st server.Start) {
 	at := s.Page(st)
 	if at == "" {
@@ -138,8 +139,8 @@ func (a *app) tellLink(ctx context.Context, s *server.Server, st server.Start) {
 	a.tell("page", at+" (hocket open signs a browser in)", "url", at)
 }
 
-// tell prints on standard error, for people, what is true as long as the server runs; --log-format json has the same for machines. All that happens is
-// logged.
+// tell prints on standard error, for people, facts that hold as long as the server runs;
+// --log-format json prints the same for machines. Events are logged instead.
 func (a *app) tell(kind, text string, args ...any) {
 	switch {
 	case a.quiet:

@@ -50,10 +50,10 @@ func (a *app) runsShowCmd() *cobra.Command {
 	return c
 }
 
-// maxBelow bounds the runs that are shown below the one that started them.
+// maxBelow is the maximum number of child runs shown under their parent run.
 const maxBelow = 1000
 
-// maxLogTool bounds the columns of tool calls and their results in logs for people.
+// maxLogTool is the maximum width in columns of tool calls and their results in logs for people.
 const maxLogTool = 200
 
 func (a *app) showLogs(entries []project.LogEntry) error {
@@ -99,7 +99,7 @@ func (a *app) showTrail(entries []project.TrailEntry) {
 	}
 }
 
-// noTrail says why nothing is shown: a run of all branches has no agents of its own.
+// noTrail explains why nothing is shown: a run of all branches has no agents of its own.
 func (a *app) noTrail(ctx context.Context, s sight, run string) error {
 	below, err := list(ctx, s, journal.Query{Parent: run}, 1)
 	switch {
@@ -113,7 +113,7 @@ func (a *app) noTrail(ctx context.Context, s sight, run string) error {
 	return nil
 }
 
-// trailRest tells the round and where the output went, where there is something to tell.
+// trailRest returns the round and the destination of the output, if there is anything to add.
 func trailRest(e project.TrailEntry) string {
 	text := ""
 	if e.Round > 0 {
@@ -125,7 +125,7 @@ func trailRest(e project.TrailEntry) string {
 	return text
 }
 
-// block prints a text of several lines beside a label.
+// block prints a text of several lines next to a label.
 func block(w io.Writer, label, text string) {
 	for l := range strings.SplitSeq(printable(text), "\n") {
 		fmt.Fprintf(w, "   %-5s  %s\n", label, l)
@@ -133,7 +133,7 @@ func block(w io.Writer, label, text string) {
 	}
 }
 
-// turnText says where a run is in the line of its concurrency key.
+// turnText describes the position of a run in the queue of its concurrency key.
 func turnText(t project.Turn) string {
 	if t.Before == 0 {
 		return "it is next, when run " + t.Run + " or another one of its concurrency key has ended"
@@ -141,7 +141,8 @@ func turnText(t project.Turn) string {
 	return fmt.Sprintf("%s of its concurrency key before it, the last of them %s", counted(t.Before, "run"), t.Run)
 }
 
-// showRun prints a run, with what steps prints; program is the one that has the functions of a Go graph, empty for all others.
+// showRun prints a run, including the output of steps; program is the program that has the
+// functions of a Go graph, or "" for other runs.
 func (a *app) showRun(o project.Run, program string, steps func() error) error {
 	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	status := string(o.Status)
@@ -217,7 +218,7 @@ func (a *app) showRun(o project.Run, program string, steps func() error) error {
 	return nil
 }
 
-// showAnswers prints what was answered, by whom and when.
+// showAnswers prints the answers, with their authors and times.
 func (a *app) showAnswers(answers []project.Answer) {
 	for _, x := range answers {
 		about, said := clean(x.Node), x.Decision
@@ -243,13 +244,13 @@ func (a *app) showAnswers(answers []project.Answer) {
 	}
 }
 
-// stateText is the state of a Go graph, whose output it is, empty for other runs.
+// stateText returns the state of a Go graph, which is its output, or "" for other runs.
 func stateText(o project.Run) string {
 	if o.Workflow.Format == nil || *o.Workflow.Format != service.FormatGraph {
 		return ""
 	}
 	state, err := json.Marshal(o.State)
-	if err != nil { // values of a journal are JSON
+	if err != nil { // values in a journal are valid JSON
 		return ""
 	}
 	return string(state)
@@ -266,7 +267,7 @@ func (a *app) showSteps(steps []project.Step, isFirst bool) error {
 	for _, st := range steps {
 		node, took, tokens, model := clean(st.Node), "", "", ""
 		if st.Item != nil {
-			node += fmt.Sprintf(" [%d]", *st.Item) // its iterations count those of other items
+			node += fmt.Sprintf(" [%d]", *st.Item) // its iterations include those of other items
 		} else if st.Iteration > 1 {
 			node += fmt.Sprintf(" (%d)", st.Iteration)
 		}
@@ -295,7 +296,7 @@ func (a *app) showSteps(steps []project.Step, isFirst bool) error {
 	return nil
 }
 
-// statusText is a step's status, that of an approval with the decision and its note.
+// statusText returns a step's status; for an approval, with the decision and its note.
 func statusText(st project.Step) string {
 	text := string(st.Status)
 	if st.Decision == "" {
@@ -321,7 +322,7 @@ func usageText(u project.TotalUsage) string {
 	return text + ", " + money(u.KnownCost)
 }
 
-// money words an amount, with the digits that small ones need.
+// money formats an amount with as many digits as small amounts need.
 func money(m chat.Money) string {
 	switch usd := m.USD(); {
 	case usd >= 1:

@@ -8,10 +8,11 @@ import (
 	"github.com/hocket-run/hocket/internal/project"
 )
 
-// maxItemSteps bounds the steps of items of maps that are shown, for each status.
+// maxItemSteps is the maximum number of steps of map items shown per status.
 const maxItemSteps = 20
 
-// folded leaves out the steps of items that people need not see: those that have ended well, and of the others all but the first.
+// folded filters the steps of map items: it leaves out the steps that ended well, and of the others
+// all but the first.
 type folded struct {
 	shown, more map[project.StepStatus]int
 }
@@ -20,7 +21,7 @@ func newFolded() *folded {
 	return &folded{shown: map[project.StepStatus]int{}, more: map[project.StepStatus]int{}}
 }
 
-// take tells whether a step is shown.
+// take reports whether a step is shown.
 func (f *folded) take(st *project.Step) bool {
 	if st.Item == nil {
 		return true
@@ -38,7 +39,8 @@ func (f *folded) take(st *project.Step) bool {
 	return true
 }
 
-// rest says what take left out although it has not ended well; empty where that is nothing.
+// rest describes the steps that take left out although they have not ended well; it returns "" if
+// there are none.
 func (f *folded) rest() string {
 	var parts []string
 	for _, s := range []project.StepStatus{project.StepFailed, project.StepWaiting, project.StepRunning} {
@@ -52,7 +54,7 @@ func (f *folded) rest() string {
 	return "more steps of items: " + strings.Join(parts, ", ") + "; --json has all of them"
 }
 
-// itemsText tells how far a map is.
+// itemsText describes the progress of a map.
 func itemsText(c *project.Items) string {
 	text := fmt.Sprintf("%s of %s items done", thousands(c.Done), thousands(c.Total))
 	if c.Failed > 0 {
@@ -64,7 +66,7 @@ func itemsText(c *project.Items) string {
 	return text
 }
 
-// thousands words a number that may be long.
+// thousands formats a number with separators.
 func thousands(n int) string {
 	s := strconv.Itoa(n)
 	for at := len(s) - 3; at > 0; at -= 3 {

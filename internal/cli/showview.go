@@ -14,22 +14,22 @@ import (
 	"github.com/hocket-run/hocket/internal/view"
 )
 
-// shown says what of a run is shown.
+// shown specifies which parts of a run are shown.
 type shown struct {
 	json, logs, trail, context bool
-	// full: values above view.Limit are shown whole too.
+	// full also shows values above view.Limit in full.
 	full bool
 }
 
-// viewRoom is how much of the values kept in records a view holds.
+// viewRoom is the size limit in bytes for values kept in records that a view holds.
 const viewRoom = 32 << 20
 
 const fullUsage = "show values above 32 KiB in full"
 
-// wholeFields are the fields of the run object that are whole in JSON, however long they are.
+// wholeFields are the fields of the run object that are complete in JSON, however long they are.
 var wholeFields = []string{"input", "output", "outputs"}
 
-// style is how long values are shown in JSON.
+// style returns how long values are shown in JSON.
 func (sh shown) style(run string) view.Style {
 	if sh.full {
 		return view.Style{}
@@ -37,7 +37,7 @@ func (sh shown) style(run string) view.Style {
 	return view.Style{Limit: view.Limit, Whole: wholeFields, Href: view.Address(run)}
 }
 
-// text is how long values are shown to people; those of some fields are whole.
+// text returns how long values are shown to people; the fields in whole are shown in full.
 func (sh shown) text(whole ...string) view.Style {
 	if sh.full {
 		return view.Style{}
@@ -98,7 +98,8 @@ func (a *app) tellRun(ctx context.Context, s sight, r *view.Reader, whole *view.
 	return a.runTable(below)
 }
 
-// forPeople gives a run object with what people are shown: its output and what a person is asked about whole, and of steps nothing else that is long.
+// forPeople returns the run object that is shown to people: its output and the content of questions
+// are complete, and long values of steps are left out.
 func forPeople(ctx context.Context, r *view.Reader, o project.Run, sh shown) (told project.Run, err error) {
 	waiting := o
 	waiting.Outputs = nil
@@ -106,14 +107,15 @@ func forPeople(ctx context.Context, r *view.Reader, o project.Run, sh shown) (to
 		waiting.State = nil
 	}
 	err = resolved(ctx, r, waiting, sh.text("output", "waiting"), &told)
-	told.Usage = o.Usage // which has more than its JSON
+	told.Usage = o.Usage // it has more than its JSON form
 	return told, err
 }
 
-// stepsAtOnce is how many steps a table has.
+// stepsAtOnce is the number of steps in a table.
 const stepsAtOnce = 200
 
-// tellSteps shows the steps of a run to people, a table of some at a time. Most steps of items of maps are left out.
+// tellSteps shows the steps of a run to people, in tables of some steps each. Most steps of map
+// items are left out.
 func (a *app) tellSteps(ctx context.Context, r *view.Reader, whole *view.Whole, sh shown) error {
 	isFirst, fold := true, newFolded()
 	var some []project.Step
@@ -187,7 +189,7 @@ func (a *app) tellTrail(ctx context.Context, s sight, r *view.Reader, sh shown) 
 	return nil
 }
 
-// writeWhole writes a run object as JSON, as it is read; indented for people at a terminal.
+// writeWhole writes a run object as JSON while it is read, indented for people at a terminal.
 func (a *app) writeWhole(ctx context.Context, o *view.Whole, style view.Style, pretty bool) error {
 	if pretty {
 		var b bytes.Buffer
@@ -203,7 +205,7 @@ func (a *app) writeWhole(ctx context.Context, o *view.Whole, style view.Style, p
 	return err
 }
 
-// resolved gives a view with texts and values in the place of tokens.
+// resolved decodes a view into into, with texts and values in place of tokens.
 func resolved(ctx context.Context, r *view.Reader, v any, style view.Style, into any) error {
 	var b bytes.Buffer
 	if err := r.Write(ctx, &b, v, style); err != nil {
@@ -215,7 +217,7 @@ func resolved(ctx context.Context, r *view.Reader, v any, style view.Style, into
 	return nil
 }
 
-// writeView writes a view as JSON, as it is read; indented for people at a terminal.
+// writeView writes a view as JSON while it is read, indented for people at a terminal.
 func (a *app) writeView(ctx context.Context, r *view.Reader, v any, style view.Style) error {
 	return a.writeViewAs(ctx, r, v, style, a.OutTerminal)
 }
@@ -235,10 +237,10 @@ func (a *app) writeViewAs(ctx context.Context, r *view.Reader, v any, style view
 	return err
 }
 
-// atOnce is how many entries of a log are read before they are written.
+// atOnce is the number of log entries that are read before they are written.
 const atOnce = 500
 
-// eachLogs gives take the log, some entries at a time.
+// eachLogs calls take with the log entries, in batches.
 func eachLogs(ctx context.Context, r *view.Reader, take func([]project.LogEntry) error) error {
 	var some []project.LogEntry
 	err := r.EachLog(ctx, func(one project.LogEntry) error {
@@ -272,7 +274,7 @@ func (a *app) writeLogs(ctx context.Context, r *view.Reader, sh shown) error {
 	})
 }
 
-// writeList writes parts of a list as one list.
+// writeList writes the parts of a list as a single list.
 func (a *app) writeList(ctx context.Context, r *view.Reader, sh shown, each func(take func(any) error) error) error {
 	between := "["
 	if err := each(func(some any) error {

@@ -70,7 +70,8 @@ func (a *app) signalCmd() *cobra.Command {
 	return c
 }
 
-// completeSignals completes the names of the signals for which the run named before waits, or its workflow does.
+// completeSignals completes the names of the signals that the run named before, or its workflow,
+// waits for.
 func (a *app) completeSignals(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	return a.completeOfRun(func(ctx context.Context, s sight, run string) (words []string, err error) {
 		rec, err := s.Read(ctx, run)
@@ -93,7 +94,7 @@ func (a *app) completeSignals(c *cobra.Command, args []string, prefix string) ([
 	})(c, args, prefix)
 }
 
-// signalValue reads VALUE: JSON, else a text.
+// signalValue parses VALUE: as JSON if it is valid, otherwise as text.
 func (a *app) signalValue(ctx context.Context, args []string) (engine.Value, error) {
 	if len(args) == 0 {
 		return engine.Value("null"), nil
@@ -166,7 +167,8 @@ func (a *app) signal(c *cobra.Command, fl *signalFlags, args []string) error {
 	return fo.follow(ctx)
 }
 
-// signalRefused words why a signal was not taken, with the text of the error's code; the run is unchanged.
+// signalRefused returns an error that explains why a signal was not accepted, with the text of the
+// error's code; the run is unchanged.
 func signalRefused(err error, run string) error {
 	switch {
 	case errors.Is(err, engine.ErrEnded), errors.Is(err, engine.ErrSignalName), errors.Is(err, engine.ErrSignal), errors.Is(err, engine.ErrSignalsFull):
@@ -183,7 +185,8 @@ func signalRefused(err error, run string) error {
 	return usef("run %s: %s; nothing was changed", run, clean(text))
 }
 
-// signalled records a signal that was sent here in the audit log. A server records those that it takes itself.
+// signalled records a signal that was sent here in the audit log. A server records the signals that
+// it receives itself.
 func (a *app) signalled(ctx context.Context, s sight, out service.Signalled) {
 	store, isHere := s.(*service.Service)
 	if !isHere {

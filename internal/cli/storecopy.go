@@ -51,7 +51,7 @@ func (a *app) storeCopyCmd() *cobra.Command {
 	return c
 }
 
-// isStoreCopy tells whether the verb is hocket store copy.
+// isStoreCopy reports whether the verb is hocket store copy.
 func isStoreCopy(c *cobra.Command) bool { return c.Name() == "copy" && c.Parent().Name() == "store" }
 
 // copyStore copies between the stores that two arguments name.
@@ -114,7 +114,7 @@ func (a *app) copyProgress() (show func(storecopy.Progress), done func()) {
 		}
 }
 
-// writeCopied words what a copy did.
+// writeCopied prints the result of a copy.
 func writeCopied(w io.Writer, res storecopy.Result) {
 	verb := "copied"
 	if res.DryRun {
@@ -126,7 +126,7 @@ func writeCopied(w io.Writer, res storecopy.Result) {
 	}{{"runs", res.Runs}, {"records", res.Records}, {"blobs", res.Blobs}, {"other rows", res.Rows}}
 	for _, r := range rows {
 		if r.name == "records" && res.DryRun {
-			continue // they are not read
+			continue // a dry run does not read them
 		}
 		line := fmt.Sprintf("%-12s %d %s", r.name, r.n.Copied, verb)
 		if r.n.Present > 0 {

@@ -21,10 +21,11 @@ func (a *app) storeCmd() *cobra.Command {
 	return c
 }
 
-// migrated is what became of the tables of a namespace.
+// migrated is the result of migrating the tables of a namespace.
 type migrated struct {
 	Namespace string `json:"namespace"`
-	// Before is the version that was found; 0: no tables. After is the one of this program.
+	// Before is the version that was found; 0 means that there were no tables. After is the version
+	// of this program.
 	Before int `json:"before"`
 	After  int `json:"after"`
 }
@@ -55,7 +56,7 @@ func (a *app) storeMigrateCmd() *cobra.Command {
 	return c
 }
 
-// String words what was done.
+// String describes the migration.
 func (m migrated) String() string {
 	switch m.Before {
 	case 0:
@@ -66,7 +67,7 @@ func (m migrated) String() string {
 	return fmt.Sprintf("migrated from version %d to version %d", m.Before, m.After)
 }
 
-// migrate opens the store of each namespace once, which brings it up to date.
+// migrate opens the store of each namespace once, which migrates it.
 func (a *app) migrate(ctx context.Context) (all []migrated, err error) {
 	s, err := a.open(ctx)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// checkServerFlags refuses flags of stores on database servers where the store is none.
+// checkServerFlags rejects flags for stores on database servers if the store is not on one.
 func (a *app) checkServerFlags(c *cobra.Command) error {
-	if isStoreCopy(c) { // it names its stores by itself
+	if isStoreCopy(c) { // it names its stores itself
 		return nil
 	}
 	for _, name := range []string{"key-file", "allow-unsafe-store"} {
@@ -32,7 +32,8 @@ func (a *app) checkServerFlags(c *cobra.Command) error {
 	return nil
 }
 
-// isServerState tells whether the server of the store could not be used when the verb began: nothing ran.
+// isServerState reports whether the database server of the store was not usable when the verb
+// started: nothing ran.
 func isServerState(err error) bool {
 	opening, ok := errors.AsType[*service.StoreError](err)
 	if !ok {
@@ -44,13 +45,13 @@ func isServerState(err error) bool {
 
 // look opens the service for verbs that only look.
 func (a *app) look(ctx context.Context) (*service.Service, error) {
-	if err := a.enter(ctx); err != nil { // a shell that completes did not ask for it before
+	if err := a.enter(ctx); err != nil { // shell completion has not done this yet
 		return nil, err
 	}
 	return a.lookHere(ctx)
 }
 
-// reads opens the service for verbs that only read: a store that was named and is not there is an error.
+// reads opens the service for verbs that only read: it is an error if a named store does not exist.
 func (a *app) reads(ctx context.Context) (*service.Service, error) {
 	if err := a.present(ctx); err != nil {
 		return nil, err
@@ -58,7 +59,8 @@ func (a *app) reads(ctx context.Context) (*service.Service, error) {
 	return a.look(ctx)
 }
 
-// present refuses a store that was named by --db and is not there. What HOCKET_DB and the configuration name may be missing: it is empty until something is stored.
+// present returns an error if the store named by --db does not exist. The store of HOCKET_DB and of
+// the configuration may be missing: it is empty until something is stored.
 func (a *app) present(ctx context.Context) error {
 	path := a.db
 	if path == "" || a.entered {

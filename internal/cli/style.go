@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// palette colours text where colour is wanted and leaves it alone elsewhere.
+// palette colors text if color is enabled, and leaves it unchanged otherwise.
 type palette struct{ on bool }
 
 func (p palette) paint(code, s string) string {
@@ -26,7 +26,7 @@ func (p palette) blue(s string) string   { return p.paint("34", s) }
 func (p palette) dim(s string) string    { return p.paint("2", s) }
 func (p palette) bold(s string) string   { return p.paint("1", s) }
 
-// diagnostic gives the line of a problem, with the document's own text made harmless.
+// diagnostic returns the line of a problem, with the document's own text made harmless.
 func (p palette) diagnostic(d diag.Diagnostic) string {
 	d.Message, d.Hint = clean(d.Message), clean(d.Hint)
 	if !p.on {

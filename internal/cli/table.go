@@ -6,8 +6,9 @@ import (
 	"text/tabwriter"
 )
 
-// printTable prints a line for each item in columns below header, which is empty or has a tab between columns. Where there are no items it says none on standard error, unless none is
-// empty or the command is quiet. What comes from documents is passed through clean by the caller.
+// printTable prints one line per item, in columns under header, which is empty or has tabs between
+// columns. If there are no items, it prints none on standard error, unless none is empty or the
+// command is quiet. The caller must pass text from documents through clean.
 func printTable[T any](a *app, items []T, none, header string, row func(T) []string) error {
 	if len(items) == 0 {
 		if none != "" && !a.quiet {

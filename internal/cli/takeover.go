@@ -14,19 +14,21 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// quietAfter is the age of a process's last heartbeat from which people are shown how to take its run over: three heartbeats are missing then.
+// quietAfter is the age of a process's last heartbeat after which people are shown how to take its
+// run over: by then three heartbeats are missing.
 const quietAfter = 15 * time.Second
 
-// addTakeOverFlag gives a verb --take-over.
+// addTakeOverFlag adds --take-over to a verb.
 func addTakeOverFlag(c *cobra.Command, takeOver *bool) {
 	c.Flags().BoolVar(takeOver, "take-over", false, "take the run over from a process that hangs; its calls in progress may be made again")
 }
 
-// driven says which other process drives the run, and since when it has given no sign of life. With --take-over the run is taken from it.
+// driven prints which other process drives the run, and since when it has sent no heartbeat. With
+// --take-over it takes the run over.
 func (a *app) driven(ctx context.Context, s backend, run string, takeOver bool) error {
 	here, ok := s.(*service.Service)
 	if !ok {
-		return nil // a server says what it does
+		return nil // a server reports this itself
 	}
 	owner, drives, err := here.Driven(ctx, run)
 	if err != nil || !drives {
@@ -45,7 +47,8 @@ func (a *app) driven(ctx context.Context, s backend, run string, takeOver bool) 
 	return nil
 }
 
-// move gives a run another place, and tells whether it is that of this machine. At another one a server or worker continues the run.
+// move assigns a run to another place, and reports whether that is the place of this machine. At
+// any other place a server or worker continues the run.
 func (a *app) move(ctx context.Context, s backend, run, place string) (isHere bool, err error) {
 	here, ok := s.(*service.Service)
 	switch {
@@ -69,13 +72,14 @@ func (a *app) move(ctx context.Context, s backend, run, place string) (isHere bo
 	return false, err
 }
 
-// What drives runs, as --driver names it.
+// Drivers of runs, as named by --driver.
 const (
 	driverEmbedded = "embedded"
 	driverTemporal = "temporal"
 )
 
-// carryFor connects to Temporal for a run that is to go on with a driver; "": with the one that it has.
+// carryFor connects to Temporal for a run that is to continue with the given driver; "" means the
+// driver that it has.
 func (a *app) carryFor(c *cobra.Command, driver string) error {
 	switch {
 	case !c.Flags().Changed("driver"):
@@ -95,8 +99,9 @@ func (a *app) carryFor(c *cobra.Command, driver string) error {
 	return nil
 }
 
-// carries refuses a run of this machine's store that Temporal carries if this program cannot use Temporal: the command would wait for other processes. A run that is
-// moved to another driver, or that has ended and is not reopened, is not refused.
+// carries returns an error for a run in a local store that Temporal executes if this program does
+// not support Temporal, since the command would wait for other processes. A run that is moved to
+// another driver, or that has ended and is not reopened, is accepted.
 func (a *app) carries(s backend, rec service.Recorded, driver string, reopens bool) error {
 	_, here := s.(*service.Service)
 	if !here || a.wiring.Temporal != nil || rec.Head.Kind != journal.KindTemporal || driver != "" || rec.Head.Status.Ended() && !reopens {
@@ -109,7 +114,7 @@ func (a *app) carries(s backend, rec service.Recorded, driver string, reopens bo
 func adopt(ctx context.Context, s backend, run string) error {
 	here, ok := s.(*service.Service)
 	if !ok {
-		return nil // --driver and --server were refused
+		return nil // --driver with --server was rejected before
 	}
 	err := here.Adopt(ctx, run)
 	if owned, ok := errors.AsType[*journal.OwnedError](err); ok {
@@ -118,7 +123,8 @@ func adopt(ctx context.Context, s backend, run string) error {
 	return err
 }
 
-// takeUp takes the run up. One that another process has to continue, and none does now, is waited for: why is said once.
+// takeUp resumes the run. If another process must continue the run and none currently does, it
+// waits; the reason is printed once.
 func (f *follower) takeUp(ctx context.Context) error {
 	err := f.again(ctx)
 	if err == nil {
@@ -138,13 +144,13 @@ func (f *follower) takeUp(ctx context.Context) error {
 	return nil
 }
 
-// undrivenEvery is how often a run is looked at that no process drives.
+// undrivenEvery is the polling interval for a run that no process drives.
 const undrivenEvery = time.Second
 
-// say prints a line for people beside whatever is drawn.
+// say prints a line for people without disturbing the display.
 func (a *app) say(line string) { _, _ = logWriter{a}.Write([]byte(printable(line) + "\n")) }
 
-// drivenText says who drives a run.
+// drivenText describes who drives a run.
 func drivenText(run string, o journal.Owner, now time.Time) string {
 	text := fmt.Sprintf("run %s is driven by %s", run, o)
 	silent := now.Sub(o.Seen)

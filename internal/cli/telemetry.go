@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// telemetry gives where traces and metrics go by OpenTelemetry's standard variables; nil where none is wanted. What cannot be used of them keeps nothing from running.
+// telemetry returns where traces and metrics go according to OpenTelemetry's standard variables, or
+// nil if none are wanted. Unusable variables keep nothing from running.
 func (a *app) telemetry(log *slog.Logger) *telemetry.Config {
 	t, err := service.Exporter(service.OperatorTelemetry(a.operator, otlp.Config{Version: a.wiring.Version}), a.Env, a.keeper, log)
 	if err != nil && !a.toldTelemetry {
@@ -22,7 +23,8 @@ func (a *app) telemetry(log *slog.Logger) *telemetry.Config {
 	return t
 }
 
-// joinTrace lets a command be part of the trace that TRACEPARENT and TRACESTATE name. Those that serve are not: each of their requests has a trace of its own.
+// joinTrace makes a command part of the trace that TRACEPARENT and TRACESTATE name. Verbs that
+// serve requests are excluded, since each of their requests has its own trace.
 func (a *app) joinTrace(c *cobra.Command) {
 	if name := c.Name(); name == "serve" || name == "mcp" {
 		return

@@ -14,12 +14,13 @@ import (
 	"github.com/hocket-run/hocket/internal/store"
 )
 
-// addTemporalFlag adds the flag that names a Temporal server. What else it needs is in hocket.yaml.
+// addTemporalFlag adds the flag that names a Temporal server. The other settings are in
+// hocket.yaml.
 func (a *app) addTemporalFlag(c *cobra.Command) {
 	c.Flags().StringVar(&a.temporal.Address, "temporal", "", "let the Temporal server at `HOST:PORT` carry the runs that are started (hocket-temporal only; default: from hocket.yaml, else none)")
 }
 
-// addTemporalFlags adds all flags that say how to reach a Temporal server.
+// addTemporalFlags adds all flags for connecting to a Temporal server.
 func (a *app) addTemporalFlags(c *cobra.Command) {
 	a.addTemporalFlag(c)
 	f, t := c.Flags(), &a.temporal
@@ -34,7 +35,7 @@ func (a *app) addTemporalFlags(c *cobra.Command) {
 	}
 }
 
-// temporalSettings gives what flags and configuration say of Temporal, flags first.
+// temporalSettings returns the Temporal settings of flags and configuration; flags take precedence.
 func (a *app) temporalSettings() config.Temporal {
 	var t config.Temporal
 	if a.operator != nil {
@@ -50,12 +51,13 @@ func (a *app) temporalSettings() config.Temporal {
 		}
 	}
 	if a.temporal == (config.Temporal{}) && t.Address == "" {
-		return config.Temporal{} // the file leaves the address to a flag that was not given
+		return config.Temporal{} // the file leaves the address to a flag, which is not set
 	}
 	return t
 }
 
-// carry connects to the Temporal server of the settings, if there is one, for a verb that takes calls of queues. It does not wait for the server.
+// carry connects to the Temporal server of the settings, if there is one, for a verb that executes
+// the calls in queues. It does not wait for the server.
 func (a *app) carry(queues []string) error {
 	settings := a.temporalSettings()
 	if settings == (config.Temporal{}) {
@@ -77,7 +79,8 @@ func (a *app) carry(queues []string) error {
 	return nil
 }
 
-// carryNow is carry for a verb that starts something and waits for it: a server that cannot be used is an error, and nothing ran.
+// carryNow is carry for a verb that starts something and waits for it: if the server cannot be
+// used, it returns an error, and nothing has run.
 func (a *app) carryNow(ctx context.Context) error {
 	if err := a.carry(carry.Queues()); err != nil || a.carrier == nil {
 		return err
@@ -88,7 +91,8 @@ func (a *app) carryNow(ctx context.Context) error {
 	return nil
 }
 
-// takeCalls makes this process a worker until ctx is done or s is closed, where Temporal carries its runs.
+// takeCalls makes this process a worker until ctx is done or s is closed, if Temporal executes its
+// runs.
 func (a *app) takeCalls(ctx context.Context, s *service.Service) {
 	if a.carrier != nil {
 		a.guard(func(f func()) { go f() }, func() { s.Work(ctx) })
@@ -103,7 +107,7 @@ func (a *app) connect(settings config.Temporal, queues []string) (carry.Carrier,
 	return a.wiring.Temporal(carry.Config{Settings: settings, Queues: queues, Secret: resolver.Value, Logger: a.config().Logger})
 }
 
-// parseQueues reads --queues.
+// parseQueues parses --queues.
 func parseQueues(names []string) ([]string, error) {
 	if len(names) == 0 {
 		return nil, mustBe("queues", "a list of "+orList(carry.Queues()), "")
@@ -117,14 +121,14 @@ func parseQueues(names []string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// temporalFindings are what the doctor finds of Temporal.
+// temporalFindings is what doctor finds out about Temporal.
 type temporalFindings struct {
 	Facts []store.Fact `json:"facts"`
-	// Problem is why it cannot be used; "": it can.
+	// Problem is the reason why the server cannot be used; "" means that it can.
 	Problem string `json:"problem,omitempty"`
 }
 
-// findTemporal asks the Temporal server of the settings; nil where there is none.
+// findTemporal queries the Temporal server of the settings; it returns nil if there is none.
 func (a *app) findTemporal(ctx context.Context) *temporalFindings {
 	settings := a.temporalSettings()
 	if settings == (config.Temporal{}) {

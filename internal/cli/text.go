@@ -10,8 +10,10 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// isUnsafe tells of runes that change what a terminal shows around them: control characters, and those that turn the direction of text or break
-// lines without a line end. Text of models, tools and documents is shown without them, so that what a person reads is what is there.
+// isUnsafe reports whether a rune changes how a terminal shows the text around it: control
+// characters, and characters that change the text direction or break lines without a line break.
+// Model output and text of tools and documents are shown without such runes, so that a person reads
+// what is actually there.
 func isUnsafe(r rune) bool {
 	switch {
 	case r < 0x20, r >= 0x7f && r < 0xa0:
@@ -24,7 +26,7 @@ func isUnsafe(r rune) bool {
 	return false
 }
 
-// clean makes text from outside fit for one line of a terminal.
+// clean makes external text safe for one line of a terminal.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -37,7 +39,7 @@ func clean(s string) string {
 	}, s)
 }
 
-// printable makes text from outside fit for a terminal and keeps its lines and tabs.
+// printable makes external text safe for a terminal and keeps its line breaks and tabs.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -52,10 +54,10 @@ func printable(s string) string {
 	}, strings.ReplaceAll(s, "\r\n", "\n"))
 }
 
-// columns is how many columns a line takes on a terminal.
+// columns returns the width of a line on a terminal.
 func columns(s string) int { return runewidth.StringWidth(s) }
 
-// short cuts text to at most n columns.
+// short truncates text to at most n columns.
 func short(s string, n int) string {
 	if n < 1 {
 		return ""
@@ -63,7 +65,7 @@ func short(s string, n int) string {
 	return runewidth.Truncate(s, n, "…")
 }
 
-// ending cuts text to its last n columns, with an ellipsis before them.
+// ending returns the last n columns of text, starting with an ellipsis if text is longer.
 func ending(s string, n int) string {
 	if columns(s) <= n {
 		return s
@@ -82,7 +84,8 @@ func ending(s string, n int) string {
 	return "…" + s[at:]
 }
 
-// quote makes an argument fit to be typed into a shell. One that could upset a terminal is spelled out, so that what is shown is what is meant.
+// quote quotes an argument for a shell. An argument that could corrupt a terminal is escaped, so
+// that what is shown is what is meant.
 func quote(arg string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@%+=,", r)
@@ -97,7 +100,7 @@ func quote(arg string) string {
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
-// quoteAll is a command as it would be typed.
+// quoteAll returns a command as it would be typed.
 func quoteAll(argv []string) string {
 	words := make([]string, len(argv))
 	for i, a := range argv {
@@ -106,7 +109,7 @@ func quoteAll(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// duration words a time for people.
+// duration formats a duration for people.
 func duration(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -119,7 +122,7 @@ func duration(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// ago words how long ago a time is.
+// ago formats the time elapsed since t.
 func ago(t, now time.Time) string {
 	switch d := max(0, now.Sub(t)); {
 	case d < time.Minute:
@@ -133,7 +136,7 @@ func ago(t, now time.Time) string {
 	}
 }
 
-// counted is a number with its noun, which takes an s for more than one.
+// counted returns a number with its noun, which gets an s unless the number is one.
 func counted[T int | int64](n T, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -151,7 +154,8 @@ func bytesText(n int64) string {
 	return counted(n, "byte")
 }
 
-// wrapped breaks a text between words, so that on a terminal its lines fit beside the columns that are before them; elsewhere it is one line.
+// wrapped breaks a text between words, so that on a terminal its lines fit next to the before
+// columns to their left; elsewhere it returns one line.
 func (a *app) wrapped(text string, before int) []string {
 	width := 0
 	if a.OutTerminal && a.Width != nil {
@@ -171,5 +175,5 @@ func (a *app) wrapped(text string, before int) []string {
 	return lines
 }
 
-// leastWrapped is the width below which lines would hold no more than a word or two.
+// leastWrapped is the minimum width for wrapping, below which lines would hold only a word or two.
 const leastWrapped = 30

@@ -35,7 +35,8 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// However text is cut, it has no more columns than it may, and is the beginning or the end of what it was.
+// TestCut checks that a truncated text never exceeds its width, and is a prefix or suffix of the
+// original.
 func TestCut(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -58,7 +59,8 @@ func TestCut(t *testing.T) {
 	})
 }
 
-// SEC5: who is asked whether a document may use the machine reads all of the text, and no terminal takes any of it for an order.
+// TestExact checks SEC5: a person who is asked whether a document may use the machine sees the
+// whole text, and no terminal interprets any of it as a command.
 func TestExact(t *testing.T) {
 	t.Parallel()
 	got := exact("run a\x1b[2K\rls\nmore\tx\u202ey (toolset é)")
@@ -119,7 +121,8 @@ func TestTextOrJSON(t *testing.T) {
 	}
 }
 
-// On a terminal lines fit beside what stands before them, and no word is lost; elsewhere, and where there is hardly room, nothing is broken.
+// TestWrapped checks that on a terminal lines fit next to what precedes them, and no word is lost,
+// and that elsewhere, or if there is hardly any room, nothing is wrapped.
 func TestWrapped(t *testing.T) {
 	t.Parallel()
 	text := "toolset in a document or in --tools; private addresses and variables need --trust, or --tools that names them"

@@ -8,8 +8,10 @@ import (
 	"github.com/hocket-run/hocket/internal/store/pgurl"
 )
 
-// hideSecrets gives a copy of the arguments of this process, and overwrites URLs of databases, which may have a password, in the memory that the system shows to others
-// (ps, /proc/PID/cmdline). args must be os.Args: its strings are that memory on the systems where something is overwritten.
+// hideSecrets returns a copy of the arguments of this process, and overwrites database URLs, which
+// may contain a password, in the memory that the system shows to other users (ps,
+// /proc/PID/cmdline). args must be os.Args: its strings are that memory on the systems where
+// something is overwritten.
 func hideSecrets(args []string) []string {
 	out := make([]string, len(args))
 	for i, arg := range args {

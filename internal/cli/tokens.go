@@ -30,7 +30,8 @@ func (a *app) tokensCmd() *cobra.Command {
 	return c
 }
 
-// accessStore opens the default store, with the tokens and the audit log in it. Where look is set and there is no store, it is an empty one.
+// accessStore opens the default store, with its tokens and audit log. If look is set and there is
+// no store, it returns an empty one.
 func (a *app) accessStore(ctx context.Context, look bool) (*service.Service, store.Access, error) {
 	open := a.open
 	if look {
@@ -83,7 +84,8 @@ func (a *app) tokensCreateCmd() *cobra.Command {
 				return ofAccess(err)
 			}
 			if err := a.record(c.Context(), store, made.Namespace, "tokens.create", made.ID); err != nil {
-				_, undo := store.Revoke(c.Context(), made.Namespace, made.ID) // what is not recorded is not done
+				// without a record the token must not exist
+				_, undo := store.Revoke(c.Context(), made.Namespace, made.ID)
 				return errors.Join(err, undo)
 			}
 			if asJSON {
@@ -104,7 +106,7 @@ func (a *app) tokensCreateCmd() *cobra.Command {
 	return c
 }
 
-// described words what a token may do.
+// described describes what a token may do.
 func described(t access.Token) string {
 	text := fmt.Sprintf("%s, role %s", quote(t.Name), t.Role)
 	if t.Approve {
@@ -117,7 +119,7 @@ func described(t access.Token) string {
 	return text
 }
 
-// ofAccess makes what a person can mend of an error of package access.
+// ofAccess converts an error of package access to one that tells a person what to fix.
 func ofAccess(err error) error {
 	var (
 		invalid *access.InvalidError
@@ -129,7 +131,7 @@ func ofAccess(err error) error {
 	return err
 }
 
-// record tells the audit log what was done here.
+// record records a local action in the audit log.
 func (a *app) record(ctx context.Context, log access.Log, namespace, action, target string) error {
 	return log.Record(ctx, access.Record{
 		At: time.Now(), Namespace: namespace, Actor: access.ActorLocal, Channel: access.ChannelCLI, Action: action, Target: target, Outcome: access.OutcomeOK,
@@ -165,7 +167,7 @@ func (a *app) tokensListCmd() *cobra.Command {
 	return c
 }
 
-// allTokens gives the tokens of all namespaces, or of that of --namespace.
+// allTokens returns the tokens of all namespaces, or of --namespace if it is set.
 func (a *app) allTokens(ctx context.Context, store access.Store) ([]access.Token, error) {
 	names, err := store.Namespaces(ctx)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/project"
 )
 
-// totals ends the progress with what the run took and used so far: time since its start, tokens, calls, and money as far as models are priced.
+// totals ends the progress display with the totals of the run so far: time since its start, tokens,
+// calls, and cost as far as models have prices.
 func (f *follower) totals(o project.Run) {
 	if f.quiet || o.StartedAt == nil {
 		return
@@ -17,7 +18,7 @@ func (f *follower) totals(o project.Run) {
 	fmt.Fprintln(f.Err, f.color.dim(totalsText(o, time.Now())))
 }
 
-// totalsText words what a run took and used.
+// totalsText formats the duration and usage of a run.
 func totalsText(o project.Run, now time.Time) string {
 	if o.EndedAt != nil {
 		now = *o.EndedAt

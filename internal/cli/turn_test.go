@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// a run that waits for its turn shows its place in the line.
+// TestShowTurn checks X-107: a run that waits for its turn shows its queue position.
 func TestShowTurn(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, "", nil)

@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// exit is an error that knows its status. An empty message prints nothing.
+// exit is an error with an exit status. An empty message prints nothing.
 type exit struct {
 	status  int
 	message string
@@ -22,12 +22,13 @@ type exit struct {
 
 func (e *exit) Error() string { return e.message }
 
-// usef is for what the caller has to mend: flags, arguments, answers.
+// usef returns an error that the caller must fix: in flags, arguments or answers.
 func usef(format string, args ...any) error {
 	return &exit{ExitUse, fmt.Sprintf(format, args...)}
 }
 
-// takes checks the number of arguments: each of names is one, in brackets if it may be left out, and with … at its end if it may come again.
+// takes checks the number of arguments: each name stands for one argument, in brackets if it is
+// optional, and with … at its end if it may be repeated.
 func takes(names ...string) cobra.PositionalArgs {
 	least, most := 0, len(names)
 	for _, n := range names {
@@ -57,12 +58,12 @@ func takes(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// verbPath is the path of a command without the program's name.
+// verbPath returns the path of a command without the name of the program.
 func verbPath(c *cobra.Command) string {
 	return strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), c.Root().Name()), " ")
 }
 
-// otherWords are what people type who know other tools.
+// otherWords maps words that users of other tools may type to verbs.
 var otherWords = map[string]string{
 	"new": "init", "create": "init", "template": "init --list", "templates": "init --list", "start": "run", "execute": "exec", "check": "validate", "lint": "validate", "draw": "show", "graph": "show", "export": "convert",
 	"ls": "runs list", "list": "runs list", "ps": "runs list", "status": "runs show", "logs": "runs show RUN --logs", "log": "runs show RUN --logs",
@@ -71,7 +72,7 @@ var otherWords = map[string]string{
 	"rm": "runs prune", "delete": "runs prune", "prune": "runs prune", "gc": "runs prune",
 }
 
-// unknownVerb says what could have been meant.
+// unknownVerb returns an error with what could have been meant.
 func unknownVerb(c *cobra.Command, word string) error {
 	var verbs []string
 	for _, s := range c.Commands() {
@@ -101,7 +102,7 @@ func unknownVerb(c *cobra.Command, word string) error {
 	return usef("unknown command %q; did you mean `%s`?", word, meant)
 }
 
-// flagError words what the flag parser found wrong.
+// flagError rewords an error of the flag parser.
 func flagError(c *cobra.Command, err error) error {
 	var (
 		unknown *pflag.NotExistError
@@ -124,18 +125,18 @@ func flagError(c *cobra.Command, err error) error {
 	return usef("%v", err)
 }
 
-// flagTypes say what values of a type look like.
+// flagTypes describe the values of each flag type.
 var flagTypes = map[string]string{
 	"int": "a whole number", "uint64": "a whole number from 0", "duration": "a duration such as 90s, 15m or 1h30m", "bool": "true or false",
 }
 
-// mustBe refuses the value of a flag.
+// mustBe returns the error for an invalid flag value.
 func mustBe(flag, want, got string) error {
 	return usef("--%s must be %s, not %q", flag, want, got)
 }
 
 func unknownFlag(c *cobra.Command, e *pflag.NotExistError) error {
-	// A verb that does not exist is the better news: its flags cannot exist either.
+	// An unknown verb is more useful to report: its flags cannot exist either.
 	if words := c.Flags().Args(); c.HasAvailableSubCommands() && len(words) > 0 {
 		return unknownVerb(c, words[0])
 	}
@@ -153,7 +154,7 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError) error {
 	return usef("%s has no flag --%s; see %s --help", c.CommandPath(), e.GetSpecifiedName(), c.CommandPath())
 }
 
-// atMostOne refuses flags that contradict each other.
+// atMostOne returns an error if flags contradict each other.
 func atMostOne(c *cobra.Command, names ...string) error {
 	var given []string
 	for _, n := range names {

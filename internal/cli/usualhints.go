@@ -5,7 +5,8 @@ import (
 	"github.com/hocket-run/hocket/internal/errcode"
 )
 
-// usualHints say what to do about problems whose readers know no better. A test holds that there is a hint for every mistake of testdata/mistakes.txtar.
+// usualHints are the hints for problems that have none of their own. A test checks that there is a
+// hint for every mistake in testdata/mistakes.txtar.
 var usualHints = map[string]string{
 	"bad-condition":  "conditions, and what is between {{ and }}, are CEL expressions, such as $steps.ID.output.contains(\"yes\")",
 	"duplicate-node": "give one of them another id",
@@ -20,7 +21,8 @@ var usualHints = map[string]string{
 	"wrong-type":     "`hocket schema` shows the values that a key accepts",
 }
 
-// hinted gives problems the hints of the command line, and those without one the usual hint of their code.
+// hinted adds the hints of the command line to problems; a problem without one gets the usual hint
+// of its code.
 func hinted(list diag.List) diag.List {
 	list = errcode.Hinted(list, errcode.Command)
 	for i := range list {

@@ -9,14 +9,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// buildLine is `version --json`.
+// buildLine is the output of `version --json`.
 type buildLine struct {
-	// Version is that of the module, with a v; "dev" where the build recorded none.
+	// Version is the version of the module, with a v; "dev" if the build recorded none.
 	Version string `json:"version"`
-	// Commit and CommitTime are null where the build had no repository, as with go install MODULE@VERSION.
+	// Commit and CommitTime are null if the build had no repository, as with go install
+	// MODULE@VERSION.
 	Commit     *string `json:"commit"`
 	CommitTime *string `json:"commitTime"`
-	// Modified tells of changes that were not committed.
+	// Modified is set if there were uncommitted changes.
 	Modified bool   `json:"modified"`
 	Go       string `json:"go"`
 	OS       string `json:"os"`
@@ -42,7 +43,8 @@ func (a *app) versionCmd() *cobra.Command {
 	return c
 }
 
-// buildVersion returns the version of the module that the build recorded, "dev" where it recorded none.
+// buildVersion returns the version of the module that the build recorded, or "dev" if it recorded
+// none.
 func buildVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
@@ -51,7 +53,7 @@ func buildVersion() string {
 	return info.Main.Version
 }
 
-// built is what the build recorded of itself.
+// built returns the build information.
 func built(version string) buildLine {
 	v := buildLine{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()

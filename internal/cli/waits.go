@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// waits tells what the run waits for and how to answer.
+// waits describes what the run waits for and how to answer.
 func (f *follower) waits(o project.Run) string {
 	var b strings.Builder
 	what := "a signal"
@@ -21,7 +21,8 @@ func (f *follower) waits(o project.Run) string {
 		fmt.Fprintf(&b, "\n  %s at %s (%s)", w.ID, clean(w.Node), w.Kind)
 		switch {
 		case w.Prompt == "":
-		case w.Tool != "" && w.Kind == workflow.WaitApproval: // what a yes is for is shown whole, a changed definition too
+		case w.Tool != "" && w.Kind == workflow.WaitApproval:
+			// what is to be approved is shown in full, including a changed definition
 			b.WriteString(": " + strings.ReplaceAll(escaped(w.Prompt), "\n", "\n    "))
 		default:
 			b.WriteString(": " + short(clean(escaped(w.Prompt)), maxPrompt))
@@ -44,10 +45,12 @@ func (f *follower) waits(o project.Run) string {
 	return b.String()
 }
 
-// maxJudged bounds the bytes of a text that is to be approved where its run has ended for now; what is longer is whole in `runs show`.
+// maxJudged is the maximum size in bytes of a text to be approved in the output of a run that has
+// paused; `runs show` shows longer texts in full.
 const maxJudged = 4 << 10
 
-// excerpt is the beginning of a long text that is to be approved, with a line that says where the rest is.
+// excerpt returns the beginning of a long text to be approved, with a line that says where the rest
+// is.
 func (f *follower) excerpt(text string) string {
 	if len(text) <= maxJudged {
 		return text
@@ -56,7 +59,8 @@ func (f *follower) excerpt(text string) string {
 	return fmt.Sprintf("%s…\n(the first %s of %s; see all of it with: hocket runs show %s%s)", head, bytesText(int64(len(head))), bytesText(int64(len(text))), quote(f.run), f.storeFlag())
 }
 
-// beside writes a text after a label: one line beside it, several below it.
+// beside formats a text for printing after a label: a single line next to it, several lines below
+// it.
 func beside(text string) string {
 	if text = strings.TrimRight(text, "\n"); !strings.Contains(text, "\n") {
 		return " " + text
@@ -64,7 +68,8 @@ func beside(text string) string {
 	return "\n      " + strings.ReplaceAll(text, "\n", "\n      ")
 }
 
-// answers says what can be given to a question, or to a wait for a signal; "": anything.
+// answers describes the possible answers to a question, or to a wait for a signal; "" means
+// anything.
 func answers(w project.Waiting) string {
 	switch {
 	case w.Kind == workflow.WaitSignal && w.Filter != "":
@@ -83,7 +88,7 @@ func answers(w project.Waiting) string {
 	return ""
 }
 
-// answerLine is the command that answers a wait of the run.
+// answerLine returns the command that answers a wait of the run.
 func (a *app) answerLine(o project.Run, w project.Waiting) string {
 	if w.Kind == workflow.WaitSignal {
 		return a.lineOf("signal", o.ID, " "+quote(w.Signal)+" VALUE")
@@ -105,7 +110,7 @@ func (a *app) answerLine(o project.Run, w project.Waiting) string {
 	return a.resumeLine(o.ID, pick+" --input TEXT")
 }
 
-// maxPrompt bounds the columns of a question where it is only mentioned.
+// maxPrompt is the maximum width in columns of a question that is only mentioned.
 const maxPrompt = 200
 
 func (a *app) resumeLine(run, flags string) string {
@@ -115,7 +120,8 @@ func (a *app) resumeLine(run, flags string) string {
 	return a.lineOf("resume", run, flags)
 }
 
-// storeFlag is the flag by which another command finds the runs of this one; "" where it needs none.
+// storeFlag returns the flag with which another command finds the runs of this one, or "" if it
+// needs none.
 func (a *app) storeFlag() string {
 	switch {
 	case a.server != "":
@@ -133,15 +139,15 @@ func (a *app) storeFlag() string {
 	return flags
 }
 
-// shownDB is --db without a password.
+// shownDB returns --db without its password.
 func (a *app) shownDB() string {
 	if at, err := a.config().Locator(); err == nil {
 		return at.String()
 	}
-	return a.db // no store is used then
+	return a.db // no store is used in this case
 }
 
-// lineOf is the command line of a verb that takes a run.
+// lineOf returns the command line of a verb for a run.
 func (a *app) lineOf(verb, run, flags string) string {
 	return "hocket " + verb + " " + quote(run) + a.storeFlag() + flags
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// hooks gives the hooks of the store of this invocation, and its service, which is to be closed.
+// hooks returns the hooks of this invocation's store, and its service, which the caller must close.
 func (a *app) hooks(ctx context.Context) (*hooks.Hooks, *service.Service, error) {
-	if err := a.present(ctx); err != nil { // without a store there is no workflow to start, and no webhook
+	if err := a.present(ctx); err != nil { // without a store there are neither workflows to start nor webhooks
 		return nil, nil, err
 	}
 	s, err := a.open(ctx)
@@ -27,7 +27,8 @@ func (a *app) hooks(ctx context.Context) (*hooks.Hooks, *service.Service, error)
 		return nil, nil, err
 	}
 	cfg := hooks.Config{
-		Service: func(context.Context, string) (*service.Service, error) { return nil, journal.ErrNotFound }, // there is no caller from outside
+		// there are no external callers
+		Service: func(context.Context, string) (*service.Service, error) { return nil, journal.ErrNotFound },
 		Secrets: secret.Resolver{Env: a.Env, Keeper: a.keeper},
 	}
 	if a.operator != nil {
@@ -35,7 +36,7 @@ func (a *app) hooks(ctx context.Context) (*hooks.Hooks, *service.Service, error)
 	}
 	h, err := hooks.New(cfg)
 	if err != nil {
-		_ = s.Close() // the error of the configuration is reported
+		_ = s.Close() // the configuration error is reported
 		return nil, nil, usef("%v", err)
 	}
 	return h, s, nil
@@ -55,7 +56,7 @@ func (a *app) webhooksCmd() *cobra.Command {
 	return c
 }
 
-// webhookLine is a webhook in JSON. Secret is there where it was made now.
+// webhookLine is a webhook in JSON. Secret is present only if it was just created.
 type webhookLine struct {
 	ID        string  `json:"id"`
 	URL       string  `json:"url"`
@@ -86,7 +87,7 @@ func lineOfWebhook(h *hooks.Hooks, w hooks.Webhook) webhookLine {
 	return l
 }
 
-// madeWebhook shows a webhook whose secret is new.
+// madeWebhook shows a webhook with a new secret.
 func (a *app) madeWebhook(h *hooks.Hooks, c hooks.Created[hooks.Webhook], asJSON bool) error {
 	l := lineOfWebhook(h, c.Of)
 	l.Secret = c.Secret
@@ -229,7 +230,7 @@ func (a *app) webhooksDeleteCmd() *cobra.Command {
 	}
 }
 
-// notificationStates are the values of --state; "" is any.
+// notificationStates are the values of --state; "" means any.
 var notificationStates = []string{"", string(hooks.StatePending), string(hooks.StateDelivered), string(hooks.StateDead), string(hooks.StateDropped)}
 
 func (a *app) notificationsCmd() *cobra.Command {

@@ -65,7 +65,8 @@ func (d *driveFlags) add(a *app, c *cobra.Command, cfg *server.Config, drain, mo
 	a.addTemporalFlags(c)
 }
 
-// apply checks the flags, and makes the configuration of the service of them and of all others. queues are the kinds of calls that are taken from Temporal.
+// apply checks the flags and configures the service from them and from all others. queues are the
+// kinds of calls accepted from Temporal.
 func (d *driveFlags) apply(a *app, c *cobra.Command, cfg *server.Config, queues []string) (err error) {
 	if d.starts.Files, err = a.files(d.files); err != nil {
 		return err
@@ -109,7 +110,7 @@ func (a *app) work(c *cobra.Command, cfg server.Config) error {
 	a.tell("working", "continuing runs of servers on this store")
 	err = s.Serve(ctx, ln)
 	if err = errors.Join(err, s.Close()); err != nil {
-		return &exit{ExitFailed, err.Error()} // also where it was told to end
+		return &exit{ExitFailed, err.Error()} // also if it was told to shut down
 	}
 	cfg.Service.Logger.Info("stopped")
 	return nil

@@ -32,13 +32,13 @@ func (a *app) workflowsCmd() *cobra.Command {
 	return c
 }
 
-// open opens the service on a store that is made where there is none.
+// open opens the service on a store, which is created if it does not exist.
 func (a *app) open(ctx context.Context) (*service.Service, error) {
 	return service.Open(ctx, a.config())
 }
 
-// listed is open for lists of the catalog: people fill its tables by SQL, for which the default store is made. One that was named
-// and is not there is an error.
+// listed is open for lists of the catalog: people fill its tables with SQL, which is why the
+// default store is created. It is an error if a named store does not exist.
 func (a *app) listed(ctx context.Context) (*service.Service, error) {
 	if err := a.present(ctx); err != nil {
 		return nil, err
@@ -115,7 +115,8 @@ type appliedLine struct {
 	ID      string `json:"id"`
 	Format  string `json:"format"`
 	Version int    `json:"version"`
-	// Published tells whether the version is the one that runs; Unchanged that all of it was stored before.
+	// Published is set if the version is the one that runs, and Unchanged if everything was already
+	// stored.
 	Published bool `json:"published"`
 	Unchanged bool `json:"unchanged"`
 }
@@ -150,7 +151,8 @@ func (a *app) applied(done service.Applied, draft, asJSON bool) error {
 	return nil
 }
 
-// workflowLine is a workflow in `workflows list --json`. Version numbers are null where there is none.
+// workflowLine is a workflow in `workflows list --json`. Version numbers are null if there is no
+// such version.
 type workflowLine struct {
 	ID        string     `json:"id"`
 	Name      string     `json:"name"`
@@ -171,7 +173,7 @@ func workflowLineOf(e catalog.Entry, changed bool) workflowLine {
 	return l
 }
 
-// some is nil for 0.
+// some returns a pointer to n, or nil if n is 0.
 func some(n int) *int {
 	if n == 0 {
 		return nil
@@ -226,7 +228,7 @@ func (a *app) workflowsListCmd() *cobra.Command {
 	return c
 }
 
-// isChanged tells whether what is published are rows that no version has.
+// isChanged reports whether the published rows differ from every version.
 func isChanged(ctx context.Context, s definitions, e catalog.Entry) (bool, error) {
 	if !e.HasRows {
 		return false, nil

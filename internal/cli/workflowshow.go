@@ -11,12 +11,12 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// workflowObject is `workflows show --json`.
+// workflowObject is the output of `workflows show --json`.
 type workflowObject struct {
 	workflowLine
 
 	Versions []versionLine `json:"versions"`
-	// Version is the number of the document's version, null for rows that no version has.
+	// Version is the version number of the document; it is null for rows that match no version.
 	Version  *int   `json:"version"`
 	Document string `json:"document"`
 }
@@ -27,7 +27,8 @@ type versionLine struct {
 	Format  string `json:"format"`
 	Name    string `json:"name"`
 	File    string `json:"file"`
-	// Digest is that of the graph, null where agents were missing when the version was stored.
+	// Digest is the digest of the graph; it is null if agents were missing when the version was
+	// stored.
 	Digest    *string   `json:"digest"`
 	CreatedAt time.Time `json:"createdAt"`
 }
@@ -56,7 +57,7 @@ func (a *app) workflowsShowCmd() *cobra.Command {
 			defer s.Close()
 			if asJSON && !which.Draft && which.Version == 0 {
 				if e, err := s.Entry(c.Context(), args[0]); err == nil && e.Published == 0 && !e.HasRows {
-					which.Draft = true // there is nothing else to tell of
+					which.Draft = true // there is nothing else to show
 				}
 			}
 			d, err := s.Definition(c.Context(), args[0], which)

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	leaktest.Main(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 
-// at gives a client of a server that answers as handle does.
+// at returns a client of a server that responds with handle.
 func at(t *testing.T, handle http.HandlerFunc) *client.Remote {
 	t.Helper()
 	srv := httptest.NewServer(handle)
@@ -41,19 +41,20 @@ func at(t *testing.T, handle http.HandlerFunc) *client.Remote {
 	return r
 }
 
-// line is an event as servers show it.
+// line returns an event as servers show it.
 func line(seq int, kind, data string) string {
 	return fmt.Sprintf("id: %d\nevent: %s\ndata: {\"run\":\"r\",\"seq\":%d,\"time\":\"2026-01-01T00:00:00.000000Z\",\"type\":%q,\"node\":null,\"step\":null,\"data\":%s}\n\n", seq, kind, seq, kind, data)
 }
 
-// TestWatch is P22 on the client's side: a stream that breaks is taken up where it broke, and no event comes twice.
+// TestWatch checks P22 on the client side: a stream that breaks is resumed where it broke, and no
+// event is delivered twice.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	var asked []string
 	r := at(t, func(w http.ResponseWriter, req *http.Request) {
 		asked = append(asked, req.Header.Get("Last-Event-ID")+" "+req.Header.Get("Accept")+" "+req.Header.Get("Authorization"))
 		if len(asked) == 2 {
-			w.WriteHeader(http.StatusBadGateway) // a proxy in between
+			w.WriteHeader(http.StatusBadGateway) // from a proxy in between
 			return
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -84,7 +85,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestWatchEnds: a stream that the server refuses, or whose context is done, is not opened again.
+// TestWatchEnds checks that a stream that the server rejects, or whose context is done, is not
+// opened again.
 func TestWatchEnds(t *testing.T) {
 	t.Parallel()
 	requests := 0
@@ -113,7 +115,7 @@ func TestWatchEnds(t *testing.T) {
 	}
 }
 
-// TestProblems are errors of the family that they had on the server.
+// TestProblems checks that errors belong to the same family as on the server.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	for text, c := range map[string]struct {
@@ -155,7 +157,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestBelowPath: a server may be below a path of a proxy, with or without a slash at its end.
+// TestBelowPath checks that a server may be under a path of a proxy, with or without a trailing
+// slash.
 func TestBelowPath(t *testing.T) {
 	t.Parallel()
 	var asked []string
@@ -180,7 +183,8 @@ func TestBelowPath(t *testing.T) {
 	}
 }
 
-// TestWaitInBranches is P1: a run that is paused within branches rests, although their fork has not ended.
+// TestWaitInBranches checks P1: a run that is paused within branches is at rest, although their
+// fork has not ended.
 func TestWaitInBranches(t *testing.T) {
 	t.Parallel()
 	r := at(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -15,8 +15,9 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// Apply stores documents, all or none. A file of agents is read here, everything else is decided by the server, which gives the same list of problems as a
-// store of this machine. Errors: *service.InvalidError.
+// Apply stores documents, all or none. A file of agents is read locally; everything else is decided
+// by the server, which returns the same list of problems as a local store. The error may be a
+// *service.InvalidError.
 func (r *Remote) Apply(ctx context.Context, q service.ApplyRequest) (done service.Applied, problems diag.List, err error) {
 	docs := q.Documents
 	body := api.ApplyBody{Id: some(q.ID), Format: some(q.Format), Draft: some(q.Draft), Replace: some(q.Replace), AllowUnknown: some(q.AllowUnknown), Documents: sources(docs)}
@@ -50,7 +51,7 @@ func (r *Remote) Apply(ctx context.Context, q service.ApplyRequest) (done servic
 	return done, out.Diagnostics, nil
 }
 
-// ApplyAgents stores the agents of lists, all or none, and gives their ids.
+// ApplyAgents stores the agents of lists, all or none, and returns their ids.
 func (r *Remote) ApplyAgents(ctx context.Context, q service.ApplyAgentsRequest) (ids []string, problems diag.List, err error) {
 	if problems := unsendable(q.Documents); problems.HasErrors() {
 		return nil, problems, nil
@@ -75,7 +76,8 @@ func sources(docs []service.Document) []api.Source {
 	return out
 }
 
-// unsendable gives the problems of documents that JSON cannot hold: what is not UTF-8 would arrive as something else.
+// unsendable returns the problems of documents that JSON cannot represent: strings that are not
+// UTF-8 would be changed in transit.
 func unsendable(docs []service.Document) (problems diag.List) {
 	for _, d := range docs {
 		if !utf8.Valid(d.Data) {
@@ -86,7 +88,8 @@ func unsendable(docs []service.Document) (problems diag.List) {
 	return problems
 }
 
-// refusal tells problems of documents, which are no error where definitions are stored, from all others.
+// refusal separates the problems of documents, which are not errors when definitions are stored,
+// from all other errors.
 func refusal(err error) (diag.List, error) {
 	if invalid, ok := errors.AsType[*service.InvalidError](err); ok && invalid.Diagnostics.HasErrors() {
 		return invalid.Diagnostics, nil
@@ -94,7 +97,7 @@ func refusal(err error) (diag.List, error) {
 	return nil, err
 }
 
-// entry is a stored workflow as every answer tells of it.
+// entry returns a stored workflow from the fields that all responses share.
 func entry(id, name, format string, published, draft *int64, hasRows bool, updated *time.Time, labels map[string]string) catalog.Entry {
 	e := catalog.Entry{ID: id, Name: name, Format: format, Published: number(published), Draft: number(draft), HasRows: hasRows, Labels: labels}
 	if updated != nil {
@@ -103,7 +106,7 @@ func entry(id, name, format string, published, draft *int64, hasRows bool, updat
 	return e
 }
 
-// number gives 0 for a version that there is not.
+// number returns *n, or 0 for a version that does not exist.
 func number(n *int64) int {
 	if n == nil {
 		return 0
@@ -111,7 +114,7 @@ func number(n *int64) int {
 	return int(*n)
 }
 
-// Entries gives all stored workflows by id.
+// Entries returns all stored workflows, sorted by id.
 func (r *Remote) Entries(ctx context.Context) ([]catalog.Entry, error) {
 	list, err := pages(func(cursor *string) (page[api.Workflow], error) {
 		var p page[api.Workflow]
@@ -125,7 +128,7 @@ func (r *Remote) Entries(ctx context.Context) ([]catalog.Entry, error) {
 	return entries, err
 }
 
-// Entry gives a stored workflow without documents. Errors: *service.NotFoundError.
+// Entry returns a stored workflow without documents, or a *service.NotFoundError.
 func (r *Remote) Entry(ctx context.Context, id string) (catalog.Entry, error) {
 	entries, err := r.Entries(ctx)
 	if err != nil {
@@ -134,7 +137,7 @@ func (r *Remote) Entry(ctx context.Context, id string) (catalog.Entry, error) {
 	return service.EntryOf(entries, id)
 }
 
-// Versions gives the versions of a stored workflow, the oldest first, without texts.
+// Versions returns the versions of a stored workflow, oldest first, without texts.
 func (r *Remote) Versions(ctx context.Context, id string) ([]catalog.Version, error) {
 	list, err := pages(func(cursor *string) (page[api.Version], error) {
 		var p page[api.Version]
@@ -148,7 +151,8 @@ func (r *Remote) Versions(ctx context.Context, id string) ([]catalog.Version, er
 	return out, err
 }
 
-// Definition gives a document of the catalog; its Format is that of the workflow, and it has neither File nor Tag.
+// Definition returns a document of the catalog; its Format is the format of the workflow, and it
+// has neither File nor Tag.
 func (r *Remote) Definition(ctx context.Context, id string, which service.Which) (service.Definition, error) {
 	var d api.Definition
 	res, err := r.api.GetWorkflow(ctx, id, &api.GetWorkflowParams{Draft: some(which.Draft), Version: some(int64(which.Version))})
@@ -159,7 +163,7 @@ func (r *Remote) Definition(ctx context.Context, id string, which service.Which)
 	return service.Definition{Entry: e, Version: number(d.Version), Format: e.Format, Text: []byte(d.Document), Changed: d.ChangedBySQL}, nil
 }
 
-// Publish makes a version of a stored workflow the one that runs: the draft where number is 0.
+// Publish makes a version of a stored workflow the one that runs; 0 means the draft.
 func (r *Remote) Publish(ctx context.Context, id string, version int) (catalog.Entry, diag.List, error) {
 	var d struct {
 		api.Definition
@@ -173,13 +177,13 @@ func (r *Remote) Publish(ctx context.Context, id string, version int) (catalog.E
 	return entry(d.Id, d.Name, d.Format, d.Published, d.Draft, d.HasRows, d.UpdatedAt, d.Labels), d.Diagnostics, nil
 }
 
-// DeleteWorkflow deletes a stored workflow with all versions and rows.
+// DeleteWorkflow deletes a stored workflow with all its versions and rows.
 func (r *Remote) DeleteWorkflow(ctx context.Context, id string) error {
 	res, err := r.api.DeleteWorkflow(ctx, id, nil)
 	return r.read(res, err, nil)
 }
 
-// Agents gives the rows of all stored agents by id.
+// Agents returns the rows of all stored agents, sorted by id.
 func (r *Remote) Agents(ctx context.Context) ([]catalog.Row, error) {
 	list, err := pages(func(cursor *string) (page[json.RawMessage], error) {
 		var p page[json.RawMessage]
@@ -198,7 +202,8 @@ func (r *Remote) Agents(ctx context.Context) ([]catalog.Row, error) {
 	return rows, nil
 }
 
-// AgentsText gives agents as the document that ApplyAgents takes, all where ids is empty. Errors: *service.NotFoundError.
+// AgentsText returns agents as the document that ApplyAgents accepts; if ids is empty, it returns
+// all agents. The error may be a *service.NotFoundError.
 func (r *Remote) AgentsText(ctx context.Context, ids []string) ([]byte, error) {
 	rows, err := r.Agents(ctx)
 	if err != nil {
@@ -207,7 +212,8 @@ func (r *Remote) AgentsText(ctx context.Context, ids []string) ([]byte, error) {
 	return service.AgentsTextOf(rows, ids)
 }
 
-// DeleteAgent deletes a stored agent. Errors: service.ErrInUse where workflows need it, unless anyway is set.
+// DeleteAgent deletes a stored agent. It returns service.ErrInUse if workflows need the agent,
+// unless anyway is set.
 func (r *Remote) DeleteAgent(ctx context.Context, id string, anyway bool) error {
 	res, err := r.api.DeleteAgent(ctx, id, &api.DeleteAgentParams{Anyway: some(anyway)})
 	return r.read(res, err, nil)
@@ -219,7 +225,7 @@ type page[T any] struct {
 	Next  string
 }
 
-// pages gives all items of a list.
+// pages returns all items of a list.
 func pages[T any](get func(cursor *string) (page[T], error)) (all []T, err error) {
 	for cursor := (*string)(nil); ; {
 		p, err := get(cursor)

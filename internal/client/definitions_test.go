@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// TestEntries: all pages are read, and what is not among them is not found, with what may be meant.
+// TestEntries checks that all pages are read, and that an id that is not among the entries is
+// reported as not found, with a suggestion.
 func TestEntries(t *testing.T) {
 	t.Parallel()
 	r := at(t, func(w http.ResponseWriter, req *http.Request) {
@@ -32,7 +33,8 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-// TestDefinitionProblems: problems of documents are no error, all other refusals are of the family that they have at home.
+// TestDefinitionProblems checks that problems of documents are not errors, and that all other
+// errors belong to the same family as with a local store.
 func TestDefinitionProblems(t *testing.T) {
 	t.Parallel()
 	var sent []string

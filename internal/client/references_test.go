@@ -6,7 +6,8 @@ import (
 	"github.com/hocket-run/hocket/internal/view"
 )
 
-// TestObjectsWithMoreKeysAreNoReferences: what a user wrote, which has the key of references and others beside it, is left as it is, and references behind it are taken.
+// TestObjectsWithMoreKeysAreNoReferences checks that a user's object that has the key of references
+// and other keys is left unchanged, and that references after it are replaced.
 func TestObjectsWithMoreKeysAreNoReferences(t *testing.T) {
 	t.Parallel()
 	const reference = `{"$value":{"bytes":9,"sha256":"ab","head":"x","href":"/h"}}`

@@ -20,31 +20,32 @@ import (
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// Config says which server is meant.
+// Config identifies the server.
 type Config struct {
-	// URL is where the server is: http or https, without a path.
+	// URL is the http or https URL of the server, without a path.
 	URL string
-	// Token is sent with every request; "" sends none.
+	// Token is sent with every request; "" means that none is sent.
 	Token string
 }
 
-// Remote is a server. Safe for concurrent use, but for Wait. Close it.
+// Remote is a server. It is safe for concurrent use, except for Wait. The caller must close it.
 type Remote struct {
 	url  string
 	api  *api.Client
 	http *http.Client
-	// woken has a word in it when something happened that Wait may wait for.
+	// woken receives a value when something happened that Wait may wait for.
 	woken  chan struct{}
 	stored atomic.Pointer[storedAnswer]
 }
 
-// New makes a Remote; nothing is sent yet. Errors: *service.InvalidError where the address is none.
+// New returns a Remote without sending anything. It returns a *service.InvalidError if the URL is
+// invalid.
 func New(cfg Config) (*Remote, error) {
 	u, err := url.Parse(cfg.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return nil, service.Refuse(errcode.InvalidServerAddress, errcode.Fields{"address": cfg.URL}, nil)
 	}
-	base := u.Scheme + "://" + u.Host + strings.TrimRight(u.EscapedPath(), "/") // a proxy may have the server below a path
+	base := u.Scheme + "://" + u.Host + strings.TrimRight(u.EscapedPath(), "/") // a proxy may serve it under a path
 	h := outbound.New(outbound.Config{Allow: []string{base}})
 	c, err := api.NewClient(base, api.WithHTTPClient(h), api.WithRequestEditorFn(func(ctx context.Context, r *http.Request) error {
 		tracecontext.Forward(ctx, r.Header.Set)
@@ -59,19 +60,20 @@ func New(cfg Config) (*Remote, error) {
 	return &Remote{url: base, api: c, http: h, woken: make(chan struct{}, 1)}, nil
 }
 
-// DB tells where runs are kept: the address of the server.
+// DB returns the location of the runs: the URL of the server.
 func (r *Remote) DB() string { return r.url }
 
-// Close gives connections up.
+// Close releases connections.
 func (r *Remote) Close() error {
 	r.http.CloseIdleConnections()
 	return nil
 }
 
-// maxAnswer bounds what is read of one answer.
+// maxAnswer is the maximum size of a response in bytes.
 const maxAnswer = 256 << 20
 
-// read reads an answer into v, which may be nil. Errors: *service.InvalidError and those that problem names.
+// read decodes a response into v, which may be nil. The error is a *service.InvalidError or one of
+// the errors that problem returns.
 func (r *Remote) read(res *http.Response, err error, v any) error {
 	if err != nil {
 		return r.unreachable(err)
@@ -92,18 +94,18 @@ func (r *Remote) read(res *http.Response, err error, v any) error {
 	return nil
 }
 
-// unreachable words that the server cannot be asked.
+// unreachable returns the error for a server that cannot be reached.
 func (r *Remote) unreachable(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err // its own text repeats the address
+		err = u.Err // its own text repeats the URL
 	}
-	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.Errno(10061)) { // WSAECONNREFUSED of Windows
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.Errno(10061)) { // WSAECONNREFUSED on Windows
 		return fmt.Errorf("connect to %s: %w; is hocket serve running there?", r.url, err)
 	}
 	return fmt.Errorf("connect to %s: %w", r.url, err)
 }
 
-// problem gives the error that a server tells.
+// problem converts a problem of the server to an error.
 func (r *Remote) problem(status int, body []byte) error {
 	var p struct {
 		Title       string         `json:"title"`
@@ -126,13 +128,14 @@ func (r *Remote) problem(status int, body []byte) error {
 	if status >= http.StatusInternalServerError {
 		return fmt.Errorf("%s: %s", r.url, text)
 	}
-	if _, known := errcode.Find(p.Reason); !known && p.Hint != "" { // a newer server's: its own hint is better than none
+	// from a newer server: its own hint is better than none
+	if _, known := errcode.Find(p.Reason); !known && p.Hint != "" {
 		text += "; " + p.Hint
 	}
 	return &service.InvalidError{Diagnostics: p.Diagnostics, Err: errcode.Received(p.Reason, p.Fields, text, service.Cause(p.Reason))}
 }
 
-// SessionCode makes a one-time code that signs a browser in with the rights of the token.
+// SessionCode creates a one-time code that signs a browser in with the permissions of the token.
 func (r *Remote) SessionCode(ctx context.Context) (string, error) {
 	var made api.SessionCode
 	res, err := r.api.CreateSessionCode(ctx)

@@ -22,22 +22,24 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Start says what to run on the server: a stored workflow, or a document, which needs the role edit (D33).
+// Start specifies what to run on the server: a stored workflow, or a document, which needs the role
+// edit (D33).
 type Start struct {
 	Workflow         string
 	Draft            bool
 	Document, Format string
 	AllowUnknown     bool
-	// Name is what a document is called that has no name.
+	// Name is the name for a document that has none.
 	Name          string
 	Branch, Input string
-	// Inputs are named inputs, a JSON object; nil: none.
+	// Inputs are the named inputs as a JSON object; nil means none.
 	Inputs json.RawMessage
 	Limits workflow.Limits
 	Labels workflow.Labels
 }
 
-// Start begins a run and gives its object. Errors: *service.InvalidError, with where the document is wrong.
+// Start starts a run and returns its object. The error may be a *service.InvalidError with the
+// locations of problems in the document.
 func (r *Remote) Start(ctx context.Context, s Start) (project.Run, error) {
 	body := api.StartBody{
 		Workflow: some(s.Workflow), Draft: some(s.Draft), Document: some(s.Document), Name: some(s.Name), AllowUnknown: some(s.AllowUnknown), Branch: some(s.Branch), Limits: limits(s.Limits),
@@ -78,7 +80,7 @@ func limits(l workflow.Limits) *api.Limits {
 	return &out
 }
 
-// some gives nil for what is not set.
+// some returns a pointer to v, or nil if v is the zero value.
 func some[T comparable](v T) *T {
 	var zero T
 	if v == zero {
@@ -87,10 +89,11 @@ func some[T comparable](v T) *T {
 	return &v
 }
 
-// maxPage is the largest page of runs that a server gives.
+// maxPage is the maximum page size of runs on a server.
 const maxPage = 200
 
-// List gives a page of runs, newest first. Filters that servers do not have are not sent: kinds.
+// List returns a page of runs, newest first. Filters that servers do not support are not sent:
+// kinds.
 func (r *Remote) List(ctx context.Context, q journal.Query) (heads []journal.Head, next string, err error) {
 	p := api.ListRunsParams{
 		Status: some(statuses(q)), Prefix: some(q.Prefix), Workflow: some(q.Workflow), Parent: some(q.Parent), Interrupted: some(q.Interrupted), Cursor: some(q.Cursor),
@@ -157,7 +160,8 @@ func duration(d *time.Duration) *string {
 	return new(d.String())
 }
 
-// Proceed makes a run go on, as service.Service does: the same is refused with the same words, some of it before anything is sent.
+// Proceed continues a run as service.Service does: it rejects the same requests with the same
+// messages, some of them before anything is sent.
 func (r *Remote) Proceed(ctx context.Context, rec service.Recorded, p service.Proceed) error {
 	p, err := rec.Addressed(p)
 	if err != nil {
@@ -189,7 +193,8 @@ func (r *Remote) Answer(ctx context.Context, run string, a service.AnswerRequest
 	return r.resume(ctx, run, body)
 }
 
-// Signal sends a signal to a run. It gets its key here, so that one which is sent again counts once.
+// Signal sends a signal to a run. The client assigns its key, so that a signal that is sent again
+// counts once.
 func (r *Remote) Signal(ctx context.Context, run string, q service.SignalRequest) (service.Signalled, error) {
 	out := service.Signalled{Run: run, Signal: q.Name, Key: q.Key}
 	if out.Key == "" {
@@ -201,7 +206,7 @@ func (r *Remote) Signal(ctx context.Context, run string, q service.SignalRequest
 	return out, err
 }
 
-// TakeUp makes an interrupted run go on.
+// TakeUp resumes an interrupted run.
 func (r *Remote) TakeUp(ctx context.Context, run string) error {
 	err := r.resume(ctx, run, api.ResumeBody{})
 	if o, oerr := r.Show(ctx, run); err != nil && oerr == nil && (o.Status.Ended() || !o.Interrupted) {
@@ -219,19 +224,20 @@ func (r *Remote) resume(ctx context.Context, run string, body api.ResumeBody) er
 	return err
 }
 
-// storedAnswer tells of the last answer whether it is stored for a program that is away.
+// storedAnswer records whether the last answer is stored for a program that is not running.
 type storedAnswer struct {
 	run  string
 	left bool
 }
 
-// Left tells whether the last answer to a run is stored for a program that does not drive it now; which one is said by the run alone.
+// Left reports whether the last answer to a run is stored for a program that does not drive the run
+// now. The name of the program is always ""; only the run itself has it.
 func (r *Remote) Left(_ context.Context, run string) (program string, left bool, _ error) {
 	last := r.stored.Load()
 	return "", last != nil && last.run == run && last.left, nil
 }
 
-// Cancel stops a run. Errors: engine.ErrEnded.
+// Cancel stops a run. It returns engine.ErrEnded if the run has already ended.
 func (r *Remote) Cancel(ctx context.Context, run, reason string) error {
 	o, err := r.Show(ctx, run)
 	switch {
@@ -252,10 +258,11 @@ func (r *Remote) Stopped(ctx context.Context, run string) (driver.State, error) 
 	return r.Wait(ctx, run)
 }
 
-// lookEvery is how often a run is looked at that nothing is heard of.
+// lookEvery is the polling interval for a run without news.
 const lookEvery = time.Second
 
-// Wait waits until the run has ended, or is paused or interrupted. No step goes on in a paused run. Watch of the same run makes it look at once.
+// Wait waits until the run has ended, or is paused or interrupted. No step continues in a paused
+// run. A Watch of the same run makes it check immediately.
 func (r *Remote) Wait(ctx context.Context, run string) (driver.State, error) {
 	for {
 		o, err := r.Show(ctx, run)
@@ -277,7 +284,8 @@ func (r *Remote) Wait(ctx context.Context, run string) (driver.State, error) {
 	}
 }
 
-// Prune deletes runs that are at rest: old ones, and those that are named. Errors: journal.ErrNotFound where there is none of a name; then nothing was deleted.
+// Prune deletes runs at rest: old ones, and named ones. If a named run does not exist, it returns
+// journal.ErrNotFound and deletes nothing.
 func (r *Remote) Prune(ctx context.Context, q journal.PruneQuery) (journal.PruneResult, error) {
 	var body api.PruneBody
 	if len(q.Runs) > 0 {
@@ -297,8 +305,9 @@ func (r *Remote) Prune(ctx context.Context, q journal.PruneQuery) (journal.Prune
 	return journal.PruneResult{Runs: int(out.Runs), Blobs: int(out.Values), Freed: out.FreedBytes}, nil
 }
 
-// Fork makes a new run with the past of another one up to the event at, and gives its id. The server decides by the token whether it may (SEC2, SEC12), and the
-// rights are not asked. Errors: those of reading; *service.InvalidError where there is no such place.
+// Fork creates a new run with the history of another one up to the event at, and returns its id.
+// The server decides by the token whether that is permitted (SEC2, SEC12); the rights argument is
+// ignored. The errors are those of reading, and *service.InvalidError if there is no such position.
 func (r *Remote) Fork(ctx context.Context, run string, at uint64, _ service.ForkRights) (string, error) {
 	if at > math.MaxInt64 {
 		return "", service.Refuse(errcode.InvalidForkPoint, nil, fmt.Errorf("run %s has no event %d", run, at))
@@ -313,15 +322,17 @@ func (r *Remote) Fork(ctx context.Context, run string, at uint64, _ service.Fork
 	return made.ID, nil
 }
 
-// Retry says how a run goes on as a new one. The zero Retry goes on just before what failed.
+// Retry specifies how a run continues as a new one. The zero Retry continues just before the
+// failure.
 type Retry struct {
 	From, Model string
-	// Document takes the place of the run's own; Name and Format are as in Start.
+	// Document replaces the run's own document; Name and Format have the same meaning as in Start.
 	Document, Name, Format string
 	Limits                 workflow.Limits
 }
 
-// Retry makes a new run of one that has ended, which the server drives, and gives its id. Errors: *service.InvalidError; those of reading.
+// Retry creates a new run from one that has ended, which the server drives, and returns its id. The
+// errors are *service.InvalidError and those of reading.
 func (r *Remote) Retry(ctx context.Context, run string, q Retry) (string, error) {
 	body := api.RetryBody{From: some(q.From), Model: some(q.Model), Document: some(q.Document), Name: some(q.Name), Limits: limits(q.Limits)}
 	if q.Format != "" {

@@ -25,10 +25,11 @@ import (
 
 var _ view.Source = (*Remote)(nil)
 
-// maxEvents is the largest page of events, and of steps, that a server gives.
+// maxEvents is the maximum page size of events and of steps on a server.
 const maxEvents = 1000
 
-// Show gives the run object with all its steps. Of a value above view.Limit it has the beginning alone, as a text.
+// Show returns the run object with all its steps. For a value above view.Limit it contains only the
+// beginning, as a string.
 func (r *Remote) Show(ctx context.Context, run string) (project.Run, error) {
 	var all project.Run
 	for cursor := ""; ; {
@@ -44,7 +45,8 @@ func (r *Remote) Show(ctx context.Context, run string) (project.Run, error) {
 	}
 }
 
-// shortRun is a run object in which the beginnings of long values stand, as texts, in the place of references.
+// shortRun is a run object in which references are replaced with the beginnings of their long
+// values, as strings.
 type shortRun view.Run
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -57,17 +59,17 @@ func quoted(text string) []byte {
 	return b
 }
 
-// View begins to read a run for one view.
+// View returns a reader of a run for one view.
 func (r *Remote) View(ctx context.Context, run string) (*view.Reader, error) {
 	return view.Open(ctx, r, run)
 }
 
-// Read gives the run as its journal tells it. The store's own fields of the head are left out.
+// Read returns the run as recorded in its journal. The store's own fields of the head are left out.
 func (r *Remote) Read(ctx context.Context, run string) (service.Recorded, error) {
 	return service.Read(ctx, r, run)
 }
 
-// EachEvent gives take the events of a run after the event after, with all values whole.
+// EachEvent calls take with the events of a run after the event after, with all values complete.
 func (r *Remote) EachEvent(ctx context.Context, run string, after uint64, take func(engine.Event) error) error {
 	return r.eachLine(ctx, run, after, func(line []byte) error {
 		e, err := r.wholeEvent(ctx, run, line)
@@ -78,7 +80,7 @@ func (r *Remote) EachEvent(ctx context.Context, run string, after uint64, take f
 	})
 }
 
-// RunDefinition implements view.Source. Of the head it has what the run object tells.
+// RunDefinition implements view.Source. The head contains only what the run object contains.
 func (r *Remote) RunDefinition(ctx context.Context, run string) (journal.Head, *workflow.Workflow, error) {
 	var def json.RawMessage
 	res, err := r.api.GetRunDefinition(ctx, run)
@@ -119,7 +121,7 @@ func (r *Remote) EachShort(ctx context.Context, run string, after uint64, t *vie
 	})
 }
 
-// eachLine gives take the events as the server shows them.
+// eachLine calls take with the events as the server shows them.
 func (r *Remote) eachLine(ctx context.Context, run string, after uint64, take func(line []byte) error) error {
 	for cursor := int64(after); ; {
 		var page struct {
@@ -144,7 +146,7 @@ func (r *Remote) eachLine(ctx context.Context, run string, after uint64, take fu
 	}
 }
 
-// wholeEvent reads an event, and the long values of it.
+// wholeEvent decodes an event, and fetches its long values.
 func (r *Remote) wholeEvent(ctx context.Context, run string, line []byte) (engine.Event, error) {
 	var failed error
 	line = refer(line, func(v view.Value) []byte {
@@ -170,21 +172,21 @@ func (r *Remote) wholeEvent(ctx context.Context, run string, line []byte) (engin
 	return e, err
 }
 
-// tokens puts tokens in the place of references.
+// tokens replaces references with tokens.
 func tokens(line []byte, t *view.Table) []byte {
 	return refer(line, func(v view.Value) []byte {
 		return []byte(`"` + t.Remote(longOf(v), v.Bytes, v.Head, v.Href) + `"`)
 	})
 }
 
-// longOf names what a reference stands for. Its address tells a text from other JSON.
+// longOf returns the value that a reference refers to. The URL distinguishes text from other JSON.
 func longOf(v view.Value) journal.Long {
 	u, err := url.Parse(v.Href)
 	return journal.Long{Hash: v.SHA256, IsText: err != nil || u.Query().Get("type") != "json"}
 }
 
-// refer puts something else in the place of each reference in JSON without white space, as servers write it. An object with further keys is none, whatever its
-// first key is: it is a value of a user.
+// refer replaces each reference in JSON without white space, as servers write it. An object with
+// further keys is not a reference, whatever its first key is: it is a user's value.
 func refer(text []byte, instead func(view.Value) []byte) []byte {
 	begin := []byte(`{"$value":`)
 	if !bytes.Contains(text, begin) {
@@ -192,7 +194,7 @@ func refer(text []byte, instead func(view.Value) []byte) []byte {
 	}
 	var out []byte
 	for {
-		i := bytes.Index(text, begin) // in a JSON string the quotes would be escaped
+		i := bytes.Index(text, begin) // inside a JSON string the quotes would be escaped
 		if i < 0 {
 			return append(out, text...)
 		}
@@ -211,7 +213,7 @@ func refer(text []byte, instead func(view.Value) []byte) []byte {
 	}
 }
 
-// Beginning implements view.Source: references tell it.
+// Beginning implements view.Source. It always fails, since references contain the beginning.
 func (r *Remote) Beginning(_ context.Context, run string, v *view.Ref, _ int) ([]byte, int64, error) {
 	return nil, 0, fmt.Errorf("value %s of run %s: %w", v.Hash, run, journal.ErrNotFound)
 }
@@ -232,7 +234,7 @@ func (r *Remote) Open(ctx context.Context, run string, v *view.Ref) (io.ReadClos
 	return &checked{ReadCloser: res.Body, hash: v.Hash, sum: sha256.New()}, nil
 }
 
-// checked compares a stream with its hash.
+// checked verifies the hash of a stream.
 type checked struct {
 	io.ReadCloser
 	hash string

@@ -15,24 +15,26 @@ import (
 	"github.com/hocket-run/hocket/internal/sse"
 )
 
-// Words of the event stream that are no events.
+// Types of messages in the event stream that are not events.
 const (
 	streamDelta = "model.delta"
 	streamReset = "model.reset"
 	streamEnd   = "end"
 )
 
-// patience bounds how often in a row a stream that broke is opened again, with waits between that double from firstPause.
+// patience is the maximum number of consecutive attempts to reopen a broken stream, with pauses in
+// between that start with firstPause and double.
 const (
 	patience   = 8
 	firstPause = 100 * time.Millisecond
 )
 
-// errLeft says that the watcher wants no more.
+// errLeft is returned when the consumer wants no more updates.
 var errLeft = errors.New("the consumer has stopped")
 
-// Watch gives the events after the event from, each once and in order, and what models say meanwhile, until the run has ended. A connection that breaks is opened again. An error is the
-// last thing given.
+// Watch returns the events after the event from, each once and in order, and model output as it
+// arrives, until the run has ended. A broken connection is reopened. An error is always the last
+// element.
 func (r *Remote) Watch(ctx context.Context, run string, from uint64) iter.Seq2[driver.Update, error] {
 	return func(yield func(driver.Update, error) bool) {
 		w := &watch{Remote: r, run: run, seq: from, yield: yield}
@@ -60,17 +62,18 @@ func (r *Remote) Watch(ctx context.Context, run string, from uint64) iter.Seq2[d
 	}
 }
 
-// watch is one Watch at work. seq is the last event that was given.
+// watch is a Watch in progress. seq is the last event that was yielded.
 type watch struct {
 	*Remote
 	run     string
 	seq     uint64
 	broken  int
-	refused bool // the server answered that it does not give the stream
+	refused bool // the server rejected the request for the stream
 	yield   func(driver.Update, error) bool
 }
 
-// follow reads one stream. It reports whether the run has ended; if not, the error says why the stream did.
+// follow reads one stream. It reports whether the run has ended; if not, the error is the reason
+// why the stream ended.
 func (w *watch) follow(ctx context.Context) (ended bool, err error) {
 	res, err := w.api.ListEvents(ctx, w.run, nil, func(_ context.Context, r *http.Request) error {
 		r.Header.Set("Accept", "text/event-stream")
@@ -99,12 +102,12 @@ func (w *watch) follow(ctx context.Context) (ended bool, err error) {
 	return false, fmt.Errorf("%s ended the event stream of run %s before the run ended", w.url, w.run)
 }
 
-// message takes one message of the stream.
+// message handles one message of the stream.
 func (w *watch) message(ctx context.Context, kind string, data []byte) (ended bool, err error) {
 	switch kind {
 	case streamEnd:
 		return true, nil
-	case streamReset: // the attempt of what follows tells the same
+	case streamReset: // the attempt number of later deltas implies it
 		return false, nil
 	case streamDelta:
 		var d driver.Delta
@@ -135,7 +138,7 @@ func (w *watch) give(u driver.Update) error {
 	return nil
 }
 
-// wakes tells whether Wait may have an end behind an event.
+// wakes reports whether Wait may return after an event.
 func wakes(d engine.Data) bool {
 	switch d.(type) {
 	case *engine.RunCompleted, *engine.RunFailed, *engine.RunCancelled, *engine.RunPaused, *engine.WaitOpened, *engine.StepCompleted, *engine.StepFailed:

@@ -15,7 +15,8 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// talk makes a conversation of words: `u` a message of the user, `s` a summary, `a` a reply in text, `a:x,y` one with calls of these tools, `t` the result of the next open call.
+// talk builds a conversation from words: `u` is a message of the user, `s` a summary, `a` a text
+// reply, `a:x,y` a reply with calls of these tools, `t` the result of the next open call.
 func talk(words ...string) (msgs []chat.Message) {
 	var open []chat.ToolCall
 	for i, w := range words {
@@ -38,7 +39,8 @@ func talk(words ...string) (msgs []chat.Message) {
 	return msgs
 }
 
-// X-85: what stays is the task, the newest message of the user, calls without results, pinned results and the last groups; replies and their results are not parted.
+// TestSplit checks X-85: the task, the newest message of the user, calls without results, pinned
+// results and the last groups are kept, and replies are not separated from their results.
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -76,7 +78,9 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// X-85, X-88: of any conversation what is split off can be removed; what stays keeps its order, replies their results, and the summary is behind the first group. Nothing that Options name is lost.
+// TestSplitAndReplace checks X-85 and X-88 for random conversations: the ranges that Split returns
+// can be removed; the remaining messages keep their order, replies keep their results, and the
+// summary comes after the first group. Nothing that Options name is lost.
 func TestSplitAndReplace(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -143,7 +147,7 @@ func same(a, b chat.Message) bool {
 	return a.Role == b.Role && a.Text.String() == b.Text.String() && a.ToolCallID == b.ToolCallID && len(a.ToolCalls) == len(b.ToolCalls)
 }
 
-// Ranges of a journal that cannot be removed are refused by name.
+// TestCheck checks that ranges from a journal that cannot be removed are rejected with the reason.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	msgs := talk("u", "a:x,y", "t", "t", "a", "a")
@@ -165,7 +169,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// X-84: the request for a summary shows the task, who said what, calls and failures, and of long messages the beginning, cut between letters.
+// TestTranscript checks X-84: the request for a summary contains the task, the speakers, calls and
+// failures, and the beginnings of long messages, cut between characters.
 func TestTranscript(t *testing.T) {
 	t.Parallel()
 	msgs := talk("u", "s", "a:x", "t", "a", "u")

@@ -1,10 +1,13 @@
-// Package compact says what of a long conversation stays when a summary takes the place of the rest, and what a model is asked for that summary.
+// Package compact determines which messages of a long conversation are kept when a summary replaces
+// the rest, and how a model is asked for that summary.
 //
-// It refuses to call models, to count tokens and to decide when a conversation is too long: agents of documents (package engine) and sessions of Go programs (package llm) do.
+// It does not call models, count tokens or decide when a conversation is too long: that is done by
+// agents of documents (package engine) and sessions of Go programs (package llm).
 //
-// The flow: [Split] gives the ranges that go; [Transcript] makes of them the message that asks for a summary, with [Prompt] as the system prompt; [Replace] puts the
-// summary into their place.
+// The flow: [Split] returns the ranges to remove; [Transcript] builds the message that asks for
+// their summary, with [Prompt] as the system prompt; [Replace] replaces them with the summary.
 //
-// Invariants: the first message of the user, which is the task, the newest one, the last groups, calls without results and the calls of pinned tools stay. A reply stays or goes with the results of its
-// calls. What stays keeps its order.
+// Invariants: the first message of the user, which is the task, the newest one, the last groups,
+// calls without results and the calls of pinned tools are kept. A reply is kept or removed together
+// with the results of its calls. The remaining messages keep their order.
 package compact

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// checkSecrets holds that no variable, header or key of a toolset is a literal secret (SEC11).
+// checkSecrets reports variables, headers and keys of a toolset that are literal secrets (SEC11).
 func (r *reader) checkSecrets(n *source.Node, s tool.Spec) {
 	check := func(at *source.Node, values map[string]string) {
 		for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -40,7 +40,7 @@ func (r *reader) checkSecrets(n *source.Node, s tool.Spec) {
 	}
 }
 
-// textsOf gives the texts that stand directly in a map, by key.
+// textsOf returns the strings that are direct values of a map, by key.
 func textsOf(n *source.Node) map[string]string {
 	out := map[string]string{}
 	if n != nil && n.Kind == source.Map {

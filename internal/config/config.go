@@ -8,24 +8,26 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// Config is what the operator says. The zero Config says nothing.
+// Config is the operator's configuration. The zero Config is an empty configuration.
 type Config struct {
-	// Path is the file that was read; "" where there is none.
+	// Path is the file that was read, or "" if there is none.
 	Path string `json:"-"`
-	// DefaultModel is for agents without a model of their own, after HOCKET_MODEL (D26).
+	// DefaultModel is the model of agents without their own model; HOCKET_MODEL takes precedence
+	// (D26).
 	DefaultModel string `json:"defaultModel"`
-	// Providers and Models are by the name under which references mean them. They win over those of documents and over built-in ones.
+	// Providers and Models are keyed by the names that references use. They take precedence over
+	// those of documents and over built-in ones.
 	Providers map[string]Provider `json:"providers"`
 	Models    map[string]Model    `json:"models"`
-	// MCPs are servers that toolsets of documents name by `ref`; Toolsets are offered to agents that list them or their tools by name. All are
-	// trusted.
+	// MCPs are servers that toolsets of documents refer to with `ref`; Toolsets are available to
+	// agents that list them or their tools by name. All of them are trusted.
 	MCPs     map[string]tool.Spec `json:"-"`
 	Toolsets []tool.Spec          `json:"-"`
 
-	// Permissions are for every tool call of every run: no document loosens them (SEC12).
+	// Permissions apply to every tool call of every run: no document can loosen them (SEC12).
 	Permissions permit.Rules `json:"permissions"`
 	Budgets     Budgets      `json:"budgets"`
-	// Prices is a file of prices of models; "": there is none.
+	// Prices is a file with model prices; "" means that there is none.
 	Prices    string    `json:"prices"`
 	Telemetry Telemetry `json:"telemetry"`
 
@@ -36,31 +38,33 @@ type Config struct {
 	Store    Store    `json:"store"`
 	Temporal Temporal `json:"temporal"`
 	Server   Server   `json:"server"`
-	// Retention is that of processes that stay.
+	// Retention applies to long-running processes.
 	Retention Retention `json:"retention"`
 }
 
-// Provider is a model provider. What is zero is as for the known provider of the same name, else as for a server that speaks the protocol.
+// Provider is a model provider. Zero fields default to the values of the known provider with the
+// same name, or else to those of a server that speaks the protocol.
 type Provider struct {
-	// Protocol is one of model.Protocol; "": that of the known provider, else openai.
+	// Protocol is a model.Protocol; "" means that of the known provider, or else openai.
 	Protocol string `json:"protocol"`
 	BaseURL  string `json:"base_url"`
-	// Key is a reference as package secret reads it.
+	// Key is a secret reference in the syntax of package secret.
 	Key string `json:"key"`
-	// What the provider takes of one key, over all runs of all processes on the store (P14); 0: no such bound.
+	// The provider's limits for one API key, over all runs of all processes on the store (P14); 0
+	// means no limit.
 	RequestsPerMinute int   `json:"requests_per_minute"`
 	TokensPerMinute   int64 `json:"tokens_per_minute"`
 	Concurrency       int   `json:"concurrency"`
 }
 
-// Model is a model under a name of its own.
+// Model is a model with its own name.
 type Model struct {
 	Provider string      `json:"provider"`
 	Model    string      `json:"model"`
 	Params   ModelParams `json:"params"`
 }
 
-// ModelParams are for calls of agents that say nothing else.
+// ModelParams are the default parameters of calls; agents can override them.
 type ModelParams struct {
 	Temperature     *float64                   `json:"temperature"`
 	TopP            *float64                   `json:"top_p"`
@@ -70,87 +74,95 @@ type ModelParams struct {
 	ProviderOptions map[string]json.RawMessage `json:"provider_options"`
 }
 
-// Limits bound calls of all runs of a process. Zero values are Hocket's own defaults.
+// Limits are limits on the calls of all runs of a process. Zero values mean Hocket's defaults.
 type Limits struct {
-	// MaxCalls bounds the calls in flight.
+	// MaxCalls is the maximum number of calls in flight.
 	MaxCalls int `json:"maxCalls"`
-	// ModelTimeout and ModelIdleTimeout bound a model call whose node says nothing: in total, and without a sign of life (P11).
+	// ModelTimeout and ModelIdleTimeout are the default timeouts of a model call: in total, and
+	// without any output (P11). A node can override them.
 	ModelTimeout     Duration `json:"modelTimeout"`
 	ModelIdleTimeout Duration `json:"modelIdleTimeout"`
-	// ToolTimeout bounds a tool call whose toolset says nothing.
+	// ToolTimeout is the default timeout of a tool call. A toolset can override it.
 	ToolTimeout Duration `json:"toolTimeout"`
-	// ReplyBytes and ReplyCalls bound one reply of a model: its size, and the tool calls in it. ResultBytes bounds one result of a tool (SEC17).
+	// ReplyBytes and ReplyCalls are the maximum size of a model reply and the maximum number of
+	// tool calls in it. ResultBytes is the maximum size of a tool result (SEC17).
 	ReplyBytes  int64 `json:"replyBytes"`
 	ReplyCalls  int   `json:"replyCalls"`
 	ResultBytes int64 `json:"resultBytes"`
 }
 
-// Budgets are the most that documents and flags may ask for (P20).
+// Budgets are the maximum budgets that documents and flags may request (P20).
 type Budgets struct {
 	Run Budget `json:"run"`
-	// Workflow bounds all runs of one workflow together.
+	// Workflow is the budget of all runs of one workflow together.
 	Workflow WorkflowBudget `json:"workflow"`
-	// Uncounted is workflow.UncountedRefuse ("" too) or UncountedAllow.
+	// Uncounted is workflow.UncountedRefuse or UncountedAllow; "" means UncountedRefuse.
 	Uncounted string `json:"uncounted"`
 }
 
-// Spans over which a WorkflowBudget counts, in UTC.
+// Periods of a WorkflowBudget, in UTC.
 const (
 	PerDay   = "day"
 	PerMonth = "month"
 	PerTotal = "total"
 )
 
-// WorkflowBudget bounds what all runs of one workflow use together in a span of time. Zero values bound nothing.
+// WorkflowBudget limits what all runs of one workflow use together in a period. Zero values mean no
+// limit.
 type WorkflowBudget struct {
 	Tokens  int64   `json:"tokens"`
 	CostUSD float64 `json:"costUSD"`
-	// Calls counts model calls and tool calls, by attempt.
+	// Calls is the number of model calls and tool calls, counted by attempt.
 	Calls int64 `json:"calls"`
-	// Per is PerDay, PerMonth or PerTotal ("" too).
+	// Per is PerDay, PerMonth or PerTotal; "" means PerTotal.
 	Per string `json:"per"`
 }
 
-// Budget bounds a run. Zero values bound nothing.
+// Budget limits a run. Zero values mean no limit.
 type Budget struct {
 	Tokens  int64   `json:"tokens"`
 	CostUSD float64 `json:"costUSD"`
-	// Calls counts model calls and tool calls, by attempt.
+	// Calls is the number of model calls and tool calls, counted by attempt.
 	Calls int64 `json:"calls"`
-	// OnReached is workflow.OnBudgetFail ("" too) or OnBudgetPause, for runs whose document does not say it.
+	// OnReached is workflow.OnBudgetFail or OnBudgetPause, for runs whose document does not specify
+	// it; "" means OnBudgetFail.
 	OnReached string `json:"onReached"`
 }
 
-// Search says how agents search the web that list web_search without a provider of searches.
+// Search configures web search for agents that list web_search when no search provider is
+// configured.
 type Search struct {
-	// Native lets models search by their provider's own means, where they can.
+	// Native lets models search with their provider's own search, if they support it.
 	Native bool `json:"native"`
 }
 
-// Telemetry is where traces and metrics go. The standard variables OTEL_… win over it.
+// Telemetry is the destination of traces and metrics. The standard variables OTEL_… take
+// precedence.
 type Telemetry struct {
-	// Endpoint is the base address of a collector that speaks OTLP over HTTP; "": nothing is sent.
+	// Endpoint is the base URL of a collector that speaks OTLP over HTTP; "" means that nothing is
+	// sent.
 	Endpoint string `json:"endpoint"`
-	// Content sends prompts and answers too.
+	// Content also sends prompts and replies.
 	Content bool `json:"content"`
 }
 
-// Outbound is where requests may go beside the public internet.
+// Outbound lists permitted destinations of requests other than the public internet.
 type Outbound struct {
 	// Allow holds hosts, host:port or URLs (SEC8).
 	Allow []string `json:"allow"`
 }
 
-// Store is where runs are kept.
+// Store is the location of the runs.
 type Store struct {
-	// Path comes after --db and HOCKET_DB; relative to the folder of the file. "" says nothing.
+	// Path is the path of the store, relative to the directory of the file; --db and HOCKET_DB take
+	// precedence. "" means that it is not set.
 	Path string `json:"path"`
 }
 
-// Duration is a time.Duration that JSON and YAML write as text: 90s, 1h30m, 30d.
+// Duration is a time.Duration that JSON and YAML represent as a string: 90s, 1h30m, 30d.
 type Duration time.Duration
 
-// UnmarshalJSON reads the text form.
+// UnmarshalJSON parses the string form.
 func (d *Duration) UnmarshalJSON(data []byte) error {
 	var text string
 	if err := json.Unmarshal(data, &text); err != nil {

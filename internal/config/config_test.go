@@ -20,13 +20,14 @@ import (
 
 var update = flag.Bool("update", false, "write what is made of the table of keys")
 
-// document is one configuration and what is wrong with it.
+// document is a configuration with its expected problems.
 type document struct {
 	name, text string
-	// problems are the errors as LINE:COL code, and hints by a part of them; none: the document is good.
+	// problems are the expected errors as LINE:COL code, and hints by a part of them; none means
+	// that the document is valid.
 	problems []string
 	hint     string
-	// beyond says that the schema cannot tell.
+	// beyond is set if the schema cannot detect the problem.
 	beyond bool
 }
 
@@ -142,7 +143,8 @@ server:
     ops: {url: "http://10.0.0.7/hocket", secret: "${env.OPS_SECRET}", on: [wait.opened, run.failed], workflows: [triage], children: true, approveLinks: true}
 `
 
-// TestReadAndSchema holds that the reader tells what is wrong, where and what to do, and that the schema accepts and refuses the same documents.
+// TestReadAndSchema checks that the reader reports what is wrong, where, and what to do, and that
+// the schema accepts and rejects the same documents.
 func TestReadAndSchema(t *testing.T) {
 	t.Parallel()
 	s, err := schema.Compile(config.Schema())
@@ -182,7 +184,7 @@ func TestReadAndSchema(t *testing.T) {
 	}
 }
 
-// TestRead holds what is read, with paths from the folder of the file.
+// TestRead checks the resulting Config, with paths relative to the directory of the file.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	c, problems := config.Read("/etc/hocket/hocket.yaml", []byte(everything))
@@ -246,7 +248,7 @@ toolsets:
 	}
 }
 
-// TestFind holds the order of places (SEC5): never the working directory.
+// TestFind checks the search order (SEC5): the working directory is never searched.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -273,7 +275,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestLoad holds which files must be there, and that one beside us is not looked at (SEC5).
+// TestLoad checks which files must exist, and that a file in the working directory is ignored
+// (SEC5).
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -306,7 +309,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestDocs holds that the reference in docs is that of the table; -update writes them.
+// TestDocs checks that the reference in docs matches the table; -update writes it.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	const guide = "../../docs/configuration.md"
@@ -332,7 +335,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestEverything holds that the document of the tests has every key, so that none goes unread.
+// TestEverything checks that the test document has every key, so that no key goes unread.
 func TestEverything(t *testing.T) {
 	t.Parallel()
 	root, _ := source.Parse("hocket.yaml", []byte(everything))
@@ -361,7 +364,8 @@ func TestEverything(t *testing.T) {
 	}
 }
 
-// FuzzRead holds that no text breaks the reader, and that what it takes the schema takes.
+// FuzzRead checks that no text breaks the reader, and that the schema accepts what the reader
+// accepts.
 func FuzzRead(f *testing.F) {
 	for _, d := range documents() {
 		f.Add(d.text)

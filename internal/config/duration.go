@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// maxDuration bounds durations: more is a slip of the pen.
+// maxDuration is the maximum duration: a longer one is a typo.
 const maxDuration = 10 * 365 * 24 * time.Hour
 
-// durationForm is the form of durations, in the reader and in the schema.
+// durationForm is the pattern of durations, in the reader and in the schema.
 const durationForm = `^([0-9]{1,7}(\.[0-9]{1,6})?(ms|s|m|h|d))+$`
 
 var (
@@ -18,7 +18,7 @@ var (
 	durationPart = regexp.MustCompile(`([0-9.]+)(ms|s|m|h|d)`)
 )
 
-// parseDuration reads 90s, 1h30m, 1.5h and 30d.
+// parseDuration parses 90s, 1h30m, 1.5h and 30d.
 func parseDuration(text string) (time.Duration, error) {
 	if !durationText.MatchString(text) {
 		return 0, fmt.Errorf("%q is not a duration", text)

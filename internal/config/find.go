@@ -13,15 +13,17 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// Name is the name of the file in its folders.
+// Name is the file name of the configuration.
 const Name = "hocket.yaml"
 
-// MaxBytes bounds the file (SEC17).
+// MaxBytes is the maximum size of the file (SEC17).
 const MaxBytes = 1 << 20
 
-// Find tells where the configuration is: flag where it is not empty, else HOCKET_CONFIG, else hocket.yaml in HOCKET_HOME, else in the folder
-// hocket of XDG_CONFIG_HOME or ~/.config. named says that the file itself was named, so that it must be there. The working directory is never
-// looked into: a cloned repository must not configure Hocket. "" where there is no home folder.
+// Find returns the path of the configuration: flag if it is not empty, else HOCKET_CONFIG, else
+// hocket.yaml in HOCKET_HOME, else in the directory hocket of XDG_CONFIG_HOME or ~/.config. named
+// is set if the file itself was named, so that it must exist. The working directory is never
+// searched: a cloned repository must not configure Hocket. If there is no home directory, the path
+// is "".
 func Find(flag string, env func(string) string) (path string, named bool) {
 	if flag != "" {
 		return flag, true
@@ -45,9 +47,10 @@ func Find(flag string, env func(string) string) (path string, named bool) {
 	return "", false
 }
 
-// Load finds and reads the configuration. Where a default file is not there the Config is empty, and its Path too.
+// Load finds and reads the configuration. If a default file does not exist, the Config is empty,
+// including its Path.
 //
-// The list has what is wrong in the file; the error is for a file that cannot be read.
+// The list contains the problems of the file; the error is for a file that cannot be read.
 func Load(flag string, env func(string) string) (*Config, diag.List, error) {
 	path, named := Find(flag, env)
 	if path == "" {
@@ -68,7 +71,8 @@ func Load(flag string, env func(string) string) (*Config, diag.List, error) {
 }
 
 func readFile(path string) ([]byte, error) {
-	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() { // opening a pipe would wait for a writer
+	// opening a pipe would block until there is a writer
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("read configuration: %s is not a regular file", path)
 	}
 	f, err := os.Open(path)

@@ -2,49 +2,53 @@ package config
 
 import "github.com/hocket-run/hocket/internal/model"
 
-// kind is what a key's value is.
+// kind is the type of a key's value.
 type kind int
 
 const (
-	section  kind = iota // a map of the keys below
-	byName               // a map of sections by names that people choose
-	text                 // any text
+	section  kind = iota // a map with the keys below
+	byName               // a map of sections by user-defined names
+	text                 // any string
 	word                 // one of values
 	secretID             // a reference to a secret
 	address              // an http or https address
-	path                 // a path, relative to the folder of the file
-	count                // a whole number from min
+	path                 // a path relative to the directory of the file
+	count                // an integer of at least min
 	number               // a number from min to max
 	flag                 // true or false
 	duration             // such as 90s
-	texts                // a list of texts
-	free                 // a map of anything
+	texts                // a list of strings
+	free                 // a map with any content
 	toolset              // a list of toolsets, as in documents
 	servers              // a map of MCP servers by name, as in documents
 )
 
-// key is one key of hocket.yaml. Reader, JSON Schema and reference are made of the table of them.
+// key is one key of hocket.yaml. The reader, the JSON Schema and the reference are derived from the
+// table of keys.
 type key struct {
 	name string
 	kind kind
-	// doc says in one or two sentences what the key does and what holds without it.
+	// doc describes in one or two sentences what the key does and what applies without it.
 	doc string
-	// values are those of a word.
+	// values are the allowed values of a word.
 	values []string
-	// min and max bound counts and numbers; a max of 0 is none. min bounds durations too, in seconds.
+	// min and max are the limits of counts and numbers; a max of 0 means no maximum. min also
+	// applies to durations, in seconds.
 	min, max float64
-	// required keys must be there in each section that has them.
+	// required means that the key must be present in each section that has it.
 	required bool
-	// keys are those of a section and of the sections of a named.
+	// keys are the keys of a section, or of the sections of a byName.
 	keys []key
-	// not holds words that people might write instead of keys of this section, with what to write.
+	// not maps words that people might write instead of keys of this section to what they should
+	// write.
 	not map[string]string
 }
 
-// nameForm is the form of names of providers and models: a reference splits at its first slash.
+// nameForm is the pattern of names of providers and models: a reference is split at its first
+// slash.
 const nameForm = `^[A-Za-z0-9][A-Za-z0-9._-]*$`
 
-// table gives all keys.
+// table returns all keys.
 func table() key {
 	return key{kind: section, doc: "The operator's configuration of Hocket.", keys: []key{
 		{name: "defaultModel", kind: text, doc: "The model of agents that name none, as a reference provider/model or a name under models. HOCKET_MODEL and --model take precedence."},

@@ -20,15 +20,16 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// Codes of diagnostics beside those of package source.
+// Codes of diagnostics in addition to those of package source.
 const (
 	CodeBadValue   = "bad-value"
 	CodeBareSecret = "bare-secret"
 	CodeUnknown    = "unknown-name"
 )
 
-// Read reads the text of a configuration. file is the name that places carry, and its folder the one that relative paths begin at. The Config holds
-// what could be read; it is fit for use only where the list has no errors. A text without a value is an empty configuration.
+// Read parses the text of a configuration. file is the file name in locations, and its directory is
+// the base of relative paths. The Config contains everything that could be read; it is usable only
+// if the list has no errors. A text without a value is an empty configuration.
 func Read(file string, data []byte) (*Config, diag.List) {
 	c := &Config{Path: file}
 	root, diags := source.Parse(file, data)
@@ -67,7 +68,7 @@ func Read(file string, data []byte) (*Config, diag.List) {
 	return c, diags
 }
 
-// isEmpty tells that a text holds nothing but comments.
+// isEmpty reports whether a text contains nothing but comments.
 func isEmpty(diags diag.List) bool {
 	return slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Code == source.CodeEmpty })
 }
@@ -82,7 +83,8 @@ func (r *reader) errorf(n *source.Node, code, format string, args ...any) *diag.
 	return r.diags.Errorf(n.Span, n.Path(), code, format, args...)
 }
 
-// value gives what a node says for a key, as it goes into Config's JSON; false where it says nothing, or nothing that can be used.
+// value returns the value of a node for a key in the form of Config's JSON, or false if the node
+// has no value, or no usable one.
 func (r *reader) value(n *source.Node, k key) (any, bool) {
 	if n.IsNull() {
 		return nil, false
@@ -182,7 +184,7 @@ func (r *reader) byName(n *source.Node, k key) (any, bool) {
 				"a name has letters, digits, dots, dashes and underscores, and begins with a letter or a digit"
 			continue
 		}
-		if e.Value.IsNull() { // all of it is as without the configuration, but it is there
+		if e.Value.IsNull() { // everything has its default, but the entry exists
 			e.Value = &source.Node{Kind: source.Map, Span: e.Value.Span}
 		}
 		if v, ok := r.section(e.Value, key{keys: k.keys, not: k.not}); ok {
@@ -236,7 +238,7 @@ func (r *reader) number(n *source.Node, k key) (any, bool) {
 	return json.RawMessage(n.Text), true
 }
 
-// text reads all that is written as text.
+// text reads the kinds of values that are written as strings.
 func (r *reader) text(n *source.Node, k key) (any, bool) {
 	if n.Kind != source.String {
 		if d := k.kind == duration && n.IsScalar(); d {
@@ -257,7 +259,7 @@ func (r *reader) text(n *source.Node, k key) (any, bool) {
 			return nil, false
 		}
 	case secretID:
-		if err := secret.Check(text); err != nil { // the value may be the secret itself: it is not shown
+		if err := secret.Check(text); err != nil { // the value may be the secret itself, so it is not shown
 			r.errorf(n, CodeBareSecret, "%s must be a reference to a secret, not the secret itself", k.name).Hint = "write ${env.NAME}, or file:PATH for a file that only its owner can read"
 			return nil, false
 		}
@@ -284,7 +286,7 @@ func (r *reader) text(n *source.Node, k key) (any, bool) {
 	return text, true
 }
 
-// inFolder gives a path as seen from the folder of the file. A URL stays as it is.
+// inFolder resolves a path relative to the directory of the file. A URL is returned unchanged.
 func (r *reader) inFolder(path string) string {
 	if filepath.IsAbs(path) || strings.Contains(path, "://") {
 		return path
@@ -299,7 +301,7 @@ func orList(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
-// addressForm is the form of addresses, in the schema; checkAddress is as strict.
+// addressForm is the pattern of addresses in the schema; checkAddress is equally strict.
 const addressForm = `^https?://[^/?#@\s]+(/[^?#\s]*)?$`
 
 var addressText = regexp.MustCompile(addressForm)
@@ -312,7 +314,7 @@ func checkAddress(text string) error {
 	return nil
 }
 
-// checkModels holds that every model's provider is one.
+// checkModels reports models whose provider does not exist.
 func (r *reader) checkModels(root *source.Node) {
 	known := slices.Concat(slices.Collect(maps.Keys(r.config.Providers)), model.Known())
 	models := root.Get("models")
@@ -327,7 +329,7 @@ func (r *reader) checkModels(root *source.Node) {
 	}
 }
 
-// servers and toolsets are read by the port to tools, as in documents.
+// servers and toolsets are parsed by package tool, as in documents.
 
 func (r *reader) servers(n *source.Node) map[string]tool.Spec {
 	if n.Kind != source.Map {
@@ -361,7 +363,7 @@ func (r *reader) toolsets(n *source.Node) []tool.Spec {
 	tool.ResolveRefs(out, r.config.MCPs, at, r.diags)
 	for i := range out {
 		out[i].Trusted = true
-		if out[i].Ref == "" { // those with a reference are as the server is
+		if out[i].Ref == "" { // toolsets with a reference use the server's settings
 			out[i] = r.stand(out[i])
 		}
 	}

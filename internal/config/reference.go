@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Reference gives a table of all keys in Markdown, for docs/configuration.md.
+// Reference returns a table of all keys in Markdown, for docs/configuration.md.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString("| key | value | what it does |\n| --- | --- | --- |\n")
@@ -27,7 +27,7 @@ func writeKeys(b *strings.Builder, above string, keys []key) {
 	}
 }
 
-// value words what a key takes.
+// value describes the values that a key accepts.
 func (k key) value() string {
 	text := map[kind]string{
 		section: "a map", byName: "a map by name", text: "text", secretID: "a reference to a secret", address: "an http or https address",
@@ -49,7 +49,7 @@ func (k key) value() string {
 	return text
 }
 
-// Keys gives the paths of all keys, in the order of the table.
+// Keys returns the paths of all keys in table order.
 func Keys() []string {
 	var out []string
 	var walk func(above string, keys []key)
@@ -67,5 +67,5 @@ func Keys() []string {
 	return out
 }
 
-// plain writes a bound as people do, without an exponent.
+// plain formats a limit without an exponent.
 func plain(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

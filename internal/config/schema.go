@@ -9,8 +9,9 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// Schema gives the JSON Schema (draft 2020-12) of hocket.yaml, for editors. It accepts what Read accepts, but for what no schema can say: names that
-// must be defined elsewhere in the file.
+// Schema returns the JSON Schema (draft 2020-12) of hocket.yaml, for editors. It accepts what Read
+// accepts, except for checks that no schema can express: names that must be defined elsewhere in
+// the file.
 func Schema() json.RawMessage {
 	s := schemaOf(table())
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -21,7 +22,7 @@ func Schema() json.RawMessage {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	if e.Encode(s) != nil {
-		return nil // plain maps marshal
+		return nil // plain maps always marshal
 	}
 	return b.Bytes()
 }
@@ -94,7 +95,8 @@ func sectionSchema(keys []key) object {
 	return object{"type": typ, "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// toolsetSchema is the schema of a toolset of one of some types. Where typ is "", the type need not be told.
+// toolsetSchema returns the schema of a toolset with one of the types. If typ is "", the type may
+// be omitted.
 func toolsetSchema(types []string, typ string) object {
 	texts := object{"type": orNull("array"), "items": object{"type": []string{"string", "number", "boolean"}}}
 	scalar := object{"type": []string{"string", "number", "boolean", "null"}}
@@ -113,7 +115,7 @@ func toolsetSchema(types []string, typ string) object {
 		out["properties"].(object)["type"] = object{"const": types[0]}
 	}
 	var rules []any
-	for _, t := range []string{tool.TypeMCP} { // the keys of the other types are their packages' own to check
+	for _, t := range []string{tool.TypeMCP} { // the packages of the other types check their own keys
 		properties := object{"timeout": time, "policy": object{"enum": []string{"retry", "ask", "skip", "fail"}}}
 		then := object{"properties": properties, "propertyNames": object{"enum": tool.Keys()[t]}}
 		if t == tool.TypeMCP {

@@ -1,43 +1,46 @@
 package config
 
-// Server is how `hocket serve` serves. Flags come first.
+// Server configures `hocket serve`. Flags take precedence.
 type Server struct {
 	// Addr is host:port.
 	Addr string `json:"addr"`
-	// URL is the address under which others reach the server.
+	// URL is the URL under which others reach the server.
 	URL string `json:"url"`
-	// Hosts and Origins are those that may call beside the server's own (SEC9).
+	// Hosts and Origins are accepted in addition to the server's own (SEC9).
 	Hosts   []string `json:"hosts"`
 	Origins []string `json:"origins"`
-	// TrustedProxies are addresses and networks of proxies that say who their client is.
+	// TrustedProxies are addresses and networks of proxies that report their client's address.
 	TrustedProxies []string `json:"trustedProxies"`
-	// Page says whether browsers get the page; nil is true.
+	// Page enables the page for browsers; nil means true.
 	Page *bool `json:"page"`
-	// Metrics is MetricsToken ("" too) or MetricsPublic.
+	// Metrics is MetricsToken or MetricsPublic; "" means MetricsToken.
 	Metrics  string         `json:"metrics"`
 	TLS      ServerTLS      `json:"tls"`
 	Limits   ServerLimits   `json:"limits"`
 	Shutdown ServerShutdown `json:"shutdown"`
 	MCP      ServerMCP      `json:"mcp"`
-	// TakeOverAfter is for how long another process gives no sign of life before its runs and schedules are taken over; 0: Hocket's own.
+	// TakeOverAfter is how long another process must send no heartbeat before its runs and
+	// schedules are taken over; 0 means Hocket's default.
 	TakeOverAfter Duration `json:"takeOverAfter"`
-	// Place is the name of the machine whose files and programs runs use; "": the host's name.
+	// Place is the name of the machine whose files and programs runs use; "" means the host name.
 	Place string `json:"place"`
-	// Reminders are of waits whose node names none.
+	// Reminders are the reminders of waits whose node specifies none.
 	Reminders Reminders `json:"reminders"`
-	// Notifications are the receivers of notifications of runs of the namespace default, by name.
+	// Notifications are the receivers of notifications about runs in the namespace default, by
+	// name.
 	Notifications map[string]ServerNotification `json:"notifications"`
 }
 
-// Reminders say when people are notified again of an open wait.
+// Reminders specify when people are notified again of an open wait.
 type Reminders struct {
-	// After is counted from when the wait was opened; 0: never.
+	// After is the time since the wait was opened; 0 means never.
 	After Duration `json:"after"`
 }
 
-// Retention says how long runs are kept (D26).
+// Retention specifies how long runs are kept (D26).
 type Retention struct {
-	// Ended is how long runs are kept after their end; 0: Hocket's own. Paused is how long runs that wait are kept after their last event; 0: for ever.
+	// Ended is how long runs are kept after their end; 0 means Hocket's default. Paused is how long
+	// waiting runs are kept after their last event; 0 means forever.
 	Ended  Duration `json:"ended"`
 	Paused Duration `json:"paused"`
 }
@@ -45,65 +48,68 @@ type Retention struct {
 // ServerNotification is a URL that receives notifications of runs.
 type ServerNotification struct {
 	URL string `json:"url"`
-	// Secret is a reference.
+	// Secret is a secret reference.
 	Secret string `json:"secret"`
-	// On holds types of notifications, Workflows ids or names; empty is all.
+	// On lists types of notifications, and Workflows ids or names; empty means all.
 	On        []string `json:"on"`
 	Workflows []string `json:"workflows"`
-	// Children tells of runs that other runs started, ApproveLinks puts links into what tells of waits.
+	// Children includes child runs. ApproveLinks adds links to notifications of waits.
 	Children     bool `json:"children"`
 	ApproveLinks bool `json:"approveLinks"`
 }
 
-// Who may read the metrics of a server.
+// Values of Server.Metrics: who may read the metrics of a server.
 const (
 	MetricsToken  = "token"
 	MetricsPublic = "public"
 )
 
-// ServerTLS are the files of a certificate, both or none.
+// ServerTLS names the files of a certificate and its key, both or neither.
 type ServerTLS struct {
 	Cert string `json:"cert"`
 	Key  string `json:"key"`
 }
 
-// ServerLimits bound what requests may take (SEC17). Zero values are Hocket's own.
+// ServerLimits are limits on requests (SEC17). Zero values mean Hocket's defaults.
 type ServerLimits struct {
 	// Body and Input are in bytes.
 	Body  int64 `json:"body"`
 	Input int64 `json:"input"`
-	// Runs is how many runs of a store may not have ended.
+	// Runs is the maximum number of unfinished runs in a store.
 	Runs int64 `json:"runs"`
-	// Failures is how many wrong tokens an address may show in a minute.
+	// Failures is the maximum number of wrong tokens per address and minute.
 	Failures int `json:"failures"`
-	// Requests and Connections are how many there are at once.
+	// Requests and Connections are the maximum numbers at a time.
 	Requests    int `json:"requests"`
 	Connections int `json:"connections"`
-	// Streams are event streams of runs that are open, NamespaceStreams those of one namespace.
+	// Streams is the maximum number of open event streams of runs, and NamespaceStreams that of one
+	// namespace.
 	Streams          int `json:"streams"`
 	NamespaceStreams int `json:"namespaceStreams"`
-	// InFlight bounds the bytes of requests and answers in memory, TokenInFlight those of one token.
+	// InFlight is the maximum number of bytes of requests and responses in memory, and
+	// TokenInFlight that of one token.
 	InFlight      int64 `json:"inFlight"`
 	TokenInFlight int64 `json:"tokenInFlight"`
-	// BodyIdle is how long a body may bring next to nothing before it is cut off.
+	// BodyIdle is how long a request body may stall before it is cut off.
 	BodyIdle Duration `json:"bodyIdle"`
-	// RunBytes bounds what one run takes in and makes.
+	// RunBytes is the maximum number of bytes that one run receives and produces.
 	RunBytes int64 `json:"runBytes"`
-	// Driven is how many runs of a namespace a process drives at once.
+	// Driven is the maximum number of runs of a namespace that a process drives at a time.
 	Driven int `json:"driven"`
 }
 
-// ServerShutdown says how a server ends. Zero values are Hocket's own.
+// ServerShutdown configures how a server shuts down. Zero values mean Hocket's defaults.
 type ServerShutdown struct {
 	Delay Duration `json:"delay"`
 	Grace Duration `json:"grace"`
-	// Drain is how long calls of runs may go on.
+	// Drain is how long calls of runs may continue.
 	Drain Duration `json:"drain"`
 }
 
-// ServerMCP says what the MCP server offers beside its own tools.
+// ServerMCP configures what the MCP server offers in addition to its own tools.
 type ServerMCP struct {
-	// Workflows are the ids of published workflows that are tools of their own; `all` alone is every one.
+	// Workflows are the ids of published workflows that have their own tools; `all` alone means
+	// every workflow.
 	Workflows []string `json:"workflows"`
 }
 

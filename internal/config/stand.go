@@ -12,11 +12,11 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/kinds"
 )
 
-// fileText is a secret of a file in a text.
+// fileText matches a file secret in a string.
 var fileText = regexp.MustCompile(`\$\{\s*file:([^}]+)\}`)
 
-// stand lets the paths of a toolset begin at the folder of the file: a command with a slash in it, the working directory, options that are paths, and
-// files of secrets.
+// stand resolves the paths of a toolset relative to the directory of the file: a command with a
+// slash in it, the working directory, options that are paths, and secret files.
 func (r *reader) stand(s tool.Spec) tool.Spec {
 	if strings.ContainsAny(s.Command, "/"+string(filepath.Separator)) {
 		s.Command = r.inFolder(s.Command)
@@ -50,13 +50,13 @@ func (r *reader) stand(s tool.Spec) tool.Spec {
 	return s
 }
 
-// standOptions is stand for the options of a type; text is for each text in them.
+// standOptions is stand for the options of a type; text is applied to each string in them.
 func (r *reader) standOptions(s tool.Spec, text func(string) string) json.RawMessage {
 	var options map[string]any
 	d := json.NewDecoder(bytes.NewReader(s.Options))
 	d.UseNumber()
 	if d.Decode(&options) != nil {
-		return s.Options // opening the toolset says what is wrong
+		return s.Options // opening the toolset reports the error
 	}
 	own, _ := kinds.Of(s.Type)
 	if p, ok := options[own.Path].(string); ok && p != "" {

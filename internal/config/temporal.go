@@ -9,32 +9,35 @@ import (
 	"github.com/hocket-run/hocket/internal/secret"
 )
 
-// Temporal is the Temporal server that carries the runs that a process starts. Flags come first. The zero value names none.
+// Temporal is the Temporal server that executes the runs that a process starts. Flags take
+// precedence. The zero value names no server.
 type Temporal struct {
-	// Address is host:port; "": there is no server.
+	// Address is host:port; "" means that there is no server.
 	Address string `json:"address"`
-	// Namespace is that of Temporal; "": default.
+	// Namespace is the Temporal namespace; "" means default.
 	Namespace string      `json:"namespace"`
 	TLS       TemporalTLS `json:"tls"`
-	// APIKey is a reference.
+	// APIKey is a secret reference.
 	APIKey string `json:"apiKey"`
 }
 
-// TemporalTLS are files in PEM form. Any of them, and an API key, makes the connection use TLS.
+// TemporalTLS names files in PEM form. Any of them, or an API key, makes the connection use TLS.
 type TemporalTLS struct {
-	// Cert and Key are the certificate by which the server knows this process and its key, both or none.
+	// Cert and Key are the client certificate of this process and its key, both or neither.
 	Cert string `json:"cert"`
 	Key  string `json:"key"`
-	// CA is the authority of the server's certificate; "": those of the machine.
+	// CA is the authority of the server's certificate; "" means the machine's authorities.
 	CA string `json:"ca"`
-	// ServerName is the name in the server's certificate; "": the host of the address.
+	// ServerName is the name in the server's certificate; "" means the host of the address.
 	ServerName string `json:"serverName"`
 }
 
-// IsTLS tells whether connections use TLS: where a setting of TLS says so, and wherever an API key is sent.
+// IsTLS reports whether connections use TLS: if a TLS setting says so, and whenever an API key is
+// sent.
 func (t Temporal) IsTLS() bool { return t.TLS != TemporalTLS{} || t.APIKey != "" }
 
-// Problem says in one clause why the settings cannot be used together; "": they can. It reads no file and shows no secret.
+// Problem returns in one clause why the settings cannot be used together, or "" if they can. It
+// reads no file and shows no secret.
 func (t Temporal) Problem() string {
 	switch {
 	case t.Address == "" && t != Temporal{}:
@@ -67,7 +70,8 @@ func temporalKeys() []key {
 	}
 }
 
-// checkTemporal reports settings of Temporal that cannot be used together. The address may be missing, since a flag may give it.
+// checkTemporal reports Temporal settings that cannot be used together. The address may be missing,
+// since a flag may supply it.
 func (r *reader) checkTemporal(root *source.Node) {
 	t := r.config.Temporal
 	if t.Address == "" {

@@ -5,7 +5,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// yamlNode gives a value in the form that package tool reads, in its place.
+// yamlNode converts a value to the form that package tool reads, with its position.
 func yamlNode(n *source.Node) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.ScalarNode, Value: n.Text, Line: n.Span.Start.Line, Column: n.Span.Start.Column}
 	switch n.Kind {

@@ -12,7 +12,8 @@ import (
 
 const compaction = `"model": "openai/one", "compaction": {"at": 300, "keep": 1, "pin": ["act"], "model": "openai/short"}, "toolsets": [{"type": "think"}], "maxIterations": 60`
 
-// thinks gives a model that thinks aloud n times before it is done, and answers every request for a summary.
+// thinks returns a model that calls think n times before it is done, and answers every request for
+// a summary.
 func thinks(n int) func(q model.Request, before int) line {
 	said := 0
 	return func(q model.Request, _ int) line {
@@ -27,7 +28,7 @@ func thinks(n int) func(q model.Request, before int) line {
 	}
 }
 
-// withoutRoutes runs test with a document of each format whose agents call tools themselves.
+// withoutRoutes runs test with a document of each format in which agents call tools themselves.
 func withoutRoutes(keys string, test func(t *testing.T, doc string)) func(t *testing.T) {
 	return inEachFormat(keys, func(t *testing.T, doc string) {
 		t.Helper()
@@ -44,7 +45,8 @@ const talk = `{"id": "w", "name": "w", "entrypointNodeId": "s", "nodes": [
 	{"id": "f", "workflowId": "w", "sourceNodeId": "t", "targetNodeId": "s", "conditionType": "ALWAYS", "conditionValue": null}],
 	"agents": [{"id": "a", "systemPrompt": "Do.", "compaction": {"at": 300, "keep": 2}}, {"id": "b", "systemPrompt": "Do."}]}`
 
-// shortened gives the events of compactions of a run, and demands that each is behind the reply with its summary.
+// shortened returns the compaction events of a run, and checks that each follows the reply with its
+// summary.
 func shortened(t *testing.T, r *run) (list []*engine.AgentCompacted) {
 	t.Helper()
 	events := r.recorded().Events
@@ -189,7 +191,7 @@ var agentCompactions = []rule{
 	}},
 }
 
-// all gives every request.
+// all returns all requests.
 func (f *fake) all() []model.Request {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -17,7 +17,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// agentDocuments are a document of each format with one step, of an agent with these keys, which are JSON in the spelling of lists.
+// agentDocuments returns a document of each format with one step of an agent with these keys, which
+// are JSON in the spelling of lists.
 func agentDocuments(keys string) map[string]string {
 	list := `"agents": [{"id": "a", "systemPrompt": "Do.", ` + keys + `}]`
 	return map[string]string{
@@ -45,7 +46,7 @@ func inEachFormat(keys string, test func(t *testing.T, doc string)) func(t *test
 
 const fallbacks = `"model": "openai/one", "fallback": {"models": ["openai/two", "openai/three"], "retries": 1, "cooldown": "1m"}`
 
-// models gives the models that a fake was asked for, in order.
+// models returns the models that were called, in order.
 func (f *fake) models() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,7 +57,7 @@ func (f *fake) models() string {
 	return strings.Join(out, " ")
 }
 
-// acting gives a world whose model answers by how often it was asked before.
+// acting returns a world whose model chooses its reply by the number of earlier requests.
 func acting(t *testing.T, lines ...line) *world {
 	t.Helper()
 	w := newWorld(t)
@@ -76,7 +77,7 @@ var agentFallbacks = []rule{
 			w := acting(t, fail(kind, "no"))
 			w.completes(doc, "go")
 			same(t, "models", w.models(), "one one")
-			if kind != model.KindOverloaded { // the calls of its key wait a little longer
+			if kind != model.KindOverloaded { // calls with its key wait a little longer
 				same(t, "pauses", fmt.Sprint(w.pauses()), "[200ms]")
 			}
 			w = acting(t, fail(kind, "no"), fail(kind, "no"))
@@ -158,8 +159,9 @@ func TestEveryAgentRule(t *testing.T) {
 	covered(t, agentCompactions, "X-84", "X-85", "X-86", "X-87", "X-88")
 }
 
-// TestFallbacksOnEachSDK plays each kind of failure on a server of each provider's protocol, with the client of its SDK: the second model answers, on the same server, and what the first
-// one said before it broke off is no part of the answer.
+// TestFallbacksOnEachSDK simulates each kind of failure on a server of each provider's protocol,
+// with the client of its SDK: the second model replies, on the same server, and output of the first
+// model before the failure is not part of the answer.
 func TestFallbacksOnEachSDK(t *testing.T) {
 	t.Parallel()
 	type failing struct {

@@ -75,7 +75,8 @@ var canvasAgent = []rule{
 		w.plays("a", turns(20)...)
 		r = w.runs(canvas("s -> a", start(), agent("a", `"tools":{"web_search":true}`)), "go")
 		o = r.is(engine.StatusFailed)
-		log := slices.DeleteFunc(r.logOf("a "), func(line string) bool { return strings.HasPrefix(line, "a tool_") }) // Hocket's own entries
+		// Hocket's own entries
+		log := slices.DeleteFunc(r.logOf("a "), func(line string) bool { return strings.HasPrefix(line, "a tool_") })
 		same(t, "log of a failure that is not the model's", log, []string{"a step_start a agent node", "a start_prompt go", "a error " + o.Error.Message})
 	}},
 	{name: "S0-16 twenty turns for every agent, trimmed text, a text for no text", test: func(t *testing.T) {
@@ -147,7 +148,7 @@ var canvasAgent = []rule{
 	}},
 }
 
-// turns are n replies that call a tool, each with other arguments.
+// turns returns n replies that call a tool, each with different arguments.
 func turns(n int) []line {
 	var out []line
 	for i := range n {

@@ -12,12 +12,12 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// gated is a writer, an approval, and an agent for either answer.
+// gated returns a document with a writer, an approval, and an agent for either answer.
 func gated() string {
 	return canvas("s -> w -> ok; ok:approve -> yes; ok:reject -> no", append(agents("w yes no"), start(), approval("ok"))...)
 }
 
-// canvasFields are the further fields of a canvas run, as they are in its JSON (S0-37).
+// canvasFields returns the additional fields of a canvas run, as they are in its JSON (S0-37).
 func canvasFields(t *testing.T, r *run) string {
 	t.Helper()
 	var all map[string]json.RawMessage

@@ -64,7 +64,7 @@ var canvasBranch = []rule{
 		same(t, "asked while the approval's branch goes on", w.asked()[2:], []string{"a1", "a2"})
 		close(drain)
 		r.is(engine.StatusCompleted)
-		first := w.asked()[4][:1] // b or c: the queue is in the order in which they ended
+		first := w.asked()[4][:1] // b or c: they are queued in the order in which they ended
 		second := map[string]string{"b": "c", "c": "b"}[first]
 		same(t, "order after the answer", w.asked()[2:], []string{"a1", "a2", first + "2", first + "3", second + "2", second + "3"})
 	}},
@@ -150,7 +150,7 @@ var canvasBranch = []rule{
 		same(t, "log of questions and answers", asked, []string{
 			"x wait_input", "y wait_input", "z wait_input", "x input_received", "y wait_input", "y input_received", "z wait_input", "z input_received",
 		})
-		// The answers by node in every order, the last two after a pause or at once.
+		// The answers by node in every order, the last two after a pause or simultaneously.
 		for _, order := range permutations(3) {
 			for _, pauses := range []bool{true, false} {
 				w := newWorld(t)
@@ -253,7 +253,7 @@ var canvasBranch = []rule{
 	}},
 }
 
-// permutations are all orders of the numbers below n.
+// permutations returns all orders of the numbers below n.
 func permutations(n int) [][]int {
 	if n == 0 {
 		return [][]int{{}}

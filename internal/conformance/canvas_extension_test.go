@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// withKeys puts keys before those of a canvas document.
+// withKeys inserts keys before those of a canvas document.
 func withKeys(keys, doc string) string { return "{" + keys + "," + strings.TrimPrefix(doc, "{") }
 
 func toolNode(id, data string) string { return node(id, "tool", data) }
@@ -70,7 +70,7 @@ var canvasExtensions = []rule{
 		w, _ = withTools(t)
 		r := w.begin(canvas("s -> q -> yes; q:timeout -> no", start(), node("q", "ask", `{"prompt":"Who?","deadline":"2h"}`), setNode("yes", `{"values":{"v":1}}`), setNode("no", `{"values":{"late":true}}`)), "go")
 		r.rest()
-		time.Sleep(3 * time.Hour) // of the bubble's time
+		time.Sleep(3 * time.Hour) // fake time
 		same(t, "at the deadline", string(r.is(engine.StatusCompleted).Output), `{"late":true}`)
 		for doc, want := range map[string]string{
 			canvas("s -> t; t:approve -> n", start(), toolNode("t", `{"tool":"act"}`), setNode("n", `{"values":{}}`)):                     `a connection from the tool node "t" by the handle "approve" is never followed`,
@@ -171,7 +171,7 @@ var canvasExtensions = []rule{
 	}},
 }
 
-// parts are the nodes of a workflow that ask no model, by id, and the prompts of agents.
+// parts returns the nodes of a workflow that call no model, by id, and the prompts of agents.
 func parts(w *workflow.Workflow) map[string]string {
 	out := map[string]string{}
 	for _, n := range w.Nodes {

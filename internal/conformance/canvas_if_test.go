@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// chosen runs an if node on an input and gives the agents behind the handles that were taken: c0, c1, … for conditions, else no.
+// chosen runs an if node on an input and returns the agents after the handles that were taken: c0,
+// c1, … for conditions, otherwise no.
 func chosen(t *testing.T, input, node string) []string {
 	t.Helper()
 	w := newWorld(t)

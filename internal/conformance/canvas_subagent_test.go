@@ -14,18 +14,18 @@ import (
 	"github.com/hocket-run/hocket/internal/project"
 )
 
-// team is an agent p with the sub-agents k and l, k having m.
+// team returns the nodes of an agent p with the sub-agents k and l, where k has the sub-agent m.
 func team(more ...string) string {
 	return canvas("s -> p -> z; p:subagent -> k; p:subagent -> l:input; k:subagent -> m"+strings.Join(more, ""),
 		start(), agent("p", mayAsk), agent("k", mayAsk, `"systemPrompt":"Check facts."`, `"userPrompt":"never sent"`), agent("l", `"tools":{"web_search":true}`), agent("m"), agent("z"))
 }
 
-// ask calls the sub-agent of that name and id.
+// ask calls the sub-agent with that name and id.
 func ask(id, input string) line {
 	return use("subagent_"+id+"_"+id, asJSON(map[string]string{"input": input}))
 }
 
-// callLog gives the log of sub-agents, with call ids numbered as they come.
+// callLog returns the log of sub-agents, with call ids numbered by first occurrence.
 func callLog(r *run) []string {
 	ids := map[string]string{}
 	out := []string{}
@@ -45,8 +45,9 @@ func callLog(r *run) []string {
 	return out
 }
 
-// brokenTeams are the texts of S0-51, each with connections that earn it. Nodes are the start s, the agents P (which may ask), Q (which may not), K
-// and L (which may), and the if node q.
+// brokenTeams are the messages of S0-51, each with connections that cause it. Nodes are the start
+// s, the agents P (which may have sub-agents), Q (which may not), K and L (which may), and the if
+// node q.
 var brokenTeams = []struct{ text, connections string }{
 	{`Subagent source "q" must be an agent node.`, "s -> q; q:subagent -> K"},
 	{`Subagent source "s" must be an agent node.`, "s -> P; s:subagent -> K"},
@@ -195,8 +196,9 @@ var canvasSubagent = []rule{
 		same(t, "order of the log", slices.IndexFunc(log, func(s string) bool { return strings.HasPrefix(s, "p subagent_call_error") }), len(log)-2)
 		same(t, "last line", log[len(log)-1], "p llm_error slow down")
 	}},
-	// S0-60: the routes, their status codes and the event streams with the names start, log, done and error are the server's and not here. What
-	// those are made of is: the log entries, and a run that goes on without the one who watched it.
+	// S0-60: the routes, their status codes and the event streams with the names start, log, done
+	// and error belong to the server and are not tested here. What they are built from is tested:
+	// the log entries, and a run that continues without its watcher.
 	{name: "S0-60 an entry of the log has four fields, and needs no watcher", test: func(t *testing.T) {
 		w, hold := newWorld(t), make(chan struct{})
 		w.plays("w", say("draft").behind(hold))

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	_ "modernc.org/sqlite" // as other programs write the tables
+	_ "modernc.org/sqlite" // other programs write the tables with it
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// apply stores a document that must be fit for it, and gives its warnings.
+// apply stores a document, which must be valid, and returns its warnings.
 func (w *world) apply(file, doc string, with ...func(*service.ApplyRequest)) []string {
 	w.t.Helper()
 	q := service.ApplyRequest{Documents: []service.Document{{File: file, Data: []byte(doc)}}}
@@ -41,7 +41,7 @@ func (w *world) beginStored(id, input string, which service.Which) *run {
 	return w.beginWorkflow(wf, input, func(q *service.StartRequest) { q.Version = d.Version })
 }
 
-// version is that of a run object, 0 for null.
+// version returns the version of a run object, or 0 for null.
 func (r *run) version() int {
 	r.w.t.Helper()
 	if v := r.show().Workflow.Version; v != nil {
@@ -50,7 +50,7 @@ func (r *run) version() int {
 	return 0
 }
 
-// plainSQL writes into the file of a store as another program does.
+// plainSQL writes to the file of a store as another program would.
 func plainSQL(t *testing.T, path string, statements ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
@@ -65,7 +65,7 @@ func plainSQL(t *testing.T, path string, statements ...string) {
 	}
 }
 
-// rowsOf lists the nodes and edges of a workflow: `n1 n2 | e1 e2`.
+// rowsOf returns the nodes and edges of a workflow: `n1 n2 | e1 e2`.
 func rowsOf(t *testing.T, path, id string) string {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")

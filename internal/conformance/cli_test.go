@@ -12,13 +12,14 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// shell is what one command line came to.
+// shell is the result of a command line.
 type shell struct {
 	out, err string
 	status   int
 }
 
-// commandLine runs a command line with a fake model. DOC in args stands for the path of a file that holds doc.
+// commandLine runs a command line with a fake model. DOC in args stands for the path of a file that
+// contains doc.
 func commandLine(t *testing.T, f *fake, doc, in string, args ...string) shell {
 	t.Helper()
 	dir := t.TempDir()

@@ -16,7 +16,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// bounded gives documents of each format that has `concurrency`, with a value for it; their runs wait for a person.
+// bounded returns a document of each format that supports `concurrency`, with the given value for
+// it; their runs wait for a person.
 func bounded(concurrency string) map[string]string {
 	c := `"concurrency": ` + concurrency + `, `
 	return map[string]string{
@@ -26,7 +27,7 @@ func bounded(concurrency string) map[string]string {
 	}
 }
 
-// begins starts a run and compares whether it waits for a person, or for its turn.
+// begins starts a run and checks whether it waits for a person or for its turn.
 func (w *world) begins(doc, input string, want journal.Status) string {
 	w.t.Helper()
 	definition, _ := load(w.t, doc)

@@ -17,15 +17,16 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestConvertedRunsTheSame (ADR 50): a workflow that Convert does not refuse runs as its document of the other format does: the same nodes ask the same
-// models in the same order with the same parameters and prompts, no message holds less of what was said, and the outputs and the end are the same.
+// TestConvertedRunsTheSame (ADR 50) checks that a workflow that Convert accepts runs like its
+// document in the other format: the same nodes call the same models in the same order with the same
+// parameters and prompts, no message loses any content, and the outputs and the end are the same.
 func TestConvertedRunsTheSame(t *testing.T) {
 	t.Parallel()
 	converted := map[string]int{}
 	for i, doc := range slices.Concat(goodDocuments(t), drawConvertible(120)) {
 		w, problems, err := service.Load(t.Context(), "doc", []byte(doc), service.LoadOptions{Formats: linked.Kit().Formats})
 		if err != nil || w == nil || problems.HasErrors() {
-			continue // it needs agents from beside it
+			continue // it needs external agents
 		}
 		for _, name := range format.Names() {
 			if name == w.Format {
@@ -53,7 +54,8 @@ func TestConvertedRunsTheSame(t *testing.T) {
 	}
 }
 
-// words are what agents say: texts that conditions look for, with blanks around them, and some that only look like them.
+// words are what agents say: strings that conditions look for, with whitespace around them, and
+// strings that only resemble them.
 var words = []string{"billing", " Bug\n", "a BUG report", "yes", "no bug", "other", "bil ling", "BILLING", "Übung"}
 
 type outcome struct {
@@ -62,7 +64,7 @@ type outcome struct {
 	path                 []string
 }
 
-// compareRuns runs both with the same replies.
+// compareRuns runs both workflows with the same replies.
 func compareRuns(t *testing.T, before, after *workflow.Workflow, from, to string) {
 	want, ok := runConverted(t, before)
 	if !ok {
@@ -97,7 +99,7 @@ func compareRuns(t *testing.T, before, after *workflow.Workflow, from, to string
 	}
 }
 
-// runConverted runs a workflow; false where it cannot be started.
+// runConverted runs a workflow, or returns false if it cannot be started.
 func runConverted(t *testing.T, wf *workflow.Workflow) (outcome, bool) {
 	w := newWorld(t)
 	w.replies = func(q model.Request, n int) line {
@@ -134,7 +136,8 @@ func runConverted(t *testing.T, wf *workflow.Workflow) (outcome, bool) {
 	return o, true
 }
 
-// goodDocuments gives all documents of the archives and examples; those with errors are left out where they are read.
+// goodDocuments returns all documents of the archives and examples; documents with errors are
+// skipped where they are loaded.
 func goodDocuments(t *testing.T) []string {
 	t.Helper()
 	var out []string
@@ -144,7 +147,7 @@ func goodDocuments(t *testing.T) []string {
 	return out
 }
 
-// drawConvertible writes random documents of the shapes that formats have in common.
+// drawConvertible returns random documents with structures that the formats share.
 func drawConvertible(n int) []string {
 	var out []string
 	for seed := range randtest.Seeds(n) {
@@ -186,7 +189,7 @@ func drawConvertible(n int) []string {
 	return out
 }
 
-// drawCanvas writes a chain of agents that may end in a choice.
+// drawCanvas returns a chain of agents that may end in a choice.
 func drawCanvas(r *rand.Rand, size int) string {
 	var nodes, links []string
 	prompts := []string{"", "{{PREVIOUS_OUTPUT}}", "", "Think about: {{PREVIOUS_OUTPUT}}!", `{{PREVIOUS_OUTPUT}}", "context": "all`}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// canvas writes a canvas document. Connections are written `s -> a -> ok:approve -> b; x -> y:input`: a handle is that of the way out, at the end of
-// a chain that of the way in.
+// canvas returns a canvas document. Connections are written `s -> a -> ok:approve -> b; x ->
+// y:input`: a handle is the outgoing one, or at the end of a chain the incoming one.
 func canvas(connections string, nodes ...string) string {
 	var edges []string
 	for chain := range strings.SplitSeq(connections, ";") {
@@ -30,20 +30,22 @@ func canvas(connections string, nodes ...string) string {
 	return fmt.Sprintf("{\"nodes\":[\n  %s\n],\"connections\":[\n  %s\n]}\n", strings.Join(nodes, ",\n  "), strings.Join(edges, ",\n  "))
 }
 
-// node writes a node; data is a JSON object.
+// node returns a node; data is a JSON object.
 func node(id, typ, data string) string {
 	return fmt.Sprintf(`{"id":%q,"type":%q,"x":0,"y":0,"data":%s}`, id, typ, data)
 }
 
-// start is the start node s. The tests give the input with the run where they do not say otherwise.
+// start returns the start node s. The tests pass the input with the run unless they state
+// otherwise.
 func start() string { return node("s", "start", `{}`) }
 
-// agent is an agent node whose agent has the node's id for a name; more are further fields of data.
+// agent returns an agent node whose agent has the node's id as its name; more are further fields of
+// data.
 func agent(id string, more ...string) string {
 	return node(id, "agent", "{"+strings.Join(append([]string{fmt.Sprintf(`"agentName":%q`, id)}, more...), ",")+"}")
 }
 
-// agents are several of them.
+// agents returns several agent nodes.
 func agents(ids string) []string {
 	var out []string
 	for id := range strings.FieldsSeq(ids) {
@@ -52,10 +54,10 @@ func agents(ids string) []string {
 	return out
 }
 
-// approval is an approval node.
+// approval returns an approval node.
 func approval(id string) string { return node(id, "approval", `{}`) }
 
-// gate is an if node; a condition is an operator, a blank and the operand.
+// gate returns an if node; a condition is an operator, a space and the operand.
 func gate(id string, conditions ...string) string {
 	var list []string
 	for _, c := range conditions {
@@ -68,7 +70,7 @@ func gate(id string, conditions ...string) string {
 // mayAsk lets an agent have sub-agents.
 const mayAsk = `"tools":{"subagents":true}`
 
-// steps writes a steps document with agents of these names.
+// steps returns a steps document with agents of these names.
 func steps(names, workflow string) string {
 	out := "agents:\n"
 	for name := range strings.FieldsSeq(names) {
@@ -77,7 +79,8 @@ func steps(names, workflow string) string {
 	return out + "workflow:\n" + strings.TrimPrefix(workflow, "\n")
 }
 
-// prior is a user message with the outputs of former steps (S4-3): a label and a text for each.
+// prior returns a user message with the outputs of earlier steps (S4-3): a label and a text for
+// each.
 func prior(prompt string, labelsAndTexts ...string) string {
 	out := "--- Prior Step Outputs ---\n\n"
 	for i := 0; i < len(labelsAndTexts); i += 2 {

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/graphtest"
 )
 
-// plays plays one agent node.
+// plays runs a graph with one agent node.
 func (a *coder) plays(t *testing.T, c graph.AgentConfig[sheet], cfg graph.Config) *played {
 	t.Helper()
 	c.ID, c.AgentType = "a", "claude"
@@ -23,7 +23,7 @@ func (a *coder) plays(t *testing.T, c graph.AgentConfig[sheet], cfg graph.Config
 	return play(t, newGraph().Start(c), sheet{Text: "it"}, cfg)
 }
 
-// monitors plays a context monitor of a session with the coder.
+// monitors runs a context monitor of a session with the coder.
 func (a *coder) monitors(t *testing.T, c graph.ContextMonitorConfig[sheet]) *played {
 	t.Helper()
 	c.ID, c.Session = "m", func(graph.View[sheet]) graph.Session { return a.Session() }
@@ -137,7 +137,7 @@ var graphAgent = []rule{
 			node   monitor
 			agent  *coder
 			noted  []string
-			signal map[string]any // nil: none
+			signal map[string]any // nil means none
 		}{
 			{monitor{AgentType: "opencode"}, &coder{graphtest.Agent{Usage: filled(44)}}, nil, nil},
 			{monitor{AgentType: "opencode"}, &coder{graphtest.Agent{Usage: filled(45), Summarized: filled(5)}}, []string{"summarize", "heard summarize 45"}, nil},

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/graph/compat"
 )
 
-// ids are the ids of a compiled graph's nodes.
+// ids returns the node ids of a compiled graph.
 func ids(g *graph.Compiled[sheet]) string {
 	var out []string
 	for _, n := range g.Nodes() {
@@ -19,7 +19,7 @@ func ids(g *graph.Compiled[sheet]) string {
 	return strings.Join(out, " ")
 }
 
-// elseIfs is an if with two else-ifs and an else.
+// elseIfs returns a graph with an if, two else-ifs and an else.
 func elseIfs(c1, c2, c3 func(graph.View[sheet]) bool) *gBuilder {
 	return newGraph().Start(idle("s")).Then(graph.IfConfig[sheet]{
 		Condition: c1, Then: []gNode{idle("t")},

@@ -14,7 +14,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// drains are runs whose losers do not heed their contexts: the run ends without them, and the engine's Close waits for them (D10).
+// drains are runs whose losers ignore their contexts: the run ends without them, and the engine's
+// Close waits for them (D10).
 var drains = []rule{
 	{name: "S2-51 a run ends when the winner has, and its losers drain behind it", test: func(t *testing.T) {
 		for _, strategy := range []graph.Strategy{graph.StrategyRace, graph.StrategyAny, graph.StrategyQuorum} {
@@ -33,7 +34,7 @@ var drains = []rule{
 			e := opened(t, hocket.Config{})
 			start := time.Now()
 			r := playOn(t, e, compiled(t, newGraph().Parallel(p).Node(slow).Node(does("fast", func(context.Context, *gContext) (gResult, error) {
-				time.Sleep(time.Millisecond) // the loser is at work
+				time.Sleep(time.Millisecond) // the loser is running
 				return gResult{Output: "won"}, nil
 			})).Then(idle("z"))), sheet{}, gRun{})
 			same(t, "end", r.end(), "completed")
@@ -74,7 +75,7 @@ var drains = []rule{
 		b := newGraph().Parallel(gParallel{ID: "p", Branches: []string{"slow", "fast"}, Strategy: graph.StrategyRace}).
 			Node(does("slow", func(ctx context.Context, _ *gContext) (gResult, error) {
 				<-ctx.Done()
-				time.Sleep(time.Millisecond) // puts things away
+				time.Sleep(time.Millisecond) // cleans up
 				returned.Store(true)
 				return gResult{}, ctx.Err()
 			})).

@@ -165,7 +165,7 @@ var graphExtension = []rule{
 	}},
 }
 
-// gItem is the state of the bodies of maps.
+// gItem is the state of map bodies.
 type gItem struct {
 	Name string `json:"name"`
 	Text string `json:"text,omitempty"`
@@ -179,7 +179,7 @@ func lines(v graph.View[sheet]) []gItem {
 	return out
 }
 
-// adds makes a node of a body that adds its id, and fails for the item bad.
+// adds returns a node for a map body that adds its id, and fails for the item bad.
 func adds(id string) graph.Node[gItem] {
 	return graph.Do(id, func(_ context.Context, l *gItem) error {
 		if l.Name == "bad" {

@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/graph/compat"
 )
 
-// inJSON has the document's types that are in JSON, each with its fields: the names are those of the document.
+// inJSON lists the document's types that occur in JSON, each with its fields: the names are those
+// of the document.
 var inJSON = []struct {
 	document string
 	in       any
@@ -31,7 +32,8 @@ var inJSON = []struct {
 	{"emitted event", hocket.EmittedEvent{}, "type data? timestamp"},
 }
 
-// inGo has everything else with fields or methods: `document=Go`, or one name where only its first letter differs.
+// inGo lists everything else with fields or methods: `document=Go`, or one name if only its first
+// letter differs.
 var inGo = []struct {
 	document string
 	in       any
@@ -86,7 +88,7 @@ var inGo = []struct {
 	{"NodeExecutionError", graph.NodeExecutionError{}, "nodeId=NodeID cause"},
 }
 
-// has tells whether a type has a field or a method of that name.
+// has reports whether a type has a field or a method with that name.
 func has(typ reflect.Type, name string) bool {
 	if _, ok := typ.MethodByName(name); ok {
 		return true
@@ -104,15 +106,16 @@ func has(typ reflect.Type, name string) bool {
 	return ok
 }
 
-// kind is a kind of node, made as nodes are where nothing is said, with the document's type and default name.
+// kind is a kind of node, created with default options, with the document's type and default name.
 type kind struct {
 	node    func(o gOptions) gNode
 	typ     graph.NodeType
 	title   string
-	retried int // calls of one that always fails; 0: it calls nothing
+	retried int // calls of a node that always fails; 0 means it calls nothing
 }
 
-// kinds has every kind of node of the document by its function there. Those that call something tell it and fail.
+// kinds returns every kind of node in the document by its function there. Nodes that call something
+// call called and fail.
 func kinds(t *testing.T, called func()) map[string]kind {
 	t.Helper()
 	inner := compiled(t, graph.New[sheet]("in").Start(idle("i")))

@@ -16,7 +16,7 @@ import (
 // question is what the tests of ask-user nodes ask.
 var question = graph.Question{Text: "Go on?", Header: "Stop", Choices: []graph.Choice{{Label: "yes", Description: "go on"}, {Label: "no"}}}
 
-// strategy runs two branches under a strategy.
+// strategy returns a graph that runs two branches with a strategy.
 func strategy(s graph.Strategy, a, b gNode) *gBuilder {
 	return newGraph().Parallel(gParallel{ID: "p", Branches: []string{"a", "b"}, Strategy: s}).Node(a).Node(b).Then(idle("z"))
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/hocket-run/hocket/internal/graphtest"
 )
 
-// tries plays a node that fails its first n attempts, and gives when it was called and how the run ended.
+// tries runs a node that fails its first n attempts, and returns when it was called and how the run
+// ended.
 func tries(t *testing.T, n int, o gOptions) (at, end string) {
 	t.Helper()
 	note, noted := clock()
@@ -28,7 +29,7 @@ func tries(t *testing.T, n int, o gOptions) (at, end string) {
 	return noted(), p.end()
 }
 
-// failureOf is the error with which a run ended.
+// failureOf returns the error with which a run ended.
 func (p *played) failureOf() error { return p.steps[len(p.steps)-1].Error }
 
 var graphRetry = []rule{
@@ -165,7 +166,7 @@ var graphRetry = []rule{
 			o     gOptions
 			cfg   graph.Config
 			first int
-			want  string // how the error begins; "": none
+			want  string // prefix of the error; "" means none
 		}{
 			{gOptions{InputSchema: atMost(3)}, graph.Config{}, 4, `Node "a" input validation failed: n: `},
 			{gOptions{InputSchema: atMost(3)}, graph.Config{}, 3, ""},

@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/graph/compat"
 )
 
-// streamed gives the lines of a graph's events in modes.
+// streamed returns the lines of a graph's events in the given modes.
 func streamed(t *testing.T, g *graph.Compiled[sheet], modes ...compat.Mode) []map[string]any {
 	t.Helper()
 	var out []map[string]any
@@ -31,7 +31,7 @@ func streamed(t *testing.T, g *graph.Compiled[sheet], modes ...compat.Mode) []ma
 	return out
 }
 
-// sender changes the state and sends an event.
+// sender returns a node that changes the state and sends an event.
 func sender() gNode {
 	return does("a", func(_ context.Context, c *gContext) (gResult, error) {
 		c.Emit("progress", map[string]any{"percent": 50})
@@ -193,13 +193,13 @@ var graphRun = []rule{
 	}},
 }
 
-// together counts the nodes that are at work at once.
+// together counts the nodes that run at the same time.
 type together struct {
 	mu         sync.Mutex
 	busy, most int
 }
 
-// node makes a node that works for a second of the bubble's time.
+// node returns a node that works for a second of fake time.
 func (g *together) node(id string) gNode {
 	return does(id, func(context.Context, *gContext) (gResult, error) {
 		g.change(1)

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// minded is a program in memory that works with the schedules of a graph.
+// minded is an in-memory program that runs the schedules of a graph.
 type minded struct {
 	t     *testing.T
 	e     *hocket.Engine
@@ -22,7 +22,7 @@ type minded struct {
 	runs []string
 }
 
-// minds has an engine work with the schedules of a graph whose node takes a while.
+// minds makes an engine run the schedules of a graph whose node lasts for takes.
 func minds(t *testing.T, takes time.Duration, schedules ...hocket.Schedule[sheet]) *minded {
 	t.Helper()
 	e, err := hocket.Open(t.Context(), hocket.Config{Program: "p"})
@@ -52,7 +52,8 @@ func minds(t *testing.T, takes time.Duration, schedules ...hocket.Schedule[sheet
 	return m
 }
 
-// until waits and tells which runs began: when, and with which state.
+// until waits until d after the start and returns the runs that have started: when, and with which
+// state.
 func (m *minded) until(d time.Duration) string {
 	<-time.After(d - time.Since(m.begin))
 	m.mu.Lock()

@@ -21,7 +21,7 @@ import (
 	"github.com/hocket-run/hocket/oteltrack"
 )
 
-// tracked writes down what telemetry is told.
+// tracked records the calls of telemetry.
 type tracked struct {
 	mu    sync.Mutex
 	lines []string
@@ -49,14 +49,14 @@ func (k *tracked) WorkflowComplete(_ context.Context, e hocket.TrackedEnd) {
 	k.add("complete", e.WorkflowName, string(e.Status))
 }
 
-// fullDisk saves nothing.
+// fullDisk is a Checkpointer whose Save fails.
 type fullDisk struct{ hocket.Checkpointer }
 
 func (fullDisk) Save(context.Context, string, json.RawMessage, string) error {
 	return errors.New("disk is full")
 }
 
-// carried is a snapshot as another process gets it.
+// carried returns the snapshot as another process receives it.
 func (p *played) carried() *hocket.Snapshot[sheet] {
 	p.t.Helper()
 	raw, err := json.Marshal(p.Snapshot)

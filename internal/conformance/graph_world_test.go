@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// sheet is the state of the graphs of these tests.
+// sheet is the graph state in these tests.
 type sheet struct {
 	N    int            `json:"n"`
 	Text string         `json:"text,omitempty"`
@@ -38,17 +38,17 @@ type (
 
 func newGraph() *gBuilder { return graph.New[sheet]("t") }
 
-// does makes a node that calls fn.
+// does returns a node that calls fn.
 func does(id string, fn func(ctx context.Context, c *gContext) (gResult, error), o ...gOptions) gNode {
 	return graph.NewNode(id, graph.TypeTool, fn, o...)
 }
 
-// idle makes a node that does nothing.
+// idle returns a node that does nothing.
 func idle(id string, o ...gOptions) gNode {
 	return does(id, func(context.Context, *gContext) (gResult, error) { return gResult{}, nil }, o...)
 }
 
-// changes makes a node that changes the state.
+// changes returns a node that changes the state.
 func changes(id string, fn func(*sheet), o ...gOptions) gNode {
 	return graph.Do(id, func(_ context.Context, s *sheet) error {
 		fn(s)
@@ -56,29 +56,29 @@ func changes(id string, fn func(*sheet), o ...gOptions) gNode {
 	}, o...)
 }
 
-// marks makes a node that notes its own id.
+// marks returns a node that records its own id.
 func marks(id string, o ...gOptions) gNode {
 	return changes(id, func(s *sheet) { s.Log = append(s.Log, id) }, o...)
 }
 
 func counts(id string) gNode { return changes(id, func(s *sheet) { s.N++ }) }
 
-// gives makes a node with an output.
+// gives returns a node with an output.
 func gives(id string, v any) gNode {
 	return does(id, func(context.Context, *gContext) (gResult, error) { return gResult{Output: v}, nil })
 }
 
-// leads makes a node that goes to the nodes given.
+// leads returns a node that continues with the given nodes.
 func leads(id string, to ...string) gNode {
 	return does(id, func(context.Context, *gContext) (gResult, error) { return gResult{Goto: to}, nil })
 }
 
-// raises makes a node that raises a signal.
+// raises returns a node that raises a signal.
 func raises(id string, s graph.Signal) gNode {
 	return does(id, func(context.Context, *gContext) (gResult, error) { return gResult{Signals: []graph.Signal{s}}, nil })
 }
 
-// looks makes a node that hands its context out.
+// looks returns a node that copies its context to into.
 func looks(id string, into *gContext, o ...gOptions) gNode {
 	return does(id, func(_ context.Context, c *gContext) (gResult, error) {
 		*into = *c
@@ -88,7 +88,7 @@ func looks(id string, into *gContext, o ...gOptions) gNode {
 
 var errBroken = errors.New("it is broken")
 
-// breaks makes a node that fails its first n attempts, all where n is negative.
+// breaks returns a node that fails its first n attempts, or all attempts if n is negative.
 func breaks(id string, n int, o ...gOptions) gNode {
 	return does(id, func(_ context.Context, c *gContext) (gResult, error) {
 		if n < 0 || c.Attempt <= n {
@@ -98,7 +98,7 @@ func breaks(id string, n int, o ...gOptions) gNode {
 	}, o...)
 }
 
-// lasts makes a node that ends when it is cancelled, and tells so.
+// lasts returns a node that ends when it is cancelled, and sends its id to cancelled.
 func lasts(id string, cancelled chan<- string) gNode {
 	return does(id, func(ctx context.Context, _ *gContext) (gResult, error) {
 		<-ctx.Done()
@@ -107,7 +107,8 @@ func lasts(id string, cancelled chan<- string) gNode {
 	})
 }
 
-// later makes a node that ends after a second of the bubble's time, when all that run beside it are at work.
+// later returns a node that ends after a second of fake time, when all concurrent nodes are
+// running.
 func later(id string, err error) gNode {
 	return does(id, func(context.Context, *gContext) (gResult, error) {
 		<-time.After(time.Second)
@@ -115,10 +116,10 @@ func later(id string, err error) gNode {
 	}, single())
 }
 
-// single lets a node have one attempt.
+// single returns options with one attempt.
 func single() gOptions { return gOptions{Retry: graph.Retry{MaxAttempts: 1}} }
 
-// handled is single with an error handler.
+// handled returns the options of single with an error handler.
 func handled(a gAction) gOptions {
 	return gOptions{OnError: graph.OnError(func(error, *gContext) gAction { return a })}
 }
@@ -137,7 +138,7 @@ func compiled(t *testing.T, b *gBuilder, cfg ...graph.Config) *graph.Compiled[sh
 	return g
 }
 
-// misused gives the messages of what Compile refuses.
+// misused returns the error messages of Compile.
 func misused(t *testing.T, b *gBuilder, cfg ...graph.Config) []string {
 	t.Helper()
 	_, err := b.Compile(cfg...)
@@ -163,7 +164,7 @@ func opened(t *testing.T, cfg hocket.Config, o ...hocket.Option) *hocket.Engine 
 	return e
 }
 
-// played is how a graph ran: its steps, what progress told, and what is left.
+// played is the execution of a graph: its steps, its progress, and what remains.
 type played struct {
 	*hocket.Snapshot[sheet]
 	t      *testing.T
@@ -171,7 +172,7 @@ type played struct {
 	g      *graph.Compiled[sheet]
 	steps  []hocket.Step[sheet]
 	told   []hocket.Progress[sheet]
-	signal []string // in the order of the snapshot, as type and message
+	signal []string // in snapshot order, as type and message
 }
 
 // play runs a graph in memory.
@@ -180,7 +181,7 @@ func play(t *testing.T, b *gBuilder, first sheet, cfg ...graph.Config) *played {
 	return playOn(t, opened(t, hocket.Config{}), compiled(t, b, cfg...), first, gRun{})
 }
 
-// playOn runs a graph; the run's id is "r" where the options name none.
+// playOn runs a graph; the run's id is "r" unless the options specify one.
 func playOn(t *testing.T, e *hocket.Engine, g *graph.Compiled[sheet], first sheet, o gRun) *played {
 	t.Helper()
 	if o.ID == "" && o.ResumeFrom == nil {
@@ -192,7 +193,7 @@ func playOn(t *testing.T, e *hocket.Engine, g *graph.Compiled[sheet], first shee
 	return p
 }
 
-// follow takes a stream to its end.
+// follow reads a stream to the end.
 func (p *played) follow(run string, stream iter.Seq2[hocket.Step[sheet], error]) {
 	p.t.Helper()
 	p.steps = nil
@@ -215,13 +216,13 @@ func (p *played) follow(run string, stream iter.Seq2[hocket.Step[sheet], error])
 	}
 }
 
-// answers answers the open question and follows the run on.
+// answers answers the open question and continues to follow the run.
 func (p *played) answers(value any) {
 	p.t.Helper()
 	p.follow(p.ExecutionID, hocket.ResumeStream(p.t.Context(), p.e, p.g, p.ExecutionID, hocket.Answer{Value: value}))
 }
 
-// began are the nodes in the order in which they started.
+// began returns the nodes in the order in which they started.
 func (p *played) began() string {
 	var out []string
 	for _, e := range p.told {
@@ -232,7 +233,7 @@ func (p *played) began() string {
 	return strings.Join(out, ", ")
 }
 
-// stepped are the nodes of the steps, in order.
+// stepped returns the nodes of the steps, in order.
 func (p *played) stepped() string {
 	var out []string
 	for _, s := range p.steps {
@@ -241,7 +242,7 @@ func (p *played) stepped() string {
 	return strings.Join(out, ", ")
 }
 
-// end is the text of the failure, else the status of the last step.
+// end returns the error message of the failure, or the status of the last step.
 func (p *played) end() string {
 	p.t.Helper()
 	last := p.steps[len(p.steps)-1]
@@ -259,10 +260,10 @@ func (p *played) went(what, began, end string) {
 	same(p.t, what+": end", p.end(), end)
 }
 
-// output is what the snapshot has for a node.
+// output returns the output of a node in the snapshot.
 func (p *played) output(id string) string { return string(p.Outputs[id]) }
 
-// file gives the text of a file of the repository.
+// file returns the content of a file in the repository.
 func file(t *testing.T, path string) string {
 	t.Helper()
 	raw, err := os.ReadFile(path)
@@ -272,14 +273,15 @@ func file(t *testing.T, path string) string {
 	return string(raw)
 }
 
-// clock notes when it is called, since it was made, in a bubble's time.
+// clock returns a function that records the fake time of its calls since clock was called, and a
+// function that returns these times.
 func clock() (note func(), noted func() string) {
 	begin := time.Now()
 	var list []string
 	return func() { list = append(list, time.Since(begin).String()) }, func() string { return strings.Join(list, " ") }
 }
 
-// decoded reads JSON into a value of any kind.
+// decoded decodes JSON into a value of any type.
 func decoded(t *testing.T, raw json.RawMessage) any {
 	t.Helper()
 	var v any
@@ -289,7 +291,7 @@ func decoded(t *testing.T, raw json.RawMessage) any {
 	return v
 }
 
-// attempts are the failed attempts that a snapshot tells of.
+// attempts returns the failed attempts in the snapshot.
 func (p *played) attempts() []string {
 	var out []string
 	for _, e := range p.Errors {

@@ -14,12 +14,12 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-// editing is a document whose tool step pays, with permissions.
+// editing returns a document whose tool step calls pay, with permissions.
 func editing(permissions string) string {
 	return "permissions: " + permissions + "\n" + steps("a", "- {type: tool, tool: pay, args: {sum: 5, to: Bob}}\n")
 }
 
-// withPay gives a world with the tool pay.
+// withPay returns a world with the tool pay.
 func withPay(t *testing.T) (*world, *tooltest.Tool) {
 	t.Helper()
 	pay := &tooltest.Tool{
@@ -31,7 +31,7 @@ func withPay(t *testing.T) (*world, *tooltest.Tool) {
 	return newWorld(t, func(c *service.Config) { c.Tools = []tool.Tool{pay} }), pay
 }
 
-// approves approves with arguments.
+// approves approves the held call with changed arguments.
 func (r *run) approves(arguments string) error {
 	return r.w.Answer(r.w.t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: engine.Value(`"approve"`), Arguments: engine.Value(arguments)})
 }
@@ -49,7 +49,7 @@ var heldEdits = []rule{
 			}
 			if !offered {
 				same(t, "calls", len(pay.Calls()), 0)
-				r.answers("approve") // as it was held
+				r.answers("approve") // with unchanged arguments
 			}
 			want := `{"sum":5,"to":"Bob"}`
 			if offered {
@@ -78,10 +78,10 @@ var heldEdits = []rule{
 			t.Errorf("a rejection with arguments: %v", err)
 		}
 		same(t, "open", len(r.is(engine.StatusPaused).Waiting), 1)
-		if err := r.approves(`{"to":"Ann", "sum":"3"}`); err != nil { // a text is read as what it means
+		if err := r.approves(`{"to":"Ann", "sum":"3"}`); err != nil { // a string is read as the value it represents
 			t.Fatal(err)
 		}
-		if err := r.approves(`{"sum":3,"to":"Ann"}`); err != nil { // the same answer once more
+		if err := r.approves(`{"sum":3,"to":"Ann"}`); err != nil { // the same answer again
 			t.Error(err)
 		}
 		if err := r.approves(`{"sum":2,"to":"Ann"}`); !errors.Is(err, engine.ErrWaitAnswered) {
@@ -126,7 +126,7 @@ var heldEdits = []rule{
 			same(t, name+": calls", len(pay.Calls()), 1)
 		}
 
-		// The call that is held in a run below is changed through the run above.
+		// A call that is held in a child run is changed through the parent run.
 		w, pay = withPay(t)
 		w.keeps("pays", editing("{ask: [pay], edit: [pay]}"))
 		r = w.runs(steps("a", "- {type: workflow, workflow: pays}\n"), "go")

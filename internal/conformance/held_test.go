@@ -24,7 +24,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// till is a server with the tool pay, which keeps the arguments that it is called with.
+// till is a server with the tool pay, which records the arguments of its calls.
 type till struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -48,19 +48,20 @@ func newTill(t *testing.T) *till {
 	return p
 }
 
-// payments gives the arguments of the calls so far.
+// payments returns the arguments of the calls so far.
 func (p *till) payments() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]string{}, p.paid...)
 }
 
-// toolset is a file of toolsets that names the server.
+// toolset returns a toolset file that names the server.
 func (p *till) toolset() string {
 	return fmt.Sprintf("toolsets:\n  - {type: mcp, name: till, remote: {url: %q}}\n", p.URL)
 }
 
-// passing is a model whose agents pass the work on while they can, call pay where they have it, and then say what they read.
+// passing is a model whose agents hand the work on while they can, call pay if they have it, and
+// then reply with what they read.
 func passing(q model.Request, _ int) line {
 	switch last := q.Messages[len(q.Messages)-1]; {
 	case last.Role == chat.RoleTool:
@@ -71,15 +72,16 @@ func passing(q model.Request, _ int) line {
 	return use(q.Tools[0].Name, `{"input":"on"}`)
 }
 
-// heldRun is a run whose third agent's call of pay waits for a person. Every step of it is another process, or another service on the same store.
+// heldRun is a run in which a call of pay by the third agent waits for a person. Every step of it
+// uses another process, or another service on the same store.
 type heldRun struct {
-	// show gives the open waits.
+	// show returns the open waits.
 	show func() []project.Waiting
-	// answer decides and gives the run's output.
+	// answer submits a decision and returns the run's output.
 	answer func(wait, decision, note string) string
 }
 
-// heldByService starts doc by the service API.
+// heldByService starts doc through the service API.
 func heldByService(t *testing.T, doc string, p *till) heldRun {
 	w := newWorld(t, onDisk(filepath.Join(t.TempDir(), "hocket.db")), func(c *service.Config) { c.Permissions = tool.Permissions{Ask: []string{"pay"}} })
 	w.replies = passing
@@ -103,7 +105,7 @@ func heldByService(t *testing.T, doc string, p *till) heldRun {
 	}
 }
 
-// heldByCommandLine starts doc by hocket run.
+// heldByCommandLine starts doc with hocket run.
 func heldByCommandLine(t *testing.T, doc string, p *till) heldRun {
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -144,7 +146,8 @@ func heldByCommandLine(t *testing.T, doc string, p *till) heldRun {
 	}
 }
 
-// heldEverywhere starts documents of three levels of agents with one name by every transport that there is.
+// heldEverywhere starts documents with three levels of agents of the same name through every
+// transport.
 func heldEverywhere(t *testing.T) {
 	docs := map[string]string{
 		"steps": `agents:

@@ -17,8 +17,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// injectHeld: a call that needs a person waits for one, whatever texts say, models call or people answer elsewhere; what the person is shown is the call itself,
-// and the question is in Hocket's own words (SEC12, D32).
+// injectHeld checks that a call that needs a person waits for one, whatever texts say, models call
+// or people answer elsewhere, that the person is shown the call itself, and that the question is in
+// Hocket's own words (SEC12, D32).
 func injectHeld(t *testing.T, poison string) {
 	const doc = `{"permissions": {"ask": ["settle_invoice"]}, "agents": {
 		"Payer": {"model": "openai/fake", "instruction": "Pay.", "tools": ["lookup", "settle_invoice"], "toolsets": [{"type": "user_prompt"}]},
@@ -41,7 +42,8 @@ func injectHeld(t *testing.T, poison string) {
 		}
 		r := w.runs(doc, "go")
 		o := r.is(engine.StatusPaused)
-		slices.SortFunc(o.Waiting, func(a, b project.Waiting) int { return strings.Compare(a.Kind, b.Kind) }) // they are opened at once
+		// they are opened simultaneously
+		slices.SortFunc(o.Waiting, func(a, b project.Waiting) int { return strings.Compare(a.Kind, b.Kind) })
 		if len(o.Waiting) != 2 || o.Waiting[0].Kind != workflow.WaitApproval || o.Waiting[1].Kind != workflow.WaitQuestion {
 			t.Fatalf("waiting %s, want the call and the question", asJSON(o.Waiting))
 		}
@@ -57,7 +59,7 @@ func injectHeld(t *testing.T, poison string) {
 		}
 		same(t, "the agent's question", question.Prompt, `Agent "Payer" asks: `+poison)
 
-		// What a person tells the agent is told to the agent, and decides about nothing else.
+		// A person's answer to the agent goes only to the agent, and decides nothing else.
 		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: question.ID, Value: expr.Quote(poison)}); err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// forbidden are tools that exist in the world and that no agent of these tests lists.
+// forbidden are tools that exist in the world but are not listed by any agent of these tests.
 var forbidden = []string{
 	"shell", "send_mail", "delete_everything", "write_file", "transfer_money", "approve", "resume_run", "admin", "route_admin", "tool_executor", "LOOKUP", "lookup_admin",
 	"answer_wait", "hold",
@@ -38,8 +38,9 @@ func poisons(t *testing.T) map[string]string {
 	return all
 }
 
-// trapped is a world whose tool lookup answers with a poisoned text, beside forbidden tools that tell when they are called. Every model in it obeys: it calls
-// whatever tool the text, or the list of forbidden ones, names, by its name as it stands and trimmed, and then says the text itself.
+// trapped returns a world whose tool lookup returns a poisoned text, along with forbidden tools
+// that record their calls. Every model in it obeys: it calls every tool that the text or the list
+// of forbidden tools names, by its exact name and trimmed, and then replies with the text itself.
 func trapped(t *testing.T, poison, lookup string, more ...tool.Tool) (w *world, called func() []string) {
 	t.Helper()
 	var all []*tooltest.Tool
@@ -73,7 +74,8 @@ func trapped(t *testing.T, poison, lookup string, more ...tool.Tool) (w *world, 
 
 var nameLike = regexp.MustCompile(`[\p{L}\p{Cf}_][\p{L}\p{N}\p{Cf}_./:;-]+`)
 
-// obeyed gives the calls that a model makes that does what a text says: names and arguments in turn.
+// obeyed returns the calls of a model that does what a text says, as alternating names and
+// arguments.
 func obeyed(poison string) []string {
 	names := slices.Clone(forbidden)
 	for _, word := range nameLike.FindAllString(poison, -1) {
@@ -88,8 +90,9 @@ func obeyed(poison string) []string {
 	return calls
 }
 
-// TestInjection: poisoned results of tools and outputs of models, in every kind of document, make no agent call a tool that it does not list
-// (SEC13), are never evaluated (SEC3, S4-16, S0-13), and approve nothing (SEC12).
+// TestInjection checks that poisoned tool results and model output, in every kind of document, make
+// no agent call a tool that it does not list (SEC13), are never evaluated (SEC3, S4-16, S0-13), and
+// approve nothing (SEC12).
 func TestInjection(t *testing.T) {
 	t.Parallel()
 	for name, poison := range poisons(t) {
@@ -104,7 +107,7 @@ func TestInjection(t *testing.T) {
 	}
 }
 
-// untouched demands that no forbidden tool was called, though models asked for them.
+// untouched checks that no forbidden tool was called, although models requested it.
 func untouched(t *testing.T, r *run, called func() []string) {
 	t.Helper()
 	if got := called(); len(got) > 0 {
@@ -178,7 +181,8 @@ func injectRounds(t *testing.T, poison string) {
 	}
 }
 
-// injectRoutes: a text may route along an edge that the document has, as any agent's does, and nowhere else.
+// injectRoutes checks that a text may route along an edge of the document, like the text of any
+// agent, and nowhere else.
 func injectRoutes(t *testing.T, poison string) {
 	w, called := trapped(t, poison, "lookup")
 	r := w.runs(routes("a+lookup x b", "a:tool_executor->x; x:lookup->a; a->b"), "go")

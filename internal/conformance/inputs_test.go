@@ -21,7 +21,8 @@ inputs:
 workflow: [{type: set, values: {all: "{{ $input }}", city: "{{ $input.city }}", next: "{{ $input.days + 1 }}", dated: "{{ has($input.when) }}"}}]
 `
 
-// given runs a document with inputs by name and gives the output; or the problems, one a line, of a run that does not begin.
+// given runs a document with named inputs and returns the output, or, if the run does not start,
+// the problems, one per line.
 func given(t *testing.T, doc, input, named string) string {
 	t.Helper()
 	w, _ := withTools(t)

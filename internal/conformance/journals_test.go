@@ -23,23 +23,23 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// playedRun is a run of a rule's document as the test of the rule played it, on a store in memory.
+// playedRun is a run of a rule's document as executed by the rule's test, on an in-memory store.
 type playedRun struct {
 	cfg      service.Config
 	request  service.StartRequest
-	journals map[string][]engine.Event // of the run and those below it
+	journals map[string][]engine.Event // of the run and its child runs
 }
 
-// recorder takes the runs of one test.
+// recorder collects the runs of one test.
 type recorder struct {
 	mu   sync.Mutex
 	runs []*playedRun
 }
 
-// recorders are those of tests that are recorded, by name.
+// recorders are the recorders of recorded tests, by test name.
 var recorders sync.Map
 
-// record takes the runs that began in this world, as they are now.
+// record records the runs that were started in this world, in their current state.
 func (w *world) record() {
 	to, ok := recorders.Load(w.t.Name())
 	if !ok {
@@ -60,13 +60,13 @@ func (w *world) record() {
 	}
 }
 
-// longest is how long a run may wait by the clock: it is played again in real time.
+// longest is the maximum real time that a run may wait, since runs are replayed in real time.
 const longest = 1500 * time.Millisecond
 
-// most bounds the events of a run: each call reads them.
+// most is the maximum number of events of a run, since each call reads them all.
 const most = 500
 
-// unplayable says why a run cannot be played again from its journal; "": it can.
+// unplayable returns the reason why a run cannot be replayed from its journal, or "" if it can.
 func (p *playedRun) unplayable(inRealTime bool) string {
 	events := p.journals[p.request.RunID]
 	if len(events) == 0 {
@@ -137,22 +137,24 @@ func (p *playedRun) unplayable(inRealTime bool) string {
 	return ""
 }
 
-// usesCatalog tells whether tools of the workflow are others of the catalog.
+// usesCatalog reports whether the workflow has tools that are other workflows of the catalog.
 func usesCatalog(p *playedRun) bool {
 	raw, err := json.Marshal(p.request.Workflow)
 	return err != nil || strings.Contains(string(raw), `"type":"workflow"`) || strings.Contains(string(p.request.Tools), "type: workflow")
 }
 
-// replay answers model calls as a journal has it. It is asked by a service that plays the run again.
+// replay is a model that replies to calls as recorded in a journal. It is called by a service that
+// replays the run.
 type replay struct {
 	from    *playedRun
 	service *service.Service
 
 	mu    sync.Mutex
-	given map[string]int // answers, by call
+	given map[string]int // number of replies, by call
 }
 
-// nameOf names a call apart from numbers that depend on order: run, node, iteration, agent loop, and how many calls of that loop came before.
+// nameOf returns a name for a call that does not contain order-dependent numbers: run, node,
+// iteration, agent loop, and the number of earlier calls in that loop.
 func nameOf(run string, events []engine.Event, call string) string {
 	step, iterations := 0, map[int]string{}
 	frame := call[:max(strings.LastIndex(call, "."), 0)]
@@ -174,7 +176,8 @@ func nameOf(run string, events []engine.Event, call string) string {
 	return fmt.Sprintf("%s %s loop %s call %d", run, iterations[step], loop, slices.Index(calls, call))
 }
 
-// Call implements model.Client. Answers come in the order of the journal, so that what depends on it is equal too.
+// Call implements model.Client. Replies come in journal order, so that whatever depends on the
+// order is equal too.
 func (r *replay) Call(ctx context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
 	run, call, _ := strings.Cut(q.IdempotencyKey, "/")
 	live, err := r.service.Events(ctx, run, 0)
@@ -215,7 +218,7 @@ func (r *replay) Call(ctx context.Context, q model.Request, _ func(model.Delta))
 	return model.Reply{}, &model.Error{Kind: model.KindNoReply, Message: "the journal has no answer for " + name}
 }
 
-// signalOf gives the name of the signal that ends a wait; "": a person answers it.
+// signalOf returns the name of the signal that ends a wait, or "" if a person answers it.
 func signalOf(events []engine.Event, wait string) string {
 	for _, e := range events {
 		if d, ok := e.Data.(*engine.WaitOpened); ok && d.Wait == wait && d.Below == nil {
@@ -225,7 +228,7 @@ func signalOf(events []engine.Event, wait string) string {
 	return ""
 }
 
-// results counts what came from outside of a run: results of calls, answers and signals.
+// results returns the number of external inputs of a run: results of calls, answers and signals.
 func results(events []engine.Event) (n int) {
 	for _, e := range events {
 		switch e.Data.(type) {
@@ -236,7 +239,7 @@ func results(events []engine.Event) (n int) {
 	return n
 }
 
-// await returns when a run has n results.
+// await returns when a run has n results, as results counts them.
 func (r *replay) await(ctx context.Context, run string, n int) error {
 	for {
 		live, err := r.service.Events(ctx, run, 0)
@@ -260,10 +263,10 @@ func (r *replay) live(t *testing.T, run string) []engine.Event {
 	return events
 }
 
-// openAt gives the waits that are open at the end of a journal.
+// openAt returns the waits that are open at the end of a journal.
 func openAt(events []engine.Event) []sim.OpenWait { return sim.OpenWaits(events) }
 
-// again plays the run on a driver and gives its journals.
+// again replays the run on a driver and returns its journals.
 func (p *playedRun) again(t *testing.T, d equaltest.Driver) map[string][]engine.Event {
 	t.Helper()
 	r := &replay{from: p, given: map[string]int{}}
@@ -328,7 +331,9 @@ func (p *playedRun) again(t *testing.T, d equaltest.Driver) map[string][]engine.
 
 var updateJournals = flag.Bool("update", false, "write testdata/journals.txt")
 
-// TestJournalsAreEqual: the documents of each rule have equal journals on each store, with the same replies and answers. Those that cannot be played again are listed in testdata/journals.txt.
+// TestJournalsAreEqual checks that the documents of each rule have equal journals on each store,
+// with the same replies and answers. Runs that cannot be replayed are listed in
+// testdata/journals.txt.
 func TestJournalsAreEqual(t *testing.T) { compareRules(t, equaltest.Embedded()) }
 
 func compareRules(t *testing.T, drivers []equaltest.Driver) {
@@ -344,7 +349,8 @@ func compareRules(t *testing.T, drivers []equaltest.Driver) {
 					rec := &recorder{}
 					recorders.Store(t.Name(), rec)
 					defer recorders.Delete(t.Name())
-					// The test's world ends with it, and with it what its tools need: a run that needs them is played before.
+					// The test's world ends with the test, and so does everything that its tools
+					// need: a run that needs them is replayed before that.
 					t.Run("played", func(t *testing.T) {
 						recorders.Store(t.Name(), rec)
 						defer recorders.Delete(t.Name())
@@ -383,7 +389,8 @@ func compareRules(t *testing.T, drivers []equaltest.Driver) {
 	checkList(t, slices.Sorted(maps.Keys(left)))
 }
 
-// checkList fails for a rule with runs that are not compared, for a reason that is not in the list in testdata.
+// checkList fails for a rule with runs that are not compared, unless the reason is in the list in
+// testdata.
 func checkList(t *testing.T, left []string) {
 	t.Helper()
 	const file = "testdata/journals.txt"

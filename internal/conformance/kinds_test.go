@@ -6,7 +6,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// D13: the entries of a run say the words of its document, and an approval what was decided.
+// TestKindsOfSteps checks D13: the entries of a run use the terms of its document, and an approval
+// shows its decision.
 func TestKindsOfSteps(t *testing.T) {
 	t.Parallel()
 	kinds := func(r *run) map[string]string {

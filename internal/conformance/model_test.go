@@ -13,12 +13,12 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// line is one answer of a fake model.
+// line is one reply of a fake model.
 type line struct {
 	text  string
 	tools []chat.ToolCall
 	fail  *model.Error
-	gate  <-chan struct{} // the answer comes once it is closed, unless the call is cancelled before
+	gate  <-chan struct{} // the reply waits until it is closed, unless the call is cancelled
 	delay time.Duration
 }
 
@@ -28,7 +28,7 @@ func fail(kind model.ErrorKind, message string) line {
 	return line{fail: &model.Error{Kind: kind, Message: message}}
 }
 
-// use calls tools: name and arguments in turn.
+// use returns a reply that calls tools: alternating names and arguments.
 func use(nameAndArguments ...string) line {
 	var l line
 	for i := 0; i < len(nameAndArguments); i += 2 {
@@ -42,29 +42,32 @@ func (l line) behind(gate <-chan struct{}) line {
 	return l
 }
 
-// slow answers after a second of the bubble's time: after all that need none.
+// slow makes the reply take a second of fake time, so that it comes after all immediate ones.
 func (l line) slow() line {
 	l.delay = time.Second
 	return l
 }
 
-// fake is a model that answers from lines by the name of the agent and records every request. An agent without lines says `<name> said`; one whose
-// lines are used up fails the test. Safe for concurrent use.
+// fake is a model that replies with lines by the name of the agent and records every request. An
+// agent without lines says `<name> said`; an agent whose lines are used up fails the test. It is
+// safe for concurrent use.
 type fake struct {
 	t *testing.T
 
 	mu    sync.Mutex
 	lines map[string][]line
-	// invents answers for those who have no lines, from the node and how often it was asked; nil: they say that they said something.
+	// invents, if set, returns the reply of agents without lines, from the node and the number of
+	// its requests. If nil, they reply `<name> said`.
 	invents func(node string, n int) string
-	// acts answers every request, where it is set, from how many came before.
+	// acts, if set, answers every request, from the number of earlier requests.
 	acts func(before int) line
-	// replies answers everybody, from the request and how often the node was asked, where it is set.
+	// replies, if set, answers all agents, from the request and the number of the node's requests.
 	replies  func(q model.Request, n int) line
 	times    map[string]int // requests by node
 	requests []model.Request
-	at       []time.Time // when they came
-	// ended are the agents whose calls ended, in that order; cancelled those whose calls were cut off.
+	at       []time.Time // times of the requests
+	// ended are the agents whose calls ended, in that order, and cancelled those whose calls were
+	// cancelled.
 	ended, cancelled []string
 }
 
@@ -72,7 +75,7 @@ func newFake(t *testing.T) *fake {
 	return &fake{t: t, lines: map[string][]line{}, times: map[string]int{}}
 }
 
-// plays gives an agent its lines. `@` and the id of a node stand for the agent of that node alone.
+// plays sets the lines of an agent. `@` and the id of a node stand for the agent of that node only.
 func (f *fake) plays(agent string, lines ...line) *fake {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -80,7 +83,7 @@ func (f *fake) plays(agent string, lines ...line) *fake {
 	return f
 }
 
-// says gives an agent texts to say.
+// says sets text replies of an agent.
 func (f *fake) says(agent string, texts ...string) *fake {
 	for _, text := range texts {
 		f.plays(agent, say(text))
@@ -146,7 +149,7 @@ func (f *fake) next(req model.Request) line {
 	return lines[0]
 }
 
-// asked gives the agents in the order in which they were asked.
+// asked returns the agents in the order of their calls.
 func (f *fake) asked() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,14 +160,14 @@ func (f *fake) asked() []string {
 	return out
 }
 
-// askedSorted gives them in the order of their names, for those that are asked at once.
+// askedSorted returns the agents sorted by name, for calls that are simultaneous.
 func (f *fake) askedSorted() []string {
 	out := f.asked()
 	slices.Sort(out)
 	return out
 }
 
-// pauses gives the time between each request and the one before it.
+// pauses returns the time between each request and the previous one.
 func (f *fake) pauses() []time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -175,14 +178,15 @@ func (f *fake) pauses() []time.Duration {
 	return out
 }
 
-// over gives the agents whose calls were answered, in that order, and those whose calls were cut off.
+// over returns the agents whose calls were answered, in that order, and the agents whose calls were
+// cancelled.
 func (f *fake) over() (answered, cut []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.ended), slices.Clone(f.cancelled)
 }
 
-// of gives the requests of one agent.
+// of returns the requests of one agent.
 func (f *fake) of(agent string) []model.Request {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -195,7 +199,7 @@ func (f *fake) of(agent string) []model.Request {
 	return out
 }
 
-// prompts gives the last message of every request of one agent.
+// prompts returns the last message of every request of one agent.
 func (f *fake) prompts(agent string) []string {
 	var out []string
 	for _, q := range f.of(agent) {
@@ -204,7 +208,7 @@ func (f *fake) prompts(agent string) []string {
 	return out
 }
 
-// request gives the only request of an agent.
+// request returns the only request of an agent.
 func (f *fake) request(agent string) model.Request {
 	f.t.Helper()
 	qs := f.of(agent)
@@ -214,14 +218,14 @@ func (f *fake) request(agent string) model.Request {
 	return qs[0]
 }
 
-// prompt gives the last message of the only request of an agent.
+// prompt returns the last message of the only request of an agent.
 func (f *fake) prompt(agent string) string {
 	f.t.Helper()
 	q := f.request(agent)
 	return q.LastText()
 }
 
-// tools names the tools that a request offered.
+// tools returns the names of the tools that a request offered.
 func tools(q model.Request) []string {
 	out := []string{}
 	for _, d := range q.Tools {
@@ -230,7 +234,7 @@ func tools(q model.Request) []string {
 	return out
 }
 
-// transcript shows the messages of a request, a line each.
+// transcript returns the messages of a request, one per line.
 func transcript(q model.Request) []string {
 	var out []string
 	for _, m := range q.Messages {

@@ -27,8 +27,9 @@ workflow:
   - {type: agent, name: reader}
 `
 
-// A model searches by its provider's own means where the operator says so, no provider of searches is configured and the model is known to have it; it is then
-// offered no tool for it. In all other cases it is offered the tool.
+// TestNativeSearch checks that a model uses its provider's own search if the operator enables it,
+// no search provider is configured and the model is known to support it; no search tool is offered
+// to it in that case. In all other cases the tool is offered.
 func TestNativeSearch(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -101,7 +102,8 @@ func TestNativeSearch(t *testing.T) {
 	}
 }
 
-// S0-55: a canvas that names web_search is warned of only where nothing searches: no provider in the environment or in hocket.yaml, and no search of models' own.
+// TestMissingSearch checks S0-55: a canvas that names web_search yields a warning only if no search
+// is available: neither a provider in the environment or in hocket.yaml, nor a model's own search.
 func TestMissingSearch(t *testing.T) {
 	t.Parallel()
 	const doc = `{"nodes":[{"id":"s","type":"start"},{"id":"a","type":"agent","data":{"agentName":"A","tools":{"web_search":true}}},{"id":"e","type":"end"}],

@@ -22,7 +22,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// records is the folder of recorded runs that the projections in Go and in TypeScript (web/src/run) both read.
+// records is the directory of recorded runs that the projections in Go and in TypeScript
+// (web/src/run) both read.
 const records = "../project/testdata/runs"
 
 var (
@@ -30,14 +31,16 @@ var (
 	recordRules   = flag.Bool("records.record", false, "record runs of rules, as far as they have kinds of events that no record has yet")
 )
 
-// runRecord is a run as it was recorded, and as it is to be shown.
+// runRecord is a recorded run and its expected projections.
 type runRecord struct {
 	Run        string          `json:"run"`
 	Definition json.RawMessage `json:"definition"`
-	// Journal are the events as they are stored, Events those that the API gives with expand=true.
+	// Journal holds the events as they are stored, and Events the events that the API returns with
+	// expand=true.
 	Journal []json.RawMessage `json:"journal"`
 	Events  []json.RawMessage `json:"events"`
-	// Shown are the run object and the states of nodes after the event of that number, half way and at the end.
+	// Shown holds the run object and the states of nodes after the event with that number, halfway
+	// and at the end.
 	Shown []shownRecord `json:"shown"`
 }
 
@@ -47,7 +50,9 @@ type shownRecord struct {
 	Nodes []project.NodeState `json:"nodes"`
 }
 
-// P36: the page draws a run as the server does. This test holds the records to the projections of this language; web/src/run/records.test.ts holds those of the page to the records.
+// TestRecordsForThePage checks P36: the page draws a run as the server does. This test compares the
+// records with the projections in Go; web/src/run/records.test.ts compares the projections of the
+// page with the records.
 func TestRecordsForThePage(t *testing.T) {
 	if *recordRules {
 		recordRuns(t)
@@ -89,7 +94,7 @@ func TestRecordsForThePage(t *testing.T) {
 	}
 }
 
-// showRecord gives the text of a record whose journal and definition are r's.
+// showRecord renders a record with the journal and definition of r.
 func showRecord(t *testing.T, r runRecord) []byte {
 	t.Helper()
 	var def workflow.Workflow
@@ -147,7 +152,7 @@ func showRecord(t *testing.T, r runRecord) []byte {
 	return b.Bytes()
 }
 
-// writeLines writes a value, a list with a line for each item.
+// writeLines writes v; a list is written one item per line.
 func writeLines(t *testing.T, b *bytes.Buffer, v any) {
 	t.Helper()
 	text, err := json.Marshal(v)
@@ -166,13 +171,14 @@ func writeLines(t *testing.T, b *bytes.Buffer, v any) {
 	b.WriteString("\n]")
 }
 
-// recordedDir takes the place of the folder in which a run was recorded.
+// recordedDir replaces the directory in which a run was recorded.
 const recordedDir = "/hocket/internal/conformance"
 
-// mostRecorded bounds the bytes of a recorded journal.
+// mostRecorded is the maximum size of a recorded journal in bytes.
 const mostRecorded = 24 << 10
 
-// recordRuns plays the rules, and records runs whose journals have something that the ones before do not.
+// recordRuns runs the rules and records each run whose journal contains something that no earlier
+// journal has.
 func recordRuns(t *testing.T) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -206,7 +212,7 @@ var metaDir = regexp.MustCompile(`"dir":"(/[^"]*)"`)
 
 var noName = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
-// keep records a run where it has kinds of events, with members, that are not in seen.
+// keep records the run if it has event kinds, with their members, that are not in seen.
 func (p *playedRun) keep(t *testing.T, name string, seen map[string]bool) {
 	t.Helper()
 	def, err := json.Marshal(p.request.Workflow)
@@ -247,7 +253,7 @@ func (p *playedRun) keep(t *testing.T, name string, seen map[string]bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, line := range r.Journal { // a record is the same on every machine
+	for i, line := range r.Journal { // records do not depend on the machine
 		r.Journal[i] = bytes.ReplaceAll(line, []byte(filepath.ToSlash(here)), []byte(recordedDir))
 	}
 	file := filepath.Join(records, strings.Trim(noName.ReplaceAllString(strings.ToLower(name), "-"), "-")+".json")

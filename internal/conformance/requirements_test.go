@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// nodeStates tells what became of every node, `node status runs`.
+// nodeStates returns the final state of every node as `node status runs`.
 func nodeStates(r *run) []string {
 	r.w.t.Helper()
 	rec := r.recorded()
@@ -42,7 +42,8 @@ var requirements = []rule{
 		doc := canvas(strings.Join(edges, ";"), nodes...)
 		for i, order := range permutations(4) {
 			w, last := newWorld(t), make(chan struct{})
-			w.plays("w4", say("w4 said").behind(last)) // the fourth branch is still at work when the first answers come
+			// the fourth branch is still running when the first answers arrive
+			w.plays("w4", say("w4 said").behind(last))
 			r := w.begin(doc, "go")
 			synctest.Wait()
 			var want []string
@@ -177,7 +178,7 @@ var requirements = []rule{
 				t.Errorf("%s is accepted", what)
 			}
 		}
-		// In canvas documents it is a warning: S0-6, S0-25, S0-32, S0-47 win.
+		// In canvas documents it is a warning: S0-6, S0-25, S0-32 and S0-47 take precedence.
 		for _, c := range []struct{ connections, code string }{
 			{"s -> a", "unreachable-node"}, {"s -> a -> b -> a", "unbounded-cycle"}, {"s -> a -> b -> ghost", "missing-target"},
 		} {
@@ -307,7 +308,7 @@ var requirements = []rule{
 		r.is(engine.StatusFailed)
 		same(t, "asked", w.asked(), []string{"a", "b"})
 		same(t, "context", r.stepContext(), `{"a":{"output":"a said","agent":"a"}}`)
-		// A retry hides the failure from those who come after it.
+		// A successful retry hides the failure from later steps.
 		w = newWorld(t)
 		w.plays("a", fail(model.KindServer, "out of order"), say("A"))
 		w.completes(steps("a b", "- {type: agent, name: a, retry: {max_attempts: 1}}\n- {type: agent, name: b}\n"), "go")

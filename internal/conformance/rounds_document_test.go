@@ -14,7 +14,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// roundsGraph gives the keys of a graph of a rounds document. Nodes are agents of that name, edges are written `a -> b; b -> a`; more are further keys.
+// roundsGraph returns the keys of a graph in a rounds document. Each node is an agent with the
+// node's name; edges are written `a -> b; b -> a`; more holds further keys.
 func roundsGraph(nodes, edges string, more ...string) row {
 	g := row{}
 	var list, ways []row
@@ -35,7 +36,7 @@ func roundsGraph(nodes, edges string, more ...string) row {
 	return g
 }
 
-// rounds writes a rounds document with the agents that its nodes name, and a, b and c.
+// rounds returns a rounds document with the agents named by its nodes, plus a, b and c.
 func rounds(nodes, edges string, more ...string) string {
 	g := roundsGraph(nodes, edges, more...)
 	var agents []row
@@ -46,12 +47,12 @@ func rounds(nodes, edges string, more ...string) string {
 	return asJSON(g)
 }
 
-// onBranch starts a run of a branch.
+// onBranch sets the branch to run.
 func onBranch(id string) func(*service.StartRequest) {
 	return func(q *service.StartRequest) { q.Branch = id }
 }
 
-// warned demands a warning among those of a document.
+// warned checks that want is among the warnings of a document.
 func warned(t *testing.T, doc, want string) {
 	t.Helper()
 	_, problems := load(t, doc)
@@ -186,7 +187,7 @@ var roundsDocument = []rule{
 	}},
 	{name: "S1-23 continuous needs no schedule", test: func(t *testing.T) {
 		wf, problems := load(t, rounds("a", "", `"executionMode": "continuous"`))
-		same(t, "problems", len(problems), 2) // two agents of the helper are not used
+		same(t, "problems", len(problems), 2) // two agents added by the helper are unused
 		same(t, "schedule", wf.Schedules, []workflow.Schedule{{Mode: workflow.ModeContinuous}})
 		same(t, "a calendar", refused(t, rounds("a", "", `"executionMode": "continuous", "schedule": "daily@09:00"`)),
 			[]string{`schedule "daily@09:00": a continuous branch has no calendar`})

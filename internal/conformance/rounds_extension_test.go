@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// ofTurns writes a rounds document with the agents a and b, of nodes and edges as JSON, with further keys before them.
+// ofTurns returns a rounds document with the agents a and b, with nodes and edges as JSON, preceded
+// by further keys.
 func ofTurns(keys, nodes, edges string) string {
 	if keys != "" {
 		keys += ","

@@ -36,7 +36,7 @@ func assisted(t *testing.T, w *world, who access.Principal) assistant {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = session.Close() // the server may have left first
+		_ = session.Close() // the server may have closed first
 		if err := server.Close(); err != nil {
 			t.Error(err)
 		}
@@ -45,7 +45,7 @@ func assisted(t *testing.T, w *world, who access.Principal) assistant {
 	return assistant{t, session}
 }
 
-// call calls a tool, and gives what it gives or the text of its error.
+// call calls a tool and returns its result or the text of its error.
 func (a assistant) call(name string, args map[string]any) (out map[string]any, failed string) {
 	a.t.Helper()
 	res, err := a.CallTool(a.t.Context(), &sdk.CallToolParams{Name: name, Arguments: args})
@@ -58,7 +58,7 @@ func (a assistant) call(name string, args map[string]any) (out map[string]any, f
 	return res.StructuredContent.(map[string]any), ""
 }
 
-// gives calls a tool that must succeed.
+// gives calls a tool that must succeed and returns its result.
 func (a assistant) gives(name string, args map[string]any) map[string]any {
 	a.t.Helper()
 	out, failed := a.call(name, args)
@@ -81,7 +81,7 @@ var roundsMCP = []rule{
 		}
 		same(t, "an empty workflow", asJSON(doc()), asJSON(map[string]any{"id": id, "name": "Morning news", "nodes": []any{}, "edges": []any{}}))
 
-		// Exactly the top-level keys given are replaced; the answer has diagnostics.
+		// Only the top-level keys in the request are replaced; the response has diagnostics.
 		node := map[string]any{"id": "n", "type": "agent", "config": map[string]any{"agentId": "ann"}}
 		a.gives("update_workflow", map[string]any{"workflowId": id, "nodes": []any{node}, "maxRounds": 3, "branches": []any{map[string]any{"id": "b", "nodes": []any{node}, "edges": []any{}}}})
 		changed := a.gives("update_workflow", map[string]any{"id": id, "edges": []any{map[string]any{"id": "e", "from": "n", "to": "gone"}}})
@@ -121,7 +121,8 @@ func TestRoundsMCP(t *testing.T) {
 	check(t, roundsMCP)
 }
 
-// heldByMCP starts doc as a stored workflow by MCP, and decides by a token with the right to approve (D32).
+// heldByMCP starts doc as a stored workflow through MCP and decides with a token that has
+// permission to approve (D32).
 func heldByMCP(t *testing.T, doc string, p *till) heldRun {
 	w := newWorld(t, onDisk(filepath.Join(t.TempDir(), "hocket.db")), func(c *service.Config) {
 		c.Permissions, c.Starts.Tools = tool.Permissions{Ask: []string{"pay"}}, []byte(p.toolset())

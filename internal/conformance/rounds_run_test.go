@@ -14,14 +14,14 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// trail gives the trail of a run.
+// trail returns the trail of a run.
 func (r *run) trail() []project.TrailEntry {
 	r.w.t.Helper()
 	rec := r.recorded()
 	return project.Fold(r.id, rec.Workflow, rec.Events).Trail()
 }
 
-// three begins all one_time branches of a document with the branches x, y and z at once.
+// three starts all one_time branches, x, y and z, of a document together.
 func (w *world) three() *run {
 	w.t.Helper()
 	var list []string

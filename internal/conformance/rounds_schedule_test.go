@@ -16,15 +16,16 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// aScheduler makes the world a process that minds schedules.
+// aScheduler configures the world as a process that runs schedules.
 func aScheduler(c *service.Config) { c.Kind = journal.KindScheduler }
 
-// scheduled is a rounds document of one agent `a` with these keys beside its graph.
+// scheduled returns a rounds document with one agent `a` and with keys next to its graph.
 func scheduled(keys string) string {
 	return `{"id": "news", "agents": [{"id": "a", "name": "a"}], "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "a"}}], "edges": [], ` + keys + `}`
 }
 
-// branched is a rounds document with these branches, each as `id: keys`; its main graph has the agent `main`.
+// branched returns a rounds document with these branches, each written `id: keys`; its main graph
+// has the agent `main`.
 func branched(keys string, branches ...string) string {
 	list := make([]string, len(branches))
 	for i, b := range branches {
@@ -41,7 +42,7 @@ func branched(keys string, branches ...string) string {
 		strings.Join(agents, ", "), strings.Join(list, ", "), keys)
 }
 
-// stores applies a document and gives its problems.
+// stores applies a document and returns its problems.
 func (w *world) stores(doc string) diag.List {
 	w.t.Helper()
 	_, problems, err := w.Apply(w.t.Context(), service.ApplyRequest{Documents: []service.Document{{File: "news.json", Data: []byte(doc)}}})
@@ -51,7 +52,7 @@ func (w *world) stores(doc string) diag.List {
 	return problems
 }
 
-// minds runs the schedules of what is stored for a while of the bubble's time.
+// minds runs the schedules of the stored documents for d in the bubble's time.
 func (w *world) minds(d time.Duration) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), d)
@@ -61,7 +62,7 @@ func (w *world) minds(d time.Duration) {
 	}
 }
 
-// planned gives the planned times of all runs as `branch offset`, in the order in which they were started.
+// planned returns the planned times of all runs as `branch offset`, in start order.
 func (w *world) planned(from time.Time) string {
 	w.t.Helper()
 	heads, _, err := w.List(w.t.Context(), journal.Query{Limit: 1000})
@@ -72,14 +73,15 @@ func (w *world) planned(from time.Time) string {
 	for _, h := range slices.Backward(heads) {
 		at, err := time.Parse(time.RFC3339Nano, h.Meta["planned"])
 		if err != nil {
-			continue // a run by hand
+			continue // started by hand
 		}
 		out = append(out, strings.TrimSpace(h.Meta["targetBranchId"]+" "+at.Sub(from).String()))
 	}
 	return strings.Join(out, ", ")
 }
 
-// atSave demands that documents are refused when they are stored, with this message, and that nothing is stored.
+// atSave checks that documents are rejected with this message when they are stored, and that
+// nothing is stored.
 func atSave(t *testing.T, want map[string]string) {
 	t.Helper()
 	for keys, message := range want {
@@ -94,7 +96,7 @@ func atSave(t *testing.T, want map[string]string) {
 	}
 }
 
-// mindsDocument runs the schedules of one document from the beginning of the bubble's time.
+// mindsDocument runs the schedules of one document from the start of the bubble's time.
 func mindsDocument(t *testing.T, doc string, d time.Duration, lines ...line) (*world, string) {
 	t.Helper()
 	w := newWorld(t, aScheduler)
@@ -109,7 +111,7 @@ func mindsDocument(t *testing.T, doc string, d time.Duration, lines ...line) (*w
 	return w, w.planned(from)
 }
 
-// previews gives the next times of a document with this schedule.
+// previews returns the next times of a document with this schedule.
 func previews(t *testing.T, spec, zone, from string, count int) string {
 	t.Helper()
 	wf, _ := load(t, scheduled(fmt.Sprintf(`"executionMode": "interval", "schedule": %q, "timeZone": %q`, spec, zone)))
@@ -183,10 +185,10 @@ var roundsSchedule = []rule{
 		})
 	}},
 	{name: "S1-33 weekly fires at local midnight, strictly after now", test: func(t *testing.T) {
-		// The bubble's time begins on Saturday at midnight in UTC.
+		// The bubble's time starts on Saturday at midnight UTC.
 		_, got := mindsDocument(t, scheduled(`"executionMode": "interval", "schedule": "weekly@0,6"`), 25*time.Hour)
 		same(t, "not this midnight", got, "24h0m0s")
-		// Now it is Sunday, one o'clock in UTC and still Saturday in New York.
+		// It is now Sunday, 01:00 UTC, and still Saturday in New York.
 		_, got = mindsDocument(t, scheduled(`"executionMode": "interval", "schedule": "weekly@0", "timeZone": "America/New_York"`), 5*time.Hour)
 		same(t, "midnight there", got, "4h0m0s")
 		same(t, "a week away", previews(t, "weekly@1", "UTC", "2026-11-23T00:00:00Z", 1), "11-30 00:00+00:00")
@@ -247,7 +249,7 @@ var roundsSchedule = []rule{
 			`"executionMode": "continuous", "schedule": "daily@09:00"`: `schedule "daily@09:00": a continuous branch has no calendar`,
 			`"executionMode": "continuous", "schedule": "0.5"`:         `schedule "0.5" is not a whole number of seconds`,
 		})
-		// A run of the same workflow by hand waits for a person.
+		// A run of the same workflow, started by hand, waits for a person.
 		w := newWorld(t, aScheduler)
 		w.stores(scheduled(`"executionMode": "continuous"`))
 		paused, _ := load(t, `{"nodes": [{"id": "s", "type": "start"}, {"id": "ok", "type": "approval"}], "connections": [{"source": "s", "target": "ok"}]}`)

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// choice is one case of a routing rule: what the agents play, and how the run goes.
+// choice is one case of a routing rule: what the agents reply and how the run proceeds.
 type choice struct {
 	what, nodes, edges string
 	more               []string

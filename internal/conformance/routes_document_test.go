@@ -16,9 +16,11 @@ import (
 
 type row = map[string]any
 
-// routes writes a routes document whose first node is its entrypoint. Nodes are agents of that name, `x` an executor, `h` the handoff and `p` another
-// person; `a+think+todo` has those tools. Edges are written `a:next -> b; b -> x; x:tool -> a; b:END -> .`: a value is that of a CONDITIONAL edge,
-// `.` is no target. more are further keys of the document.
+// routes returns a routes document whose entrypoint is its first node. Each node is an agent with
+// the node's name, except `x`, an executor, `h`, the handoff, and `p`, another person;
+// `a+think+todo` has those tools. Edges are written `a:next -> b; b -> x; x:tool -> a; b:END -> .`:
+// a value makes the edge CONDITIONAL, and `.` means no target. more holds further keys of the
+// document.
 func routes(nodes, edges string, more ...string) string {
 	doc := row{"id": "w", "nodes": []row{}, "edges": []row{}}
 	var rows, ways, agents []row
@@ -73,7 +75,7 @@ func thinking(q *service.StartRequest) {
 	q.Tools = []byte("toolsets:\n- {type: think}\n- {type: todo}\n")
 }
 
-// route calls the routing tool.
+// route returns a line that calls the routing tool.
 func route(next, content string) line {
 	return use("route_to", asJSON(row{"next": next, "content": content}))
 }
@@ -83,7 +85,7 @@ func (l line) saying(text string) line {
 	return l
 }
 
-// ran gives the nodes of a run's steps, in order.
+// ran returns the nodes of a run's steps, in order.
 func (r *run) ran() string {
 	r.w.t.Helper()
 	var out []string
@@ -93,7 +95,7 @@ func (r *run) ran() string {
 	return strings.Join(out, " ")
 }
 
-// went runs a document and gives the nodes that ran with the output, or with the message of the failure.
+// went runs a document and returns the nodes that ran, with the output or the failure message.
 func (w *world) went(doc, input string) string {
 	w.t.Helper()
 	r := w.runs(doc, input, thinking)

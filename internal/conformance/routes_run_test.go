@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// loops lets an agent route to itself n times, saying something new each time.
+// loops makes an agent route to itself n times, with different content each time.
 func loops(n int) []line {
 	var out []line
 	for i := range n {
@@ -20,7 +20,7 @@ func loops(n int) []line {
 	return out
 }
 
-// handedOver demands that a run waits for a person at node h, and that these nodes ran.
+// handedOver checks that a run waits for a person at node h and that these nodes ran.
 func handedOver(t *testing.T, r *run, ran string) {
 	t.Helper()
 	o := r.is(engine.StatusPaused)
@@ -30,7 +30,7 @@ func handedOver(t *testing.T, r *run, ran string) {
 	}
 }
 
-// transports are the ways of a run with a person h: out of a loop of a, and on from the answer.
+// doors holds the edges of a run with a person h: out of a loop of a, and onward from the answer.
 const doors = "a:again -> a; h:go -> b; h:stop -> .; h -> c"
 
 var routesRun = []rule{
@@ -77,7 +77,7 @@ var routesRun = []rule{
 			w.plays("a", next("B")).plays("b", say("never").behind(make(chan struct{})))
 			begun := time.Now()
 			r := w.begin(routes("a b", "a:B -> b", c.more), "hi")
-			time.Sleep(c.after) // the bubble's time; a wait would end before
+			time.Sleep(c.after) // the bubble's time; a wait would end earlier
 			o := r.is(engine.StatusFailed)
 			same(t, "after", time.Since(begun), c.after)
 			same(t, "error", o.Error.Message, fmt.Sprintf("run timed out after %dms", c.after.Milliseconds()))

@@ -15,10 +15,11 @@ import (
 	"github.com/hocket-run/hocket/internal/randtest"
 )
 
-// way is an edge of a random routes document; value "" is ALWAYS, to "." is the end, "ghost" no node.
+// way is an edge of a random routes document. Value "" means ALWAYS; to "." is the end, and to
+// "ghost" is a missing node.
 type way struct{ from, value, to string }
 
-// randomRoutes draws a document of three agents and an executor, and what the model answers.
+// randomRoutes generates a document with three agents and an executor, and the model's replies.
 func randomRoutes(rng *rand.Rand) (ways []way, conversational bool, replies []line) {
 	pick := func(words ...string) string { return words[rng.IntN(len(words))] }
 	always := map[string]bool{}
@@ -37,7 +38,7 @@ func randomRoutes(rng *rand.Rand) (ways []way, conversational bool, replies []li
 		}
 		ways = append(ways, w)
 	}
-	if rng.IntN(3) == 0 { // a ring, so that some runs are long
+	if rng.IntN(3) == 0 { // a cycle, so that some runs are long
 		for i, from := range []string{"a", "b", "c"} {
 			if !always[from] {
 				ways = append(ways, way{from, "", []string{"b", "c", "a"}[i]})
@@ -59,7 +60,7 @@ func randomRoutes(rng *rand.Rand) (ways []way, conversational bool, replies []li
 	return ways, rng.IntN(2) == 0, replies
 }
 
-// twin is the plainest reading of S3-2 to S3-13 and S3-22.
+// twin is a literal implementation of S3-2 to S3-13 and S3-22.
 type twin struct {
 	ways           []way
 	conversational bool
@@ -67,11 +68,11 @@ type twin struct {
 
 	ran                      []string
 	at, caller, said, output string
-	called                   []string // tools of the last reply
+	called                   []string // tools called by the last reply
 	failure                  string
 }
 
-// find gives where the edge of a value leads, "" where there is none.
+// find returns the target of the edge with a value, or "" if there is none.
 func (x *twin) find(from, value string) string {
 	for _, w := range x.ways {
 		if w.from == from && w.value == value && w.to != "ghost" {
@@ -81,7 +82,8 @@ func (x *twin) find(from, value string) string {
 	return ""
 }
 
-// run gives the nodes that run, and the output or the failure. The output of a run that ends behind a tool is the tool's, which it does not know: `?`.
+// run returns the nodes that run, and the output or the failure. If a run ends after a tool, its
+// output is the tool's result, which twin does not know: `?`.
 func (x *twin) run() string {
 	const limit = 15
 	for x.at = "a"; x.at != "." && x.failure == ""; {
@@ -145,7 +147,8 @@ func (x *twin) agent() {
 	x.at = x.after(next)
 }
 
-// split takes a reply apart: what was said, what the routing tools say, and the tools that an executor has to call.
+// split splits a reply into its text and the choice of the routing tools, and records in called the
+// tools that an executor has to call.
 func (x *twin) split(l line) (text, next string, routed bool) {
 	offered := slices.ContainsFunc(x.ways, func(w way) bool {
 		return w.from == x.at && w.value != "" && w.to != "ghost" && x.find(x.at, w.value) == w.to && w.to != "x"
@@ -170,7 +173,7 @@ func (x *twin) split(l line) (text, next string, routed bool) {
 	return text, next, routed
 }
 
-// after gives where an agent's choice leads.
+// after returns the node that follows an agent's choice.
 func (x *twin) after(next string) string {
 	if to := x.find(x.at, next); next != "" && to != "" {
 		return to
@@ -178,7 +181,7 @@ func (x *twin) after(next string) string {
 	if next == "END" {
 		return "."
 	}
-	if to := x.find(x.at, ""); to != "" && to != "x" { // to an executor: there is nothing to execute
+	if to := x.find(x.at, ""); to != "" && to != "x" { // an executor would have nothing to execute
 		return to
 	}
 	if next != "" && slices.ContainsFunc(x.ways, func(w way) bool { return w.from == x.at && w.value != "" && w.to != "ghost" }) {
@@ -187,8 +190,8 @@ func (x *twin) after(next string) string {
 	return "."
 }
 
-// paired demands what every provider does: each call has one result, right behind the reply that asked for it, and the list ends with what is not the
-// agent's own (D30).
+// paired checks what every provider requires: each call has one result, directly after the reply
+// that requested it, and the list does not end with the agent's own message (D30).
 func paired(t *testing.T, msgs []chat.Message) {
 	t.Helper()
 	var open []string
@@ -215,7 +218,7 @@ func paired(t *testing.T, msgs []chat.Message) {
 	}
 }
 
-// Random routes documents go as the twin says.
+// TestRandomRoutes checks that random routes documents run as the twin predicts.
 func TestRandomRoutes(t *testing.T) {
 	t.Parallel()
 	ends := map[string]int{}

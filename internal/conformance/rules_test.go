@@ -10,16 +10,17 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// rule is the test of one rule. Its name begins with the number of the rule.
+// rule is the test of one rule. Its name starts with the number of the rule.
 type rule struct {
 	name string
 	test func(t *testing.T)
-	// outside: the test needs the world outside of a bubble, for files and processes. Inside, time is the bubble's: a test waits for nothing and
-	// synctest.Wait returns when nothing can happen any more without it.
+	// outside means that the test runs outside a synctest bubble because it needs files and
+	// processes. Inside a bubble time is simulated: a test never really waits, and synctest.Wait
+	// returns when nothing more can happen without the test.
 	outside bool
 }
 
-// check runs the tests of rules, each by itself.
+// check runs each rule's test as a subtest.
 func check(t *testing.T, rules []rule) {
 	t.Parallel()
 	for _, r := range rules {
@@ -34,7 +35,7 @@ func check(t *testing.T, rules []rule) {
 	}
 }
 
-// covered demands a test for every number, and gives the numbers.
+// covered checks that every number has a test, and returns the numbers.
 func covered(t *testing.T, rules []rule, numbers ...string) {
 	t.Helper()
 	for _, n := range numbers {
@@ -57,7 +58,7 @@ func number(name string) string {
 
 var listAll = journal.Query{}
 
-// allRules lists the rules of S0 to S4.
+// allRules returns the rules of S0 to S4.
 func allRules() [][]rule {
 	return [][]rule{
 		canvasDocument, canvasAgent, canvasIf, canvasApproval, canvasBranch, canvasJoin, canvasSubagent,
@@ -68,7 +69,7 @@ func allRules() [][]rule {
 	}
 }
 
-// TestEveryRule fails for a rule of S0 to S4 that no file answers for.
+// TestEveryRule fails if a rule of S0 to S4 is covered by no file.
 func TestEveryRule(t *testing.T) {
 	t.Parallel()
 	var all []rule

@@ -39,7 +39,8 @@ var schedulesExtended = []rule{
 	{name: "X-69 steps and canvas documents start by themselves", test: func(t *testing.T) {
 		stepsDoc := `{"schedule": "*/20 * * * *", "agents": {"a": {}}, "workflow": [{"type": "agent", "name": "a"}]}`
 		canvasDoc := `{"schedule": "1200", "timeZone": "Europe/Berlin", "nodes": [{"id": "s", "type": "start", "data": {}}, {"id": "a", "type": "agent", "data": {"agentName": "a", "model": "openai/fake"}}], "connections": [{"source": "s", "target": "a"}]}`
-		for _, tt := range [][2]string{{"steps", stepsDoc}, {"canvas", canvasDoc}} { // cron counts from the full hour, at which the test begins
+		// cron counts from the full hour, when the test starts
+		for _, tt := range [][2]string{{"steps", stepsDoc}, {"canvas", canvasDoc}} {
 			name, doc := tt[0], tt[1]
 			_, got := mindsDocument(t, doc, time.Hour+time.Minute)
 			same(t, name, got, "20m0s, 40m0s, 1h0m0s")
@@ -64,7 +65,7 @@ var schedulesExtended = []rule{
 	}},
 }
 
-// listed is a document of each format whose schedules and inputs are these keys.
+// listed returns a document in each format with these keys as its schedules and inputs.
 func listed(keys string) map[string]string {
 	return map[string]string{
 		"steps": `{"agents": {"a": {}}, "workflow": [{"type": "agent", "name": "a", "prompt": "Weather of {{ $input.city }}"}], ` + keys + `}`,
@@ -156,7 +157,7 @@ var schedulesListed = []rule{
 	}},
 	{name: "X-79 overlaps are those of one schedule", test: func(t *testing.T) {
 		const doc = `{"agents": {"a": {}}, "workflow": [{"id": "w", "type": "sleep", "for": "50m"}], "schedules": [{"id": "x", "schedule": "20 * * * *"}, {"id": "y", "schedule": "*/30 * * * *"}]}`
-		_, got := mindsDocument(t, doc, 2*time.Hour+time.Minute) // at 60 min the run of y still sleeps
+		_, got := mindsDocument(t, doc, 2*time.Hour+time.Minute) // at 60 min the run of y is still sleeping
 		same(t, "runs", got, "20m0s, 30m0s, 1h20m0s, 1h30m0s")
 	}},
 }
@@ -273,7 +274,7 @@ var labelled = []rule{
 	}},
 }
 
-// manyLabels is the key `labels` of a document with n of them.
+// manyLabels returns the key `labels` of a document, with n labels.
 func manyLabels(n int) string {
 	var all []string
 	for i := range n {

@@ -16,7 +16,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// example begins a run of an example of the reference document of steps, which names agents and leaves them to its reader.
+// example starts a run of an example from the steps reference document, which names agents but
+// leaves their definition to the reader.
 func (w *world) example(name, input string) *run {
 	w.t.Helper()
 	wf, problems := load(w.t, testdata(w.t, "steps/"+name), service.LoadOptions{AgentsFile: "testdata/steps/agents.json"})
@@ -26,7 +27,7 @@ func (w *world) example(name, input string) *run {
 	return w.beginWorkflow(wf, input)
 }
 
-// block is a block of the reference document with its placeholders filled in.
+// block returns a block of the reference document with its placeholders filled in.
 func block(t *testing.T, name string, oldnew ...string) string {
 	t.Helper()
 	return strings.TrimSuffix(strings.NewReplacer(oldnew...).Replace(testdata(t, "steps/"+name)), "\n")

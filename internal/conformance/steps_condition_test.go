@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// judged is the document's example 2 with short names: a condition that reads a step behind it.
+// judged is example 2 of the reference document with short names: its condition reads a later step.
 const judged = `
 - {id: gen, type: agent, name: generator}
 - {id: trans, type: agent, name: translator}
@@ -38,7 +38,7 @@ var stepsCondition = []rule{
 		same(t, "asked", w.asked(), []string{"generator", "translator", "qa_agent", "publisher", "closer"})
 		same(t, "prompt behind", w.prompt("closer"), prior("go", "gen (agent: generator)", "generator said", "trans (agent: translator)", "translator said",
 			"qa (agent: qa_agent)", approved, "pub (agent: publisher)", "publisher said"))
-		// Two conditions that read one later step, and one that reads two.
+		// Two conditions that read one later step, and a condition that reads two.
 		w = newWorld(t)
 		w.says("a", "yes").says("b", "yes")
 		w.completes(steps("a b c d e", `
@@ -215,7 +215,7 @@ var stepsCondition = []rule{
 		w.says("p", "yes", "yes", "yes").says("q", "no", "no", "no")
 		o = w.runs(steps("o a b p q e", two), "go").is(engine.StatusFailed)
 		same(t, "outer loop", o.Error.Message, "workflow: max loop iterations exceeded (step: outer, limit: 3)")
-		// A loop in a branch of a block.
+		// A loop in a branch of a parallel block.
 		w = newWorld(t)
 		w.says("b", "no", "no", "yes").says("c", "no", "yes", "yes").says("q", "no", "yes")
 		w.completes(steps("a b c e q", `  max_loop_iterations: 3
@@ -235,7 +235,7 @@ var stepsCondition = []rule{
   - {type: condition, condition: "{{ $steps.q.output }}", false: c}
 `), "go")
 		same(t, "executions in a block and behind it", []int{len(w.of("a")), len(w.of("b")), len(w.of("e")), len(w.of("c"))}, []int{1, 3, 1, 3})
-		// Steps in no loop and retries are not counted.
+		// Steps outside loops and retries are not counted.
 		w = newWorld(t)
 		w.plays("a", fail("server", "down"), fail("server", "down"), fail("server", "down"), say("A"), fail("server", "down"), say("A"))
 		w.says("q", "no", "yes")

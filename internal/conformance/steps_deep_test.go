@@ -9,8 +9,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// deepSteps nests a step of agent x n deep, in parallel blocks, conditions, or both in turn. It gives the workflow, the path of the blocks, and the way
-// by which templates name x from outside.
+// deepSteps nests a step of agent x n levels deep, in parallel blocks, conditions, or both
+// alternately. It returns the workflow, the path of the blocks, and the reference with which
+// templates name x from outside.
 func deepSteps(kind string, n int) (doc, label, ref string) {
 	var blocks []string
 	inner := "{id: x, type: agent, name: x}"
@@ -26,7 +27,8 @@ func deepSteps(kind string, n int) (doc, label, ref string) {
 	return inner, strings.Join(blocks, "/"), "$steps." + strings.Join(blocks, ".outputs.") + ".output"
 }
 
-// deep are documents that nest: what validate accepts must run, and nothing in it is lost (S4-13, S4-14, S4-37).
+// deep holds the rules about nested documents: every document that validate accepts must run, and
+// nothing in it is lost (S4-13, S4-14, S4-37).
 var deep = []rule{
 	{name: "S4-37 outputs, references and conditions at every depth that is allowed", test: func(t *testing.T) {
 		for _, kind := range []string{"parallel", "condition", "both"} {
@@ -97,7 +99,7 @@ var deep = []rule{
 	}},
 }
 
-// reading is a document with an agent z that reads ref.
+// reading returns a document with an agent z that reads ref.
 func reading(names, ref, list string) string {
 	return strings.Replace(steps(names, list), "agents:", "agents:\n  z: {model: openai/fake, instruction: 'read: {{ "+ref+" }}'}", 1)
 }

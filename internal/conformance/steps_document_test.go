@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// loop is a worker that a checker sends back until it says yes; limits stand above the steps.
+// loop returns a document in which a checker sends a worker back until it says yes; limits precede
+// the steps.
 func loop(limits string) string {
 	return steps("worker checker", "\n  "+limits+`
   steps:
@@ -22,7 +23,8 @@ func loop(limits string) string {
 `)
 }
 
-// executions runs loop with a checker that always says no, and gives how often the worker ran and the error.
+// executions runs loop with a checker that always says no, and returns how often the worker ran and
+// the error message.
 func executions(t *testing.T, limits string) (n int, message string) {
 	t.Helper()
 	w := newWorld(t)

@@ -11,11 +11,13 @@ import (
 type twinStep struct {
 	kind string // agent, condition or parallel
 	id   string
-	// fails is how many attempts of an agent's execution fail, retries its retry.max_attempts.
+	// fails is the number of failing attempts of an agent's execution, retries its
+	// retry.max_attempts.
 	fails, retries int
-	// quiet: the agent's output is empty at times, so that no condition reads it (S4-5).
+	// quiet means that the agent's output is sometimes empty, so that no condition reads it (S4-5).
 	quiet bool
-	// on is what a condition reads, yes and no are its branches; jump names the step to which the branch leads back, "" for none.
+	// on is the step that a condition reads; yes and no are its branches; jump names the step to
+	// which the branch leads back, or is "".
 	on              string
 	yes, no         []*twinStep
 	yesJump, noJump string
@@ -28,7 +30,7 @@ type twinDocument struct {
 	n     int
 	limit int
 	steps []*twinStep
-	// inside counts the blocks around what is drawn.
+	// inside is the number of blocks that enclose the current position.
 	inside int
 }
 
@@ -42,7 +44,7 @@ func drawDocument(seed uint64) *twinDocument {
 	return d
 }
 
-// loop draws a block inside of a loop, so that its branches see what a former pass left.
+// loop generates a block inside a loop, so that its branches see outputs of an earlier pass.
 func (d *twinDocument) loop() []*twinStep {
 	first, judge := d.agent(), d.agent()
 	first.quiet, judge.quiet = false, false
@@ -50,7 +52,8 @@ func (d *twinDocument) loop() []*twinStep {
 	return []*twinStep{first, block, judge, {kind: "condition", id: d.id("c"), on: judge.id, no: []*twinStep{d.agent()}, noJump: first.id}}
 }
 
-// list draws steps in sequence. refs are what conditions may read, targets the steps to which branches may lead back.
+// list generates a sequence of steps. refs are the steps that conditions may read, targets the
+// steps to which branches may lead back.
 func (d *twinDocument) list(n, depth int, refs, targets []string) []*twinStep {
 	refs, targets = slices.Clone(refs), slices.Clone(targets)
 	var out []*twinStep
@@ -73,7 +76,7 @@ func (d *twinDocument) list(n, depth int, refs, targets []string) []*twinStep {
 			s.yes, s.yesJump = d.branch(depth, refs, targets)
 			s.no, s.noJump = d.branch(depth, refs, targets)
 			if s.yesJump != "" {
-				s.noJump = "" // one branch goes on: steps that nothing leads to are refused
+				s.noJump = "" // one branch continues: unreachable steps are rejected
 			}
 			if len(s.yes)+len(s.no) == 0 && s.yesJump+s.noJump == "" {
 				s.no = []*twinStep{d.agent()}
@@ -99,7 +102,7 @@ func (d *twinDocument) branch(depth int, refs, targets []string) (list []*twinSt
 	return list, jump
 }
 
-// parallel draws a block. Nothing leads out of a branch, or from one into another.
+// parallel generates a block. No jump leads out of a branch or from one branch into another.
 func (d *twinDocument) parallel(depth int, refs []string) *twinStep {
 	s := &twinStep{kind: "parallel", id: d.id("p")}
 	d.inside++
@@ -129,7 +132,7 @@ func (d *twinDocument) agent() *twinStep {
 		s.retries, s.fails = d.r.IntN(3), d.r.IntN(3)
 	}
 	if d.inside > 0 {
-		s.fails = min(s.fails, s.retries) // which branch is cut off when one fails depends on time
+		s.fails = min(s.fails, s.retries) // which branches a failure cuts off depends on timing
 	}
 	return s
 }
@@ -139,7 +142,8 @@ func (d *twinDocument) id(kind string) string {
 	return fmt.Sprintf("%s%d", kind, d.n)
 }
 
-// text writes the document; every agent step has an agent of its own, named after it.
+// text returns the source of the document; every agent step has its own agent, named after the
+// step.
 func (d *twinDocument) text() string {
 	var agents []string
 	var write func(list []*twinStep, jump string) []any

@@ -14,7 +14,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-// withTools gives the world a tool act, which fails where its argument fail is true and gives its arguments otherwise.
+// withTools returns a world with a tool act that fails if its argument fail is true and otherwise
+// returns its arguments.
 func withTools(t *testing.T) (*world, *tooltest.Tool) {
 	t.Helper()
 	act := &tooltest.Tool{Name: "act", Fn: func(_ context.Context, c tool.Call) (tool.Result, error) {
@@ -26,7 +27,7 @@ func withTools(t *testing.T) (*world, *tooltest.Tool) {
 	return newWorld(t, func(c *service.Config) { c.Tools = []tool.Tool{act} }), act
 }
 
-// yields runs a document with the input go and demands that its run completes with an output.
+// yields runs a document with the input go and checks that its run completes with the output want.
 func yields(t *testing.T, doc, want string) project.Run {
 	t.Helper()
 	w, _ := withTools(t)
@@ -35,7 +36,7 @@ func yields(t *testing.T, doc, want string) project.Run {
 	return o
 }
 
-// fails runs a document with the input go and demands that its run fails with a code.
+// fails runs a document with the input go and checks that its run fails with a code.
 func fails(t *testing.T, doc, code, message string) {
 	t.Helper()
 	w, _ := withTools(t)
@@ -140,7 +141,7 @@ var stepsExtensions = []rule{
 		w, _ := withTools(t)
 		r := w.begin(steps("a", "- {id: q, type: ask, prompt: Who?, deadline: 2h, on_deadline: {default: {who: \"{{ $input }}\"}}}\n"), "go")
 		r.rest()
-		time.Sleep(3 * time.Hour) // of the bubble's time
+		time.Sleep(3 * time.Hour) // in the bubble's time
 		same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"who":"go"}`)
 	}},
 	{name: "X-10 an end has a status and an output", test: func(t *testing.T) {
@@ -242,7 +243,7 @@ var stepsExtensions = []rule{
 		w, _ := withTools(t)
 		w.plays("a", say("late").slow())
 		same(t, "all", string(w.completes(steps("a b", "- {id: p, type: parallel, join: all, steps: [{id: x, type: agent, name: a}, {id: y, type: agent, name: b}]}\n- {type: set, values: {x: \"{{ $steps.p.outputs.x.output }}\"}}\n"), "go").Output), `{"x":"late"}`)
-		// The first failure in declared order is named, whichever came first.
+		// The error names the first failure in declared order, whichever happened first.
 		w, _ = withTools(t)
 		o := w.runs(steps("", "- {id: p, type: parallel, join: quorum, quorum: 2, steps: [{id: x, type: condition, condition: \"true\", true: [{type: sleep, for: 1s}, {id: x1, type: tool, tool: act, args: {fail: true}}]}, {id: y, type: tool, tool: act, args: {fail: true}}, {id: z, type: sleep, for: 1m}]}\n"), "go").is(engine.StatusFailed)
 		same(t, "quorum", *o.Error.Node+": "+o.Error.Message, `x1: 2 of 3 branches failed; the first: tool "act" failed: no route`)
@@ -275,7 +276,7 @@ var stepsExtensions = []rule{
 `), "go")
 		r.rest()
 		r.is(engine.StatusPaused)
-		time.Sleep(3 * time.Hour) // of the bubble's time
+		time.Sleep(3 * time.Hour) // in the bubble's time
 		end := r.is(engine.StatusCompleted)
 		same(t, "what follows is given", w.prompt("b"), "late")
 		same(t, "took", end.EndedAt.Sub(began).Round(time.Minute), 2*time.Hour)
@@ -296,7 +297,7 @@ var stepsExtensions = []rule{
 - {id: y, type: agent, name: b, prompt: "{{PREVIOUS_OUTPUT}}"}
 `), "go")
 		for r.show().Status == engine.StatusRunning {
-			time.Sleep(time.Hour) // of the bubble's time
+			time.Sleep(time.Hour) // in the bubble's time
 		}
 		o := r.is(engine.StatusCompleted)
 		same(t, "slept", o.EndedAt.Sub(began).Round(time.Minute), 30*time.Hour)
@@ -322,7 +323,7 @@ var stepsExtensions = []rule{
 			}
 			r := w.begin(doc, "go")
 			r.rest()
-			time.Sleep(2 * time.Hour) // of the bubble's time
+			time.Sleep(2 * time.Hour) // in the bubble's time
 			if want == "" {
 				same(t, late, r.is(engine.StatusFailed).Error.Code, engine.CodeDeadline)
 			} else {

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// stepsFound are what TestExtensionsTwin found.
+// stepsFound holds regression tests for bugs found by TestExtensionsTwin.
 var stepsFound = []rule{
 	{name: "X-3 arguments that cannot be made are not made otherwise by a retry", test: func(t *testing.T) {
 		for _, key := range []string{`args: {n: "{{ $steps.x.output.gone }}"}`, `args: {n: 1}, if: "{{ $steps.x.output.gone > 1 }}"`} {
@@ -27,7 +27,7 @@ var stepsFound = []rule{
 		const rest = "- {id: s, type: set, values: {d: \"{{ $steps.g.decision }}\", n: \"{{ $steps.g.note }}\"}}\n"
 		r := w.begin(steps("a", "- {id: g, type: approval, deadline: 1h, on_deadline: approve}\n"+rest), "go")
 		r.rest()
-		time.Sleep(2 * time.Hour) // of the bubble's time
+		time.Sleep(2 * time.Hour) // in the bubble's time
 		same(t, "at the deadline", string(r.is(engine.StatusCompleted).Output), `{"d":"approve","n":""}`)
 		r = w.runs(steps("a", "- {id: g, type: approval, on_error: continue}\n"+rest), "go")
 		r.answers(map[string]string{"decision": "reject", "note": "too dear"})
@@ -41,7 +41,7 @@ var stepsFound = []rule{
 			w, _ := withTools(t)
 			r := w.begin(steps("a", "- {id: q, "+s+", deadline: 1h, on_deadline: {goto: late}}\n- {id: late, type: set, values: {out: \"{{ has($steps.q.output) }}\", previous: \"{{PREVIOUS_OUTPUT}}\"}}\n"), "go")
 			r.rest()
-			time.Sleep(2 * time.Hour) // of the bubble's time
+			time.Sleep(2 * time.Hour) // in the bubble's time
 			same(t, s, string(r.is(engine.StatusCompleted).Output), `{"out":false,"previous":"go"}`)
 		}
 	}},

@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// again is a condition in a parallel block in a loop: agents w, f, g and j, of which j answers no, then yes.
+// again is a condition in a parallel block in a loop, with the agents w, f, g and j; j answers no,
+// then yes.
 const again = `
 - {id: write, type: agent, name: w}
 - id: par
@@ -25,7 +26,8 @@ const again = `
 - {id: ok, type: condition, condition: "{{ $steps.judge.output }}", false: write}
 `
 
-// latestOutputs are S4-4 and D5 where a loop enters a block again: one output a step, the latest that can be seen.
+// latestOutputs checks S4-4 and D5 when a loop enters a block again: one output per step, the
+// latest visible one.
 var latestOutputs = []rule{
 	{name: "S4-4 a step of a branch that runs again is shown once, with its new output", test: func(t *testing.T) {
 		w := newWorld(t)
@@ -63,7 +65,7 @@ var latestOutputs = []rule{
 		same(t, "pass 1", w.of("g")[0].System, "a OLD b  c  d  e ")
 		same(t, "pass 2", w.of("g")[1].System, "a NEW b NEW c NEW d P1 e P1")
 
-		// A condition in the branch that reads a step of the branch.
+		// A condition in the branch reads a step of the branch.
 		w = newWorld(t)
 		w.says("f", "no", "yes").says("j", "no", "yes")
 		doc = strings.Replace(again, "{id: polish, type: agent, name: g}", "{type: condition, condition: '{{ $steps.facts.output }}', true: [{id: polish, type: agent, name: g}]}", 1)
@@ -94,7 +96,7 @@ var latestOutputs = []rule{
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.replies = func(q model.Request, _ int) line { // what the same prompt was answered
+			w.replies = func(q model.Request, _ int) line { // repeats the reply to the same prompt
 				for i, line := range want {
 					if node, input, _ := strings.Cut(line, ": "); input == q.LastText() && map[string]string{"write": "w", "facts": "f", "polish": "g", "judge": "j"}[node] == q.Agent {
 						return say(text(r.show().Steps[i].Output))
@@ -111,7 +113,7 @@ var latestOutputs = []rule{
 		}
 	}},
 	{name: "D5 functions of Go graphs see the outputs of their own branch, whatever a former pass left", test: func(t *testing.T) {
-		for range 8 { // maps have no order
+		for range 8 { // map order is random
 			var seen []string
 			facts := does("facts", func(_ context.Context, c *gContext) (gResult, error) { return gResult{Output: c.State.N}, nil })
 			polish := does("polish", func(_ context.Context, c *gContext) (gResult, error) {
@@ -128,7 +130,7 @@ var latestOutputs = []rule{
 	}},
 }
 
-// inputs gives what the steps of a run were given, a line `node: input` each.
+// inputs returns the inputs of the steps of a run, one `node: input` line per step.
 func inputs(list []project.Step) []string {
 	out := []string{}
 	for _, s := range list {

@@ -61,12 +61,13 @@ var stepsMaps = []rule{
 `), `[{"v":3},1,{"v":2}]`)
 	}},
 	{name: "X-34 max_concurrency items are at work", test: func(t *testing.T) {
-		for key, want := range map[string]time.Duration{"": 2 * time.Hour, "max_concurrency: 3,": 4 * time.Hour} { // of twelve items
+		// with twelve items
+		for key, want := range map[string]time.Duration{"": 2 * time.Hour, "max_concurrency: 3,": 4 * time.Hour} {
 			w, _ := withTools(t)
 			began := time.Now()
 			r := w.begin(steps("a", "- {type: map, "+key+" over: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], steps: [{type: sleep, for: 1h}]}\n"), "go")
 			for r.show().Status == engine.StatusRunning {
-				time.Sleep(time.Minute) // of the bubble's time
+				time.Sleep(time.Minute) // in the bubble's time
 			}
 			same(t, "took", r.is(engine.StatusCompleted).EndedAt.Sub(began).Round(time.Minute), want)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// stepsPeople are the rules about answers of people and signals of other programs.
+// stepsPeople holds the rules about answers from people and signals from other programs.
 var stepsPeople = []rule{
 	{name: "X-120 answers are completed and then checked as a whole", test: func(t *testing.T) {
 		w, _ := withTools(t)
@@ -26,7 +26,7 @@ var stepsPeople = []rule{
 		}
 		same(t, "open", len(r.is(engine.StatusPaused).Waiting), 1)
 		r.answers(map[string]any{"n": "3"})
-		r.answers(map[string]any{"n": 3, "unit": "m"}) // the same answer once more
+		r.answers(map[string]any{"n": 3, "unit": "m"}) // the same answer again
 		same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"n":3,"unit":"m"}`)
 	}},
 	{name: "X-121 waits are called by what they wait for", test: func(t *testing.T) {
@@ -68,7 +68,7 @@ var stepsPeople = []rule{
 				t.Errorf("roles: %s was taken", roles)
 			}
 		}
-		// The wait of a run below is answered by those whom that run names.
+		// A wait of a child run is answered by the people whom the child run names.
 		w := newWorld(t)
 		w.keeps("asks", steps("a", "- {id: q, type: ask, prompt: Which?, roles: [ann]}\n"))
 		r := w.runs(steps("a", "- {type: workflow, workflow: asks}\n"), "go")
@@ -90,7 +90,8 @@ var stepsPeople = []rule{
 		o := r.is(engine.StatusPaused)
 		same(t, "what the run above waits for", o.Waiting[0].Kind+" "+o.Waiting[0].Signal, "signal paid")
 		below := r.below()[0]
-		if _, err := r.signal("paid", map[string]int{"n": 1}, "k1"); err != nil { // the filter does not accept it: kept below
+		// rejected by the filter: kept in the child run
+		if _, err := r.signal("paid", map[string]int{"n": 1}, "k1"); err != nil {
 			t.Fatal(err)
 		}
 		r.is(engine.StatusPaused)
@@ -104,7 +105,7 @@ var stepsPeople = []rule{
 		same(t, "output", string(r.is(engine.StatusCompleted).Output), `2`)
 
 		r = w.runs(steps("a", "- {id: c, type: workflow, workflow: below}\n"), "go")
-		r.below()[0].signals("paid", map[string]int{"n": 3}) // sent to the run below itself
+		r.below()[0].signals("paid", map[string]int{"n": 3}) // sent directly to the child run
 		same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"n":3}`)
 	}},
 }

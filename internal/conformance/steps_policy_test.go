@@ -45,11 +45,11 @@ workflow:
 		w, _ = withTools(t)
 		r := w.runs(gate, "go")
 		r.answers(map[string]string{"decision": "reject"})
-		r.is(engine.StatusPaused) // else the next answer is the same one once more
+		r.is(engine.StatusPaused) // otherwise the next answer repeats this one
 		r.answers(map[string]string{"decision": "reject", "note": "still too long"})
 		same(t, "of an approval", r.is(engine.StatusFailed).Error.Message, "no draft was good: still too long")
 		block := "agents: {a: {}}\nworkflow: {max_loop_iterations: 2, steps: [{id: p, type: parallel, steps: [{id: x, type: agent, name: a, budget: {calls: 1}}]}, {id: c, type: condition, condition: \"{{ $input == 'no' }}\", \"false\": p, limit: [{type: set, values: {v: 1}}]}]}\n"
-		fails(t, block, "node_budget", "") // another bound that is met in the loop is not that of the loop
+		fails(t, block, "node_budget", "") // reaching another limit in the loop does not count as the loop's limit
 		for _, bad := range []string{
 			"- {id: x, type: agent, name: a}\n- {type: condition, condition: \"{{ $input == 'go' }}\", \"true\": [{type: set, values: {a: 1}}], limit: [{type: set, values: {a: 1}}]}\n",
 			"- {id: x, type: agent, name: a}\n- {type: condition, condition: \"{{ $input == 'go' }}\", \"true\": x, limit: x}\n",

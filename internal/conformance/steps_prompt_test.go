@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// nested is a parallel block in a parallel block, with names that are not the ids.
+// nested is a parallel block in a parallel block, with names that differ from the ids.
 const nested = `
 - {id: first, type: agent, name: a}
 - type: parallel
@@ -60,7 +60,7 @@ var stepsPrompt = []rule{
 		same(t, "second pass of x", w.prompts("a")[1], prior("go", "first (agent: d)", "d said", "x (agent: a)", "a1", "y (agent: b)", "b1", "z (agent: c)", "no"))
 		same(t, "second pass of y", w.prompts("b")[1], prior("go", "first (agent: d)", "d said", "x (agent: a)", "a2", "y (agent: b)", "b1", "z (agent: c)", "no"))
 		same(t, "the end", w.prompts("d")[1], prior("go", "first (agent: d)", "d said", "x (agent: a)", "a3", "y (agent: b)", "b3", "z (agent: c)", "yes"))
-		for range 20 { // the order was once that of a map
+		for range 20 { // regression: the order once came from a map
 			w = newWorld(t)
 			w.completes(steps("e d c b a z", "- {type: agent, name: e}\n- {type: agent, name: d}\n- {type: agent, name: c}\n- {type: agent, name: b}\n- {type: agent, name: a}\n- {type: agent, name: z}\n"), "go")
 			same(t, "many steps", w.prompt("z"), prior("go", "e (agent: e)", "e said", "d (agent: d)", "d said", "c (agent: c)", "c said", "b (agent: b)", "b said", "a (agent: a)", "a said"))
@@ -76,7 +76,7 @@ var stepsPrompt = []rule{
 		same(t, "context", r.stepContext(), `{"first":{"output":"","agent":"a"},"outer":{"steps":{"left":{"output":"","agent":"b"},`+
 			`"inner":{"steps":{"one":{"output":"C","agent":"c"},"two":{"output":"","agent":"d"}},"order":["one","two"]}},"order":["left","inner"]},`+
 			`"last":{"output":"e said","agent":"e"}}`)
-		// A step that was not empty and is now keeps no old output.
+		// A step whose output is now empty does not keep its old output.
 		w = newWorld(t)
 		w.says("a", "something", "").says("c", "no", "yes")
 		w.completes(steps("a c d", `
@@ -127,7 +127,7 @@ var stepsPrompt = []rule{
 `), "go")
 		same(t, "prompt", w.prompt("e"), prior("go", "x (agent: a)", "yes", "in_branch (agent: b)", "b said",
 			"block/one (agent: c)", "c said", "block/deep/two (agent: d)", "d said"))
-		// A condition as a child of a block: its steps are the block's.
+		// A condition as a child of a block: its steps belong to the block.
 		w = newWorld(t)
 		w.says("a", "yes")
 		w.completes(steps("a b c e", `

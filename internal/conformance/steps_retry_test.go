@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// tried runs one step with a retry policy whose model fails in turn as said and then answers; it gives the world and the run.
+// tried runs one step with a retry policy; its model returns the failures in turn and then
+// succeeds. It returns the world and the run.
 func tried(t *testing.T, retry string, failures ...line) (*world, *run) {
 	t.Helper()
 	w := newWorld(t)
@@ -20,7 +21,7 @@ func tried(t *testing.T, retry string, failures ...line) (*world, *run) {
 	return w, w.runs(doc, "go")
 }
 
-// calls gives how often the agent of tried was asked, and how the run ended.
+// calls returns how often tried called its agent, and the final status of the run.
 func calls(t *testing.T, retry string, failures ...line) (int, engine.Status) {
 	t.Helper()
 	w, r := tried(t, retry, failures...)
@@ -66,7 +67,7 @@ var stepsRetry = []rule{
 		same(t, "steps", status, map[string]string{"before": "completed", "p": "failed", "slow": "cancelled", "bad": "failed", "quick": "completed", "inner": "completed", "slow2": "completed"})
 		same(t, "asked", slices.Contains(w.asked(), "e"), false)
 
-		// All children are waited for.
+		// The block waits for all children.
 		w, then = newWorld(t), make(chan struct{})
 		w.plays("a", say("A").behind(then))
 		r = w.begin(steps("a b c", "- {type: parallel, id: p, steps: [{type: agent, name: a}, {type: agent, name: b}]}\n- {type: agent, name: c}\n"), "go")
@@ -162,7 +163,7 @@ var stepsRetry = []rule{
 		w.plays("b", down().slow(), down().slow(), down().slow())
 		o = w.runs(steps("a b c", "- type: parallel\n  id: p\n  retry: {max_attempts: 2}\n  steps: [{type: agent, name: a}, {type: agent, name: b}]\n- {type: agent, name: c}\n"), "go").is(engine.StatusFailed)
 		same(t, "calls of a block that always fails", []int{len(w.of("a")), len(w.of("b")), len(w.of("c"))}, []int{3, 3, 0})
-		// A child's own retry comes first.
+		// A child's own retry takes precedence.
 		w = newWorld(t)
 		w.plays("b", down().slow(), down().slow(), down().slow(), say("B"))
 		w.completes(steps("a b", "- type: parallel\n  id: p\n  retry: {max_attempts: 1}\n  steps: [{type: agent, name: a}, {type: agent, name: b, retry: {max_attempts: 1}}]\n"), "go")

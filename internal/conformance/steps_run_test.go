@@ -54,8 +54,8 @@ var stepsRun = []rule{
 			same(t, "status with three arguments", commandLine(t, newFake(t), steps("a b", pair), "", verb, "DOC", "one", "two").status, 2)
 		}
 	}},
-	// S4-31: that a tool call which needs a person opens a wait, and that --approve-all answers it, comes with the permissions of tools. Nothing is
-	// rejected silently as long as nothing is asked.
+	// S4-31: a tool call that needs a person opens a wait, which --approve-all answers; the
+	// permissions of tools test this. Nothing is rejected silently as long as nothing is asked.
 	{name: "S4-31 exec prints the output, and the step context beside it, also of a run that failed", outside: true, test: func(t *testing.T) {
 		got := commandLine(t, newFake(t), steps("a b", pair), "", "exec", "DOC", "go", "-q")
 		same(t, "standard output", got.out, "b said\n")
@@ -131,7 +131,8 @@ var stepsRun = []rule{
 		same(t, "context of a run that failed in a block", r.stepContext(), `{"par":{"steps":{"one":{"output":"c said","agent":"c"},`+
 			`"deep":{"steps":{"three":{"output":"c said","agent":"c"}},"order":["three"]}},"order":["one","deep"]}}`)
 
-		// An output that is JSON stays text where the agent declares nothing, and is a value where it does.
+		// An output that is JSON stays a string if the agent declares nothing, and becomes a value
+		// if it does.
 		w = newWorld(t)
 		w.says("a", `{"ok": true}`)
 		r = w.runs(steps("a", "- {type: agent, name: a}\n"), "go")

@@ -8,12 +8,13 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// instructed is a document whose last agent, reader, has an instruction; the steps before it are the workflow.
+// instructed returns a document whose last agent, reader, has an instruction; workflow holds the
+// steps before it.
 func instructed(names, instruction, workflow string) string {
 	return strings.Replace(steps(names, workflow), "workflow:\n", "  reader: {instruction: "+asJSON(instruction)+"}\nworkflow:\n", 1)
 }
 
-// blocks are the parallel blocks of the reference document, and a reader.
+// blocks holds the parallel blocks of the reference document, and a reader.
 const blocks = `
 - type: parallel
   id: par_gen
@@ -32,7 +33,8 @@ const blocks = `
 - {type: agent, name: reader}
 `
 
-// systemOf runs blocks with an instruction and gives what the reader's model was sent.
+// systemOf runs blocks with an instruction and returns the system prompt sent to the reader's
+// model.
 func systemOf(t *testing.T, instruction string) string {
 	t.Helper()
 	w := newWorld(t)
@@ -143,7 +145,7 @@ var stepsTemplate = []rule{
 	}},
 }
 
-// newTemplatePrompt gives the first message of a run whose input looks like a template.
+// newTemplatePrompt returns the first message of a run whose input looks like a template.
 func newTemplatePrompt(t *testing.T) string {
 	t.Helper()
 	w := newWorld(t)

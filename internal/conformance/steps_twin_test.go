@@ -17,14 +17,15 @@ import (
 	"github.com/hocket-run/hocket/internal/randtest"
 )
 
-// twinDocuments is how many random documents are run; each has at most twinSteps steps.
+// twinDocuments is the number of random documents to run; each has at most twinSteps steps.
 const (
 	twinDocuments = 300
 	twinSteps     = 20
 )
 
-// TestStepsTwin runs random steps documents and compares each with an interpreter of S4 that is as plain as the rules: prompts, outputs, step context,
-// and how the run ends (S4-3 to S4-5, S4-8 to S4-10, S4-12 to S4-14, S4-18, S4-20, S4-34, S4-35, S4-37, S4-38).
+// TestStepsTwin runs random steps documents and compares each with an interpreter that implements
+// S4 literally: prompts, outputs, step context, and how the run ends (S4-3 to S4-5, S4-8 to S4-10,
+// S4-12 to S4-14, S4-18, S4-20, S4-34, S4-35, S4-37, S4-38).
 func TestStepsTwin(t *testing.T) {
 	t.Parallel()
 	var completed, failed, looped, overlaid int
@@ -54,22 +55,24 @@ func TestStepsTwin(t *testing.T) {
 	}
 }
 
-// stepsTwin interprets a document: one step after another, as the rules say it.
+// stepsTwin interprets a document literally, one step after another.
 type stepsTwin struct {
 	doc     *twinDocument
-	seen    []*twinEntry // what can be seen here: the outputs in the order of their first execution
-	blocks  []*twinStep  // those around the present step, outermost first
-	done    []*twinEntry // what the present branch of the innermost block has done
+	seen    []*twinEntry // visible outputs, in the order of their first execution
+	blocks  []*twinStep  // blocks around the current step, outermost first
+	done    []*twinEntry // what the current branch of the innermost block has done
 	calls   map[string]int
 	prompts map[string][]string
 	loops   map[string]int
-	back    string // the step to which a branch has just led back
+	back    string // the step to which a branch just led back
 	last    any    // the output of the step that ran last
-	failed  string // the code of the failure, "" for none
+	failed  string // the failure code, or ""
 	at      string // the step that failed
-	// vague: it failed in a branch. What the others had done by then depends on time.
+	// vague means that the failure happened in a branch; what the other branches had done by then
+	// depends on timing.
 	vague bool
-	// overlaid: a branch of a block has seen what it did itself in place of what a former pass left.
+	// overlaid means that a branch of a block has seen its own output in place of the output of an
+	// earlier pass.
 	overlaid bool
 }
 
@@ -86,7 +89,8 @@ func (tw *stepsTwin) run() (code string) {
 	return tw.failed
 }
 
-// list runs steps in sequence. It gives the step to which the last one led back, where that is in an enclosing list.
+// list runs steps in sequence. It returns the step to which the last one led back, if that step is
+// in an enclosing list.
 func (tw *stepsTwin) list(list []*twinStep) string {
 	for i := 0; i < len(list) && tw.failed == ""; i++ {
 		jump := tw.step(list[i])
@@ -136,7 +140,7 @@ func (tw *stepsTwin) step(s *twinStep) string {
 	return ""
 }
 
-// agent asks as often as the step's retries allow (S4-20).
+// agent calls the agent as often as the step's retries allow (S4-20).
 func (tw *stepsTwin) agent(s *twinStep, block string) *twinEntry {
 	prompt := "go"
 	if block != "" {
@@ -153,8 +157,8 @@ func (tw *stepsTwin) agent(s *twinStep, block string) *twinEntry {
 	return &twinEntry{id: s.id, output: twinReply(s, prompt)}
 }
 
-// parallel runs branches that see what was there before and what they do themselves, and not each other (S4-12, D5). What they did last is the block's
-// output, in declared order (S4-13).
+// parallel runs the branches. Each branch sees earlier outputs and its own, but not those of other
+// branches (S4-12, D5). The block's output holds their last outputs, in declared order (S4-13).
 func (tw *stepsTwin) parallel(s *twinStep) *twinEntry {
 	before, around := tw.seen, tw.done
 	tw.blocks = append(tw.blocks, s)
@@ -175,7 +179,8 @@ func (tw *stepsTwin) parallel(s *twinStep) *twinEntry {
 	return e
 }
 
-// childrenOf gives the ids of the steps whose outputs a block has: its own, and those in the branches of its conditions.
+// childrenOf returns the ids of the steps whose outputs a block contains: its own steps and those
+// in the branches of its conditions.
 func childrenOf(list []*twinStep) []string {
 	var out []string
 	for _, s := range list {
@@ -199,7 +204,7 @@ func copied(entries []*twinEntry) []*twinEntry {
 	return out
 }
 
-// put keeps one entry a step, at the place of its first execution (S4-4).
+// put keeps one entry per step, at the position of its first execution (S4-4).
 func put(list []*twinEntry, e *twinEntry) []*twinEntry {
 	if i := slices.IndexFunc(list, func(x *twinEntry) bool { return x.id == e.id }); i >= 0 {
 		list[i] = e
@@ -208,7 +213,8 @@ func put(list []*twinEntry, e *twinEntry) []*twinEntry {
 	return append(list, e)
 }
 
-// note makes an output seen: in the block around the step where a former pass left one, else by itself.
+// note makes an output visible: in the enclosing block if an earlier pass left one, otherwise on
+// its own.
 func (tw *stepsTwin) note(e *twinEntry) {
 	tw.done = put(tw.done, e)
 	e = copied([]*twinEntry{e})[0]
@@ -232,7 +238,7 @@ func (tw *stepsTwin) note(e *twinEntry) {
 	}
 }
 
-// located finds what is seen of the n-th block around the step.
+// located returns the visible entry of the n-th block around the step.
 func (tw *stepsTwin) located(n int) *twinEntry {
 	if n < 0 {
 		return nil
@@ -251,7 +257,7 @@ func (tw *stepsTwin) located(n int) *twinEntry {
 	return nil
 }
 
-// block writes outputs under the whole path of parallel ids (S4-13, S4-37).
+// block renders outputs under the full path of parallel ids (S4-13, S4-37).
 func (tw *stepsTwin) block(entries []*twinEntry, path string) string {
 	var b strings.Builder
 	for _, e := range entries {
@@ -266,7 +272,7 @@ func (tw *stepsTwin) block(entries []*twinEntry, path string) string {
 	return b.String()
 }
 
-// holds reads `ok` of the output that a condition names. Ids are those of one step each.
+// holds reads `ok` from the output that a condition names. Each id belongs to a single step.
 func (tw *stepsTwin) holds(on string) bool {
 	return strings.Contains(anywhere(tw.seen, on[strings.LastIndex(on, ".")+1:]).output, `"ok":true`)
 }
@@ -283,7 +289,7 @@ func anywhere(list []*twinEntry, id string) *twinEntry {
 	return nil
 }
 
-// shown is an entry as the step context shows it (S4-34).
+// shown returns an entry as the step context shows it (S4-34).
 func shown(e *twinEntry) any {
 	if e.children == nil {
 		return map[string]any{"output": e.output, "agent": "a" + e.id}
@@ -296,7 +302,7 @@ func shown(e *twinEntry) any {
 	return map[string]any{"steps": inner, "order": order}
 }
 
-// twinReply is what every agent says: it depends on the step and on the prompt alone.
+// twinReply returns the reply of every agent: it depends only on the step and the prompt.
 func twinReply(s *twinStep, prompt string) string {
 	sum := sha256.Sum256([]byte(s.id + "\x00" + prompt))
 	if s.quiet && sum[0]%3 == 0 {
@@ -305,7 +311,7 @@ func twinReply(s *twinStep, prompt string) string {
 	return fmt.Sprintf(`{"ok":%t,"sum":%q}`, sum[0]%2 == 0, hex.EncodeToString(sum[1:4]))
 }
 
-// compare runs the document for real.
+// compare runs the document on the engine and compares the results.
 func (tw *stepsTwin) compare(t *testing.T, code string) {
 	t.Helper()
 	w := newWorld(t)

@@ -22,7 +22,7 @@ func (w *world) keeps(id, doc string) {
 	}
 }
 
-// below gives the runs that a run started.
+// below returns the child runs of a run.
 func (r *run) below() []*run {
 	r.w.t.Helper()
 	heads, _, err := r.w.List(r.w.t.Context(), journal.Query{Parent: r.id})
@@ -36,7 +36,7 @@ func (r *run) below() []*run {
 	return out
 }
 
-// folder writes files into a folder and gives its path.
+// folder writes files into a directory and returns its path.
 func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -54,7 +54,7 @@ func folder(t *testing.T, files map[string]string) string {
 
 func inFolder(dir string) service.LoadOptions { return service.LoadOptions{Folder: dir} }
 
-// parent is a document that calls the stored workflow below.
+// parent is a document that calls the stored workflow `below`.
 var parent = steps("a", `
 - {id: n, type: set, values: {city: Ulm}}
 - {id: call, type: workflow, workflow: below, input: "{{ $steps.n.output }}"}
@@ -97,7 +97,8 @@ var stepsWorkflows = []rule{
 		if _, err := w.Start(t.Context(), service.StartRequest{Workflow: wf, Input: "go"}); err == nil || !strings.Contains(err.Error(), "2 of workflow below") {
 			t.Errorf("start: %v", err)
 		}
-		// The run began with the first version, which it calls after the second was published.
+		// The run started with the first version and calls that version after the second was
+		// published.
 		gate := strings.Replace(parent, "- {id: n,", "- {id: g, type: ask, prompt: Now?}\n- {id: n,", 1)
 		r := w.runs(gate, "go")
 		w.keeps("below", steps("a", "- {type: set, values: {in: second}}\n"))

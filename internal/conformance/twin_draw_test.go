@@ -9,18 +9,18 @@ import (
 // xStep is a step of a random document with extensions.
 type xStep struct {
 	kind, id string
-	path     string // of the blocks around it, for references from outside
-	inside   *xStep // the block or map whose child it is
-	cond     *xExpr // if, or the condition
+	path     string // path of the blocks around it, for references from outside
+	inside   *xStep // the parent block or map
+	cond     *xExpr // `if`, or the condition
 	onError  string // "", continue, default, goto
-	target   string // of on_error, or at the deadline
+	target   string // target of on_error, or at the deadline
 	values   map[string]xValue
-	list     []xValue // over
-	name     string   // as
-	// how a tool behaves is drawn by its arguments; these bound it
+	list     []xValue // items of `over`
+	name     string   // name in `as`
+	// a tool's behavior follows from its arguments; these limit it
 	retries     int
 	pause       int // seconds between attempts
-	timeout     int // in microseconds, 0 for none
+	timeout     int // in microseconds; 0 means none
 	callTimeout int
 	sleep       int
 	join        string
@@ -28,7 +28,7 @@ type xStep struct {
 	concurrency int
 	onItem      string
 	signal      string
-	least       int // of the schema of a signal or question
+	least       int // minimum in the schema of a signal or question
 	deadline    int
 	onDeadline  string
 	reject      string // "", list, jump
@@ -38,12 +38,11 @@ type xStep struct {
 	limitJump   string
 	yes, no     []*xStep
 	yesTo, noTo string
-	steps       []*xStep // of a block or a map; after a rejection
-	status      string   // of an end
+	steps       []*xStep // children of a block or map; steps after a rejection
+	status      string   // status of an end step
 	child       *xDocument
 }
 
-// xDocument is a random document.
 type xDocument struct {
 	id     string
 	steps  []*xStep
@@ -52,7 +51,7 @@ type xDocument struct {
 	child  bool
 }
 
-// ref is how the step is named where it is seen from outside of the blocks that hold it.
+// ref returns the name with which steps outside the enclosing blocks refer to the step.
 func (s *xStep) ref() string { return "$steps." + s.path + s.id }
 
 func (s *xStep) as() string {
@@ -62,13 +61,13 @@ func (s *xStep) as() string {
 	return s.name
 }
 
-// xDraw draws documents.
+// xDraw generates random documents.
 type xDraw struct {
 	r     *rand.Rand
 	n     int
 	child bool
 	below []*xDocument
-	// limited are the steps whose loops have a limit.
+	// limited is the set of steps whose loops have a limit.
 	limited map[string]bool
 }
 
@@ -79,7 +78,7 @@ func (d *xDraw) id(kind string) string {
 
 func (d *xDraw) chance(n int) bool { return d.r.IntN(n) == 0 }
 
-// micros draws a time that hardly any other sum of times meets.
+// micros returns a random duration that is unlikely to equal any sum of other durations.
 func (d *xDraw) micros(seconds int) int { return 1 + d.r.IntN(seconds*1_000_000) }
 
 func drawExtensions(seed uint64) (*xDocument, []*xDocument) {
@@ -101,13 +100,13 @@ func (d *xDraw) document() *xDocument {
 	return doc
 }
 
-// xPlace is where steps are drawn.
+// xPlace is the position at which steps are generated.
 type xPlace struct {
 	depth int
-	top   bool     // ends can be here
-	refs  []*xStep // what expressions can read
-	maps  []*xStep // the maps around
-	timed bool     // the first step takes time, so that no two branches are at the same moment
+	top   bool     // end steps are allowed here
+	refs  []*xStep // steps that expressions can read
+	maps  []*xStep // the enclosing maps
+	timed bool     // the first step takes time, so that no two branches coincide
 }
 
 func (p *xPlace) deeper() *xPlace {
@@ -129,7 +128,7 @@ func (d *xDraw) list(n int, p *xPlace) []*xStep {
 	return out
 }
 
-// children are the steps of a block that have outputs to be read from outside.
+// children returns the steps of a block whose outputs can be read from outside.
 func children(s *xStep) []*xStep {
 	var out []*xStep
 	for _, c := range s.steps {
@@ -140,7 +139,7 @@ func children(s *xStep) []*xStep {
 	return out
 }
 
-// number draws an expression of a whole number.
+// number generates an integer expression.
 func (d *xDraw) number(p *xPlace) *xExpr {
 	var of []*xStep
 	for _, s := range p.refs {
@@ -173,12 +172,12 @@ func (d *xDraw) number(p *xPlace) *xExpr {
 	return &xExpr{op: "n", n: d.r.IntN(9)}
 }
 
-// hidden tells whether an inner map has an item of the same name (X-31).
+// hidden reports whether an inner map has an item with the same name (X-31).
 func hidden(p *xPlace, m *xStep) bool {
 	return slices.ContainsFunc(p.maps[slices.Index(p.maps, m)+1:], func(inner *xStep) bool { return inner.as() == m.as() })
 }
 
-// sure draws a number that always has a value.
+// sure generates a number that always has a value.
 func (d *xDraw) sure(p *xPlace) *xExpr {
 	for {
 		if e := d.number(p); e.op != "v" && e.op != "+" {
@@ -191,7 +190,7 @@ func (d *xDraw) condition(p *xPlace) *xExpr {
 	return &xExpr{op: ">", a: d.sure(p), b: &xExpr{op: "n", n: d.r.IntN(8)}}
 }
 
-// members draws the members of an object; v is a number.
+// members generates the members of an object; v is a number.
 func (d *xDraw) members(p *xPlace) map[string]xValue {
 	out := map[string]xValue{"v": {expr: d.number(p)}}
 	if d.chance(4) {
@@ -235,7 +234,7 @@ func (d *xDraw) step(p *xPlace, timed bool) *xStep {
 	}
 	d.fill(s, p)
 	if timed && kind == "tool" {
-		s.values["v"] = xValue{expr: d.sure(p)} // it takes its time before it fails
+		s.values["v"] = xValue{expr: d.sure(p)} // takes time before it fails
 		delete(s.values, "text")
 		if len(p.maps) > 0 {
 			s.timeout, s.callTimeout = 0, 0
@@ -244,7 +243,8 @@ func (d *xDraw) step(p *xPlace, timed bool) *xStep {
 	return s
 }
 
-// placed gives a call the places of the items around it, so that no two items make the same call.
+// placed adds the indexes of the enclosing items to a call, so that no two items make the same
+// call.
 func (s *xStep) placed(p *xPlace) {
 	for _, m := range p.maps {
 		if !hidden(p, m) {
@@ -321,7 +321,7 @@ func (d *xDraw) fillBlock(s *xStep, p *xPlace) {
 			q := p.deeper()
 			q.top = false
 			c := d.step(q, true)
-			if d.chance(2) { // longer branches are those of conditions
+			if d.chance(2) { // longer branches are branches of conditions
 				q.refs = append(q.refs, c)
 				c = &xStep{kind: "condition", id: d.id("co"), cond: d.condition(p), yes: append([]*xStep{c}, d.list(d.r.IntN(3), q)...)}
 				c.no = []*xStep{{kind: "sleep", id: d.id("sl"), sleep: d.micros(15)}}

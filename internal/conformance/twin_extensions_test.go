@@ -23,10 +23,10 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-// extensionDocuments is how many random documents TestExtensionsTwin runs.
+// extensionDocuments is the number of random documents that TestExtensionsTwin runs.
 const extensionDocuments = 300
 
-// xAct is what comes from outside at a moment of a run: a signal, or the answer of a person.
+// xAct is an external action at some time in a run: a signal, or an answer from a person.
 type xAct struct {
 	at     time.Duration
 	signal *xSignal
@@ -47,20 +47,20 @@ func drawActs(seed uint64) []xAct {
 	return out
 }
 
-// xWorld is a run as it is seen from outside.
+// xWorld is a run as observed from outside.
 type xWorld struct {
-	Acts   []string // what came of signals and answers
-	Calls  []string // of tools, with their times
+	Acts   []string // results of signals and answers
+	Calls  []string // tool calls, with their times
 	Output any
 	Code   string
 	Node   string
-	Open   []string // steps that wait at the end
+	Open   []string // steps still waiting at the end
 }
 
-// wholeTime is the time that a run has.
+// wholeTime is the time that a run may take.
 const wholeTime = 2 * time.Hour
 
-// plainWorld runs a document by the plain reading.
+// plainWorld runs a document with the literal interpreter.
 func plainWorld(doc *xDocument, script []xAct) (w xWorld) {
 	began := time.Now()
 	r := &xRun{input: 4, acts: &xActs{began: began, times: map[string]int{}}, names: map[string]bool{}}
@@ -118,7 +118,7 @@ func signalsOf(list []*xStep, into map[string]bool) {
 	}
 }
 
-// realWorld runs it for real.
+// realWorld runs the document on the engine.
 func realWorld(t *testing.T, doc *xDocument, below []*xDocument, script []xAct) (w xWorld, r *run) {
 	t.Helper()
 	acts := &xActs{times: map[string]int{}}
@@ -218,7 +218,7 @@ func findExtended(list []*xStep, id string) *xStep {
 	return nil
 }
 
-// settled brings what is seen of a run into a form that can be compared.
+// settled converts an observed run into a form that can be compared.
 func (w xWorld) settled() xWorld {
 	slices.Sort(w.Calls)
 	slices.Sort(w.Open)
@@ -226,8 +226,9 @@ func (w xWorld) settled() xWorld {
 	return w
 }
 
-// TestExtensionsTwin runs random documents with extensions and compares each with a plain reading of their rules: when tools are called and with what, who takes a
-// signal and an answer, how the run ends and with which output.
+// TestExtensionsTwin runs random documents with extensions and compares each with a literal
+// interpreter of their rules: when tools are called and with which
+// arguments, which step takes a signal or an answer, how the run ends and with which output.
 func TestExtensionsTwin(t *testing.T) {
 	t.Parallel()
 	var completed, failed, waiting, calls atomic.Int64
@@ -252,7 +253,7 @@ func TestExtensionsTwin(t *testing.T) {
 					completed.Add(1)
 				}
 				calls.Add(int64(len(want.Calls)))
-				if want.Code == engine.CodeMaxSteps { // which step meets the bound is not said
+				if want.Code == engine.CodeMaxSteps { // which step reaches the limit is unspecified
 					want.Node, want.Calls, want.Acts = "", nil, nil
 				}
 				got, r := realWorld(t, doc, below, script)

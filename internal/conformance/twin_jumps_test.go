@@ -2,7 +2,8 @@ package conformance_test
 
 import "slices"
 
-// jumps gives the branches that lead elsewhere their targets: steps before or behind in the lists around.
+// jumps sets the targets of branches that lead elsewhere: earlier or later steps in the enclosing
+// lists.
 func (d *xDraw) jumps(list []*xStep, before, behind []string) {
 	for i, s := range list {
 		var later []string
@@ -68,7 +69,7 @@ func (d *xDraw) jumps(list []*xStep, before, behind []string) {
 	}
 }
 
-// instead replaces a goto that has no target.
+// instead replaces a goto without a target.
 func instead(word, other string) string {
 	if word == "goto" {
 		return other

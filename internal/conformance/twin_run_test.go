@@ -12,27 +12,26 @@ import (
 	"time"
 )
 
-// xFail is the failure of a step.
 type xFail struct {
 	code, node string
-	bound      bool // of the run: nothing handles it
+	bound      bool // a limit of the run: nothing handles it
 }
 
-// xFlow is how steps end: with what the next one is given, or by leaving.
+// xFlow is the outcome of steps: the input for the next step, or a reason to leave.
 type xFlow struct {
 	out  any
-	jump string // to a step of a list around
+	jump string // to a step in an enclosing list
 	ends bool   // the path ends here
 	over bool   // the run ends here
 	gone bool   // it was cancelled
 	fail *xFail
-	// inside: a step of the path after a rejection failed, not the approval.
+	// inside means that a step on the path after a rejection failed, not the approval itself.
 	inside bool
 }
 
 func (f xFlow) leaves() bool { return f.jump != "" || f.ends || f.over || f.gone || f.fail != nil }
 
-// xEntry is what can be read of a step.
+// xEntry is what expressions can read of a step.
 type xEntry struct {
 	done     bool // it has an output
 	output   any
@@ -40,7 +39,7 @@ type xEntry struct {
 	decision string
 }
 
-// xScope is what a step sees: the run, a branch or an item.
+// xScope is what a step can see: the scope of the run, a branch or an item.
 type xScope struct {
 	ctx   context.Context
 	run   *xRun
@@ -49,7 +48,7 @@ type xScope struct {
 	items map[string]any
 	did   map[string]*xEntry // what the branch has completed
 	loops map[string]int
-	back  string // the step to which a branch has just led back
+	back  string // the step to which a branch just led back
 }
 
 func (s *xScope) inner(ctx context.Context) *xScope {
@@ -68,18 +67,19 @@ func (s *xScope) entry(id string) *xEntry {
 	return s.seen[id]
 }
 
-// xRun is a run by the plain reading of the rules, one goroutine for each branch and item, in the time of the test's bubble.
+// xRun is a run of the literal interpreter, with one goroutine for each branch and item, in the
+// time of the test's bubble.
 type xRun struct {
 	input int
 	acts  *xActs
 	mu    sync.Mutex
 	open  []*xWait
 	kept  []xSignal
-	names map[string]bool // of signals
-	steps atomic.Int64    // so far
+	names map[string]bool // names of signals
+	steps atomic.Int64    // number so far
 }
 
-// xActs is what the tool does, and the record of its calls.
+// xActs simulates the tool and records its calls.
 type xActs struct {
 	mu    sync.Mutex
 	began time.Time
@@ -87,7 +87,7 @@ type xActs struct {
 	calls []string
 }
 
-// next tells how the next call with these arguments goes: how long it takes and whether it fails.
+// next returns how long the next call with these arguments takes and whether it fails.
 func (a *xActs) next(id, args string) (takes time.Duration, fails bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -104,7 +104,7 @@ func hashOf(text string) uint64 {
 	return h.Sum64() * 0x9e3779b97f4a7c15 >> 8
 }
 
-// document runs a document to its end.
+// document runs a document to the end.
 func (r *xRun) document(ctx context.Context, doc *xDocument, input any) xFlow {
 	s := &xScope{ctx: ctx, run: r, doc: doc, seen: map[string]*xEntry{}, items: map[string]any{}, did: map[string]*xEntry{}, loops: map[string]int{}}
 	f := s.path(doc.steps, input)
@@ -128,7 +128,6 @@ func (s *xScope) path(list []*xStep, given any) xFlow {
 	return f
 }
 
-// list runs steps in sequence.
 func (s *xScope) list(list []*xStep, given any) xFlow {
 	f := xFlow{out: given}
 	for i := 0; i < len(list); i++ {
@@ -150,12 +149,12 @@ func (s *xScope) list(list []*xStep, given any) xFlow {
 	return f
 }
 
-// step runs one step with all its policies.
+// step runs one step and applies all its policies.
 func (s *xScope) step(x *xStep, given any) xFlow {
 	if s.ctx.Err() != nil {
 		return xFlow{gone: true}
 	}
-	if s.run.steps.Add(1) > 20_000 { // far beyond what a run may take: a loop whose limit leads back into it
+	if s.run.steps.Add(1) > 20_000 { // far beyond a run's limit: a loop whose limit leads back into it
 		return xFlow{fail: &xFail{code: "max_steps", node: x.id, bound: true}}
 	}
 	if x.kind == "condition" {
@@ -167,7 +166,7 @@ func (s *xScope) step(x *xStep, given any) xFlow {
 	s.back = ""
 	if s.loops[x.id]++; s.loops[x.id] > s.doc.limit {
 		if at := limitOf(s.doc.steps, x.id); at != nil {
-			if x.onError != "" && x.onError != "fail" { // it can be read then
+			if x.onError != "" && x.onError != "fail" { // then it can be read
 				s.entry(x.id).fail = &xFail{code: "max_loop_iterations", node: x.id}
 			}
 			f := s.list(at.limitSteps, given)
@@ -211,7 +210,7 @@ func (s *xScope) complete(x *xStep, out any) {
 	s.did[x.id] = e
 }
 
-// failed is what follows a failure.
+// failed handles a failure.
 func (s *xScope) failed(x *xStep, given any, why *xFail, collected any) xFlow {
 	if why.bound || x.onError == "" || x.onError == "fail" {
 		return xFlow{fail: why}
@@ -235,7 +234,7 @@ func (s *xScope) failed(x *xStep, given any, why *xFail, collected any) xFlow {
 	return f
 }
 
-// limitOf finds the step with the limit of the loop that begins at a step.
+// limitOf finds the step with the limit of the loop that starts at a step.
 func limitOf(list []*xStep, id string) *xStep {
 	for _, x := range list {
 		if x.limit != "" && (x.yesTo == id || x.noTo == id) {
@@ -266,7 +265,7 @@ func (s *xScope) choose(x *xStep, given any) xFlow {
 	return f
 }
 
-// timed bounds a step.
+// timed runs a step with its timeout.
 func (s *xScope) timed(x *xStep, given any) xFlow {
 	if x.timeout == 0 {
 		return s.tries(x, given)
@@ -284,10 +283,10 @@ func (s *xScope) timed(x *xStep, given any) xFlow {
 	return f
 }
 
-// tries does a step as often as its retry allows.
+// tries attempts a step as often as its retry allows.
 func (s *xScope) tries(x *xStep, given any) xFlow {
 	var items *xItems
-	again := x.kind == "tool" // a call without an answer is made once more: its tool allows it (docs/tools.md)
+	again := x.kind == "tool" // an unanswered call is repeated once: its tool allows it (docs/tools.md)
 	for n := 0; ; n++ {
 		f := s.once(x, given, &items)
 		if f.fail != nil && f.fail.code == "timeout" && again {
@@ -303,7 +302,7 @@ func (s *xScope) tries(x *xStep, given any) xFlow {
 	}
 }
 
-// rest waits; it tells whether nothing cut it off.
+// rest waits for d and reports whether it waited without being cancelled.
 func (s *xScope) rest(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -315,7 +314,6 @@ func (s *xScope) rest(d time.Duration) bool {
 	}
 }
 
-// once makes one attempt.
 func (s *xScope) once(x *xStep, given any, items **xItems) xFlow {
 	switch x.kind {
 	case "set", "end", "tool", "workflow":
@@ -352,7 +350,7 @@ func (s *xScope) once(x *xStep, given any, items **xItems) xFlow {
 	return s.wait(x, given)
 }
 
-// asked is what an agent without a prompt is sent.
+// asked returns the prompt of an agent that declares none.
 func (s *xScope) asked() string {
 	if v, ok := s.items["\x00innermost"]; ok {
 		return fmt.Sprint(v)

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// ended is a branch or an item that ended.
+// ended is a branch or an item that has ended.
 type ended struct {
 	at   int
 	s    *xScope
 	flow xFlow
 }
 
-// parallel runs the branches of a block at once (S4-12, X-17).
+// parallel runs the branches of a block concurrently (S4-12, X-17).
 func (s *xScope) parallel(x *xStep, given any) xFlow {
 	ctx, stop := context.WithCancel(s.ctx)
 	defer stop()
@@ -60,7 +60,7 @@ func (s *xScope) parallel(x *xStep, given any) xFlow {
 	return xFlow{out: s.joined(x, good)}
 }
 
-// cut cancels what is at work.
+// cut cancels everything still running.
 func (s *xScope) cut(stop context.CancelFunc, f xFlow) xFlow {
 	stop()
 	if s.ctx.Err() != nil {
@@ -69,7 +69,7 @@ func (s *xScope) cut(stop context.CancelFunc, f xFlow) xFlow {
 	return f
 }
 
-// joined makes the output of a block, and what is seen of its branches.
+// joined builds the output of a block, and makes the outputs of its branches visible.
 func (s *xScope) joined(x *xStep, good []ended) any {
 	slices.SortFunc(good, func(a, b ended) int { return a.at - b.at })
 	forget(s.seen, x.steps)
@@ -97,7 +97,7 @@ func (s *xScope) joined(x *xStep, good []ended) any {
 	return map[string]any{"steps": inner, "order": order}
 }
 
-// outputsOf names the steps whose outputs are those of a list, in declared order.
+// outputsOf returns the names of the steps whose outputs a list contains, in declared order.
 func outputsOf(list []*xStep) []string {
 	var out []string
 	for _, x := range list {
@@ -123,14 +123,14 @@ func forget(seen map[string]*xEntry, list []*xStep) {
 	}
 }
 
-// xItems is what a map keeps over its attempts.
+// xItems is what a map keeps across its attempts.
 type xItems struct {
 	list []any
 	out  []any
 	done []bool
 }
 
-// each runs the steps of a map for its items.
+// each runs the steps of a map for each item.
 func (s *xScope) each(x *xStep, given any, kept **xItems) xFlow {
 	if *kept == nil {
 		items := &xItems{list: []any{}, out: make([]any, len(x.list)), done: make([]bool, len(x.list))}
@@ -209,7 +209,7 @@ type xSignal struct {
 	v    int
 }
 
-// takes tells whether a step takes a signal.
+// takes reports whether the step accepts a signal.
 func (w *xWait) takes(g xSignal) bool {
 	if w.x.kind != "signal" || w.x.signal != g.name || g.v < w.x.least {
 		return false
@@ -258,7 +258,7 @@ func (s *xScope) wait(x *xStep, given any) xFlow {
 
 type atDeadline string
 
-// answered is what follows an answer, or a deadline.
+// answered continues after an answer or a deadline.
 func (s *xScope) answered(x *xStep, given, got any) xFlow {
 	why := &xFail{code: "rejected", node: x.id}
 	decision := got
@@ -298,7 +298,8 @@ func (r *xRun) shut(w *xWait) {
 	r.open = slices.DeleteFunc(r.open, func(o *xWait) bool { return o == w })
 }
 
-// sends gives the run a signal; it says which step took it, "" for none, "refused".
+// sends sends the run a signal. It returns the step that took the signal, "" if no step did, or
+// "refused".
 func (r *xRun) sends(g xSignal) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -326,7 +327,8 @@ func (r *xRun) sends(g xSignal) string {
 	return ""
 }
 
-// answers gives the answer of a person to the step that waits longest; it says which.
+// answers sends a person's answer to the step that has waited longest, and returns which step that
+// is.
 func (r *xRun) answers(n int) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -344,7 +346,7 @@ func (r *xRun) answers(n int) string {
 	return w.x.id
 }
 
-// says is the n-th answer of people.
+// says returns the n-th answer from people.
 func says(x *xStep, n int) any {
 	if x.kind == "approval" {
 		return []string{"approve", "approve", "reject"}[hashOf(x.id+string(rune('a'+n)))%3]
@@ -352,7 +354,7 @@ func says(x *xStep, n int) any {
 	return map[string]any{"v": int(hashOf(x.id+string(rune('a'+n))) % 7)}
 }
 
-// plainly brings a value into the form of JSON, without the messages of failures.
+// plainly converts a value into its JSON form, without the messages of failures.
 func plainly(v any) any {
 	text, err := json.Marshal(v)
 	if err != nil {

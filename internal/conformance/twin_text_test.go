@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// text writes the document.
+// text returns the source of the document.
 func (doc *xDocument) text() string {
 	var b strings.Builder
 	b.WriteString("agents: {a: {instruction: You are a.}}\n")
@@ -35,7 +35,7 @@ func objects(list []*xStep, jump string) []any {
 
 func micros(n int) string { return fmt.Sprintf("%d.%06ds", n/1_000_000, n%1_000_000) }
 
-// object is the step as the document has it.
+// object returns the step in its document form.
 func (s *xStep) object() map[string]any {
 	m := map[string]any{"id": s.id, "type": s.kind}
 	if s.cond != nil && s.kind != "condition" {
@@ -63,7 +63,7 @@ func (s *xStep) object() map[string]any {
 	return m
 }
 
-// own adds the keys of the kind.
+// own adds the keys specific to the step's kind.
 func (s *xStep) own(m map[string]any) {
 	switch s.kind {
 	case "set":
@@ -151,7 +151,7 @@ func (s *xStep) ownWait(m map[string]any) {
 	}
 }
 
-// stock is the default of a step.
+// stock returns the default output of a step.
 func (s *xStep) stock() any {
 	if s.kind == "map" {
 		return []any{7}

@@ -2,15 +2,15 @@ package conformance_test
 
 import "fmt"
 
-// xExpr is an expression of a random document: the text that it has there, and its value by the rules.
+// xExpr is an expression of a random document: its source there, and its value by the rules.
 type xExpr struct {
 	op   string
 	n    int
-	of   *xStep // the step that it reads, or the map whose item
+	of   *xStep // the step to read, or the map whose item to read
 	a, b *xExpr
 }
 
-// text writes it in CEL.
+// text returns the CEL source.
 func (e *xExpr) text() string {
 	switch e.op {
 	case "n":
@@ -41,7 +41,7 @@ func (e *xExpr) text() string {
 	panic(e.op)
 }
 
-// value evaluates it; not ok: a reference has no value.
+// value evaluates the expression; ok is false if a reference has no value.
 func (e *xExpr) value(s *xScope) (v any, ok bool) {
 	switch e.op {
 	case "n":
@@ -94,14 +94,13 @@ func (e *xExpr) value(s *xScope) (v any, ok bool) {
 	return x + y, true
 }
 
-// holds evaluates a condition.
 func (e *xExpr) holds(s *xScope) (yes, ok bool) {
 	v, ok := e.value(s)
 	yes, isBool := v.(bool)
 	return yes, ok && isBool
 }
 
-// member reads v of an output.
+// member returns the member v of an output.
 func member(output any) (any, bool) {
 	m, ok := output.(map[string]any)
 	if !ok {
@@ -111,7 +110,7 @@ func member(output any) (any, bool) {
 	return v, ok
 }
 
-// xValue is a value with expressions: an expression, a text around one, or what was given.
+// xValue is a value with expressions: an expression, a string that contains one, or the input.
 type xValue struct {
 	expr     *xExpr
 	around   bool

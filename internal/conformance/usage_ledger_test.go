@@ -23,7 +23,8 @@ workflow:
   - {type: agent, name: shaky, retry: {max_attempts: 1, on: [content_filter], backoff: {initial_delay_seconds: 0}}}
 `
 
-// P20: what a run used, with its sub-agents and its attempts that failed, is what the provider's ledger says: by attempt, by node, by run; in money too.
+// TestLedger checks that the usage of a run, with its sub-agents and failed attempts, matches the
+// provider's ledger: by attempt, by node and by run; in money too (P20).
 func TestLedger(t *testing.T) {
 	t.Parallel()
 	var (

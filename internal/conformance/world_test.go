@@ -21,20 +21,20 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// patience bounds a wait, in the time of the test's bubble where it has one.
+// patience is the maximum duration of a wait, in the bubble's time if the test has a bubble.
 const patience = 5 * time.Minute
 
-// world is a service on a store, with a fake model behind it.
+// world is a service with a store and a fake model.
 type world struct {
 	*service.Service
 	*fake
 	t   *testing.T
 	cfg service.Config
-	// begun are the runs that were started, for TestJournalsAreEqual.
+	// begun lists the start requests of all runs, for TestJournalsAreEqual.
 	begun []service.StartRequest
 }
 
-// newWorld opens a service on a store in memory. with may change the configuration.
+// newWorld opens a service with an in-memory store. with may change the configuration.
 func newWorld(t *testing.T, with ...func(*service.Config)) *world {
 	t.Helper()
 	f := newFake(t)
@@ -61,7 +61,7 @@ func openWorld(t *testing.T, f *fake, cfg service.Config) *world {
 	return w
 }
 
-// close ends the service once.
+// close closes the service once.
 func (w *world) close() {
 	w.t.Helper()
 	if w.Service == nil {
@@ -74,7 +74,7 @@ func (w *world) close() {
 	w.Service = nil
 }
 
-// restart ends the service and opens a new one on the same file, as another process would.
+// restart closes the service and opens a new one on the same file, as another process would.
 func (w *world) restart() *world {
 	w.t.Helper()
 	w.close()
@@ -83,18 +83,18 @@ func (w *world) restart() *world {
 	return next
 }
 
-// env is an environment of these variables alone.
+// env returns an environment with only these variables.
 func env(vars map[string]string) func(string) string {
 	vars = maps.Clone(vars)
 	return func(name string) string { return vars[name] }
 }
 
-// onDisk gives the world a store in a file.
+// onDisk configures a store in a file.
 func onDisk(path string) func(*service.Config) {
 	return func(c *service.Config) { c.DB = path }
 }
 
-// load reads a document that must be fit to run; its warnings are given back.
+// load reads a document, which must be valid, and returns it with its warnings.
 func load(t *testing.T, doc string, opts ...service.LoadOptions) (*workflow.Workflow, diag.List) {
 	t.Helper()
 	w, problems := read(t, doc, opts...)
@@ -118,7 +118,7 @@ func read(t *testing.T, doc string, opts ...service.LoadOptions) (*workflow.Work
 	return w, problems
 }
 
-// refused gives the messages of a document's errors; none: the test fails.
+// refused returns the error messages of a document; the test fails if there are none.
 func refused(t *testing.T, doc string, opts ...service.LoadOptions) []string {
 	t.Helper()
 	_, problems := read(t, doc, opts...)
@@ -138,7 +138,7 @@ func messages(l diag.List, s diag.Severity) []string {
 	return out
 }
 
-// testdata reads a file of testdata.
+// testdata returns the content of a testdata file.
 func testdata(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile("testdata/" + name)
@@ -184,7 +184,7 @@ func (w *world) runs(doc, input string, with ...func(*service.StartRequest)) *ru
 	return r
 }
 
-// completes starts a run that must complete, and gives its run object.
+// completes starts a run that must complete, and returns its run object.
 func (w *world) completes(doc, input string, with ...func(*service.StartRequest)) project.Run {
 	w.t.Helper()
 	return w.runs(doc, input, with...).is(engine.StatusCompleted)
@@ -202,7 +202,7 @@ func (r *run) rest() engine.Status {
 	return st.Status
 }
 
-// is waits and demands a status.
+// is waits for the run and checks its status.
 func (r *run) is(want engine.Status) project.Run {
 	r.w.t.Helper()
 	r.rest()
@@ -228,7 +228,7 @@ type journaled struct {
 	Events []engine.Event
 }
 
-// recorded reads the journal.
+// recorded reads the journal of the run.
 func (r *run) recorded() journaled {
 	r.w.t.Helper()
 	rec, err := r.w.Read(r.w.t.Context(), r.id)
@@ -242,7 +242,7 @@ func (r *run) recorded() journaled {
 	return journaled{rec, events}
 }
 
-// answer gives an answer, at a node where one is named.
+// answer sends an answer, to node if one is named.
 func (r *run) answer(value any, node ...string) error {
 	r.w.t.Helper()
 	a := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram)}
@@ -255,7 +255,6 @@ func (r *run) answer(value any, node ...string) error {
 	return r.w.Answer(r.w.t.Context(), r.id, a)
 }
 
-// signal sends a signal.
 func (r *run) signal(name string, value any, key string) (service.Signalled, error) {
 	r.w.t.Helper()
 	return r.w.Signal(r.w.t.Context(), r.id, service.SignalRequest{Name: name, Value: engine.Value(asJSON(value)), Key: key, By: engine.LocalBy(engine.ChannelProgram)})
@@ -271,7 +270,7 @@ func (r *run) signals(name string, value any) service.Signalled {
 	return out
 }
 
-// answers gives an answer that must be taken.
+// answers sends an answer that must be accepted.
 func (r *run) answers(value any, node ...string) {
 	r.w.t.Helper()
 	if err := r.answer(value, node...); err != nil {
@@ -279,7 +278,7 @@ func (r *run) answers(value any, node ...string) {
 	}
 }
 
-// log gives the log, a line `node type content` for each entry.
+// log returns the log, one `node type content` line per entry.
 func (r *run) log() []string {
 	r.w.t.Helper()
 	rec := r.recorded()
@@ -290,7 +289,7 @@ func (r *run) log() []string {
 	return out
 }
 
-// logOf gives the lines of the log that begin so.
+// logOf returns the lines of the log that start with prefix.
 func (r *run) logOf(prefix string) []string {
 	r.w.t.Helper()
 	out := []string{}
@@ -302,14 +301,14 @@ func (r *run) logOf(prefix string) []string {
 	return out
 }
 
-// stepContext gives the step context.
+// stepContext returns the step context.
 func (r *run) stepContext() string {
 	r.w.t.Helper()
 	rec := r.recorded()
 	return string(project.Fold(r.id, rec.Workflow, rec.Events).Context())
 }
 
-// events gives the data of the events of one type.
+// events returns the data of all events of one type.
 func events[T engine.Data](r *run) []T {
 	r.w.t.Helper()
 	var out []T
@@ -321,7 +320,7 @@ func events[T engine.Data](r *run) []T {
 	return out
 }
 
-// noRuns demands that the store holds no run and that no model was asked (D25).
+// noRuns checks that the store holds no run and that no model was called (D25).
 func (w *world) noRuns() {
 	w.t.Helper()
 	heads, _, err := w.List(w.t.Context(), listAll)
@@ -333,7 +332,7 @@ func (w *world) noRuns() {
 	}
 }
 
-// asJSON gives a value as JSON text.
+// asJSON returns v as a JSON string.
 func asJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -342,7 +341,7 @@ func asJSON(v any) string {
 	return string(b)
 }
 
-// same compares.
+// same checks that got equals want.
 func same[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -350,7 +349,7 @@ func same[T any](t *testing.T, what string, got, want T) {
 	}
 }
 
-// text gives a JSON string as text, and any other value as it is.
+// text returns the content of a JSON string, and any other value as its JSON.
 func text(v engine.Value) string {
 	var s string
 	if json.Unmarshal(v, &s) == nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/hocket-run/hocket/internal/temporalserver"
 )
 
-// temporalAt is the address of Temporal in the network of the containers.
+// temporalAt is the address of Temporal in the container network.
 const temporalAt = "temporal:7233"
 
-// temporalAddress is what .env has where the profile is on.
+// temporalAddress returns the value from .env if the profile is enabled.
 func temporalAddress(profiles []string) string {
 	if slices.Contains(profiles, "temporal") {
 		return temporalAt
@@ -24,8 +24,9 @@ func temporalAddress(profiles []string) string {
 	return ""
 }
 
-// TestComposeTemporalSurvives: with the profile temporal the processes of compose.yaml run as it says. Each of them, Temporal and PostgreSQL are killed with -9 in the middle of runs that Temporal carries, and started again
-// where their restart policy says so; all runs end.
+// TestComposeTemporalSurvives checks that with the profile temporal the processes run as
+// compose.yaml specifies. Each process, Temporal and PostgreSQL are killed with -9 in the middle of
+// runs that Temporal executes, and restarted if their restart policy says so; all runs end.
 func TestComposeTemporalSurvives(t *testing.T) {
 	t.Parallel()
 	pg := pgtest.Start(t, pgtest.Config{TCP: true})
@@ -38,7 +39,7 @@ func TestComposeTemporalSurvives(t *testing.T) {
 	for i, c := range all {
 		asked := servers
 		if i < 2 {
-			asked = servers[1-i : 2-i] // it takes all while the other is away
+			asked = servers[1-i : 2-i] // takes all requests while the other is down
 		}
 		f.begin(servers, 16)
 		f.busy(8)
@@ -70,7 +71,8 @@ func TestComposeTemporalSurvives(t *testing.T) {
 	f.down(all)
 }
 
-// TestComposeTemporal: the images are those of the server that the tests run, and the servers use Temporal only where .env says so.
+// TestComposeTemporal checks that the images match the server that the tests run, and that the
+// servers use Temporal only if .env says so.
 func TestComposeTemporal(t *testing.T) {
 	t.Parallel()
 	env := []string{"POSTGRES_PASSWORD=x", "HOCKET_TOKEN=" + token}

@@ -26,10 +26,10 @@ import (
 
 const (
 	token      = "a-token-of-the-tests-0123456789"
-	composeRun = 60 * time.Second // at most, until all runs of a round have ended
+	composeRun = 60 * time.Second // maximum time for all runs of a round to end
 )
 
-// project loads compose.yaml as Compose does, with the variables that it asks for.
+// project loads compose.yaml as Compose does, with the variables that it requires.
 func project(t *testing.T, profiles []string, env ...string) *types.Project {
 	t.Helper()
 	file, err := filepath.Abs("../../compose.yaml")
@@ -47,7 +47,8 @@ func project(t *testing.T, profiles []string, env ...string) *types.Project {
 	return p
 }
 
-// TestComposeNeeds: without a password and a token nothing starts, and the message says where to set them.
+// TestComposeNeeds checks that nothing starts without a password and a token, and that the message
+// says where to set them.
 func TestComposeNeeds(t *testing.T) {
 	t.Parallel()
 	for _, env := range [][]string{{"HOCKET_TOKEN=" + token}, {"POSTGRES_PASSWORD=x"}} {
@@ -61,7 +62,8 @@ func TestComposeNeeds(t *testing.T) {
 	}
 }
 
-// TestComposeRights: no service of Hocket runs as root, writes its root or may gain rights, and ports are for this machine alone.
+// TestComposeRights checks that no Hocket service runs as root, writes to its root or may gain
+// privileges, and that ports are published on this machine only.
 func TestComposeRights(t *testing.T) {
 	t.Parallel()
 	for name, s := range project(t, []string{"*"}, "POSTGRES_PASSWORD=x", "HOCKET_TOKEN="+token).Services {
@@ -82,7 +84,7 @@ func TestComposeRights(t *testing.T) {
 	}
 }
 
-// fleet is the processes of compose.yaml with a PostgreSQL and a model of this machine.
+// fleet holds the processes of compose.yaml, with a PostgreSQL and a model on this machine.
 type fleet struct {
 	t     *testing.T
 	pg    *pgtest.Server
@@ -92,8 +94,10 @@ type fleet struct {
 	runs  []string
 }
 
-// TestComposeSurvives: the processes of compose.yaml run as it says, from a root folder that holds nothing else where the tests are root's. Each of them is killed with -9 in the middle of runs, and started again where its
-// restart policy says so; the others go on, and all runs end. At last SIGTERM ends each in order.
+// TestComposeSurvives checks that the processes run as compose.yaml specifies; if the tests run as
+// root, each has a root folder that holds nothing else. Each process is killed with -9 in the
+// middle of runs, and restarted if its restart policy says so; the other processes continue, and
+// all runs end. Finally SIGTERM shuts each process down in order.
 func TestComposeSurvives(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, pgtest.Start(t, pgtest.Config{TCP: true}), nil)
@@ -104,7 +108,7 @@ func TestComposeSurvives(t *testing.T) {
 		f.busy(8)
 		c.kill()
 		f.ready(other)
-		f.begin([]*container{other}, 8) // it takes more
+		f.begin([]*container{other}, 8) // takes more requests
 		f.restart(c)
 		f.ended(other)
 	}
@@ -142,7 +146,7 @@ func (f *fleet) up(names ...string) []*container {
 	return all
 }
 
-// down ends each process in order.
+// down shuts the processes down in order.
 func (f *fleet) down(all []*container) {
 	t := f.t
 	t.Helper()
@@ -159,7 +163,7 @@ func (f *fleet) down(all []*container) {
 	}
 }
 
-// chain is four calls in a row.
+// chain is a workflow of four calls in sequence.
 const chain = `name: chain
 agents:
   A: {model: openai/m, instruction: step}
@@ -170,7 +174,8 @@ workflow:
   - {type: agent, name: A}
 `
 
-// newFleet lays out the services of compose.yaml with some profiles. others are the addresses of this machine for the names of services that are not Hocket's.
+// newFleet prepares the services of compose.yaml with some profiles. others holds the local
+// addresses for the names of services that are not part of Hocket.
 func newFleet(t *testing.T, pg *pgtest.Server, profiles []string, others ...string) *fleet {
 	t.Helper()
 	f := &fleet{t: t, pg: pg, all: map[string]*container{}}
@@ -190,7 +195,7 @@ func newFleet(t *testing.T, pg *pgtest.Server, profiles []string, others ...stri
 	return f
 }
 
-// do sends a request and reads the answer, which has to have a status.
+// do sends a request, checks the status and returns the response body.
 func (f *fleet) do(c *container, method, path string, body any, want int) []byte {
 	f.t.Helper()
 	data, err := json.Marshal(body)
@@ -222,7 +227,7 @@ func (f *fleet) ask(c *container, method, path string, body []byte) (int, []byte
 	return answer.StatusCode, data, err
 }
 
-// until asks again until what it wants is so.
+// until polls until is returns true.
 func (f *fleet) until(what string, is func() bool) {
 	f.t.Helper()
 	for end := time.Now().Add(composeRun); !is(); time.Sleep(50 * time.Millisecond) {
@@ -235,7 +240,7 @@ func (f *fleet) until(what string, is func() bool) {
 	}
 }
 
-// tail is the end of what a process has said.
+// tail returns the end of a process's output.
 func tail(said string) string { return said[max(0, len(said)-4000):] }
 
 func (f *fleet) ready(c *container) {
@@ -251,7 +256,7 @@ func (f *fleet) ready(c *container) {
 	})
 }
 
-// restart does what the restart policy of a service that was killed says.
+// restart applies the restart policy of a service that was killed.
 func (f *fleet) restart(c *container) {
 	f.t.Helper()
 	if c.service.Restart != types.RestartPolicyUnlessStopped {
@@ -261,7 +266,7 @@ func (f *fleet) restart(c *container) {
 	f.ready(c)
 }
 
-// begin starts runs, by each of the servers in turn.
+// begin starts n runs, using the servers in turn.
 func (f *fleet) begin(servers []*container, n int) {
 	f.t.Helper()
 	for i := range n {
@@ -275,14 +280,14 @@ func (f *fleet) begin(servers []*container, n int) {
 	}
 }
 
-// busy waits for calls of the model.
+// busy waits for n more model calls.
 func (f *fleet) busy(n int64) {
 	f.t.Helper()
 	from := f.calls.Load()
 	f.until("the model is called", func() bool { return f.calls.Load() >= from+n })
 }
 
-// ended waits until all runs are completed, as a server tells it.
+// ended waits until a server reports that all runs are completed.
 func (f *fleet) ended(c *container) {
 	f.t.Helper()
 	var last []byte

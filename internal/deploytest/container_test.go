@@ -18,14 +18,15 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-// container is a service of compose.yaml as a process. Where the tests run as root its root folder has the program and what is mounted, nothing else, and cannot be written by the user that it runs
-// as, as in a container with a read-only root; otherwise it runs in the folder of this machine.
+// container is a service of compose.yaml as a process. If the tests run as root, its root folder
+// holds only the program and its mounts and is not writable by the user that it runs as, as in a
+// container with a read-only root; otherwise it runs in a folder of this machine.
 type container struct {
 	service types.ServiceConfig
 	root    string
 	args    []string
 	env     []string
-	addr    string // where it listens; "": nowhere
+	addr    string // listen address; "" means none
 
 	cmd  *exec.Cmd
 	done chan error
@@ -34,10 +35,11 @@ type container struct {
 	log bytes.Buffer
 }
 
-// inside tells whether a process can have a root folder of its own here.
+// inside reports whether a process can have its own root folder here.
 func inside() bool { return os.Geteuid() == 0 }
 
-// newContainer lays out the root folder of a service. replace gives the addresses of this machine for the names that a network of containers has.
+// newContainer prepares the root folder of a service. replace maps names in the container network
+// to addresses on this machine.
 func newContainer(t *testing.T, p *types.Project, name string, replace func(string) string) *container {
 	t.Helper()
 	s, err := p.GetService(name)
@@ -67,7 +69,7 @@ func newContainer(t *testing.T, p *types.Project, name string, replace func(stri
 		}
 		place(x.Target, data, 0o444, 0, 0)
 	}
-	for _, x := range s.Secrets { // a file of this machine, whose owner runs the container
+	for _, x := range s.Secrets { // a local file owned by the user who runs the container
 		place(filepath.Join("/run/secrets", x.Source), []byte(strings.Repeat("k", 32)), 0o600, uid, gid)
 	}
 	for _, dir := range s.Tmpfs {
@@ -85,7 +87,7 @@ func newContainer(t *testing.T, p *types.Project, name string, replace func(stri
 	if err := os.Link(program(t, *s.Build.Args["MODULE"]), filepath.Join(c.root, "usr", "bin", "hocket")); err != nil {
 		t.Fatal(err)
 	}
-	exe := filepath.Join(c.root, "proc", "self", "exe") // of /proc, which a container has, the SDK of Temporal reads this
+	exe := filepath.Join(c.root, "proc", "self", "exe") // the Temporal SDK reads this from /proc, which containers have
 	if err := os.MkdirAll(filepath.Dir(exe), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +116,7 @@ func newContainer(t *testing.T, p *types.Project, name string, replace func(stri
 	return c
 }
 
-// user is that of the service.
+// user returns the uid and gid of the service.
 func (c *container) user(t *testing.T) (uid, gid int) {
 	t.Helper()
 	u, g, _ := strings.Cut(c.service.User, ":")
@@ -138,7 +140,7 @@ func freePort(t *testing.T) string {
 	return ln.Addr().String()
 }
 
-// Write implements io.Writer for what the process says.
+// Write implements io.Writer for the output of the process.
 func (c *container) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,7 +153,6 @@ func (c *container) said() string {
 	return c.log.String()
 }
 
-// start starts the process.
 func (c *container) start(t *testing.T) {
 	t.Helper()
 	c.cmd = exec.Command(filepath.Join(c.root, "usr", "bin", "hocket"), c.args...)
@@ -171,7 +172,7 @@ func (c *container) start(t *testing.T) {
 	go func() { done <- cmd.Wait() }()
 }
 
-// wait waits for the end of the process and gives its error.
+// wait waits until the process exits and returns its error.
 func (c *container) wait(t *testing.T, patience time.Duration) error {
 	t.Helper()
 	select {
@@ -184,7 +185,7 @@ func (c *container) wait(t *testing.T, patience time.Duration) error {
 	}
 }
 
-// kill is kill -9.
+// kill kills the process with SIGKILL.
 func (c *container) kill() {
 	if c.cmd != nil {
 		_ = c.cmd.Process.Kill()

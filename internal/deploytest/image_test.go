@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestImage builds the image where a builder is there, and runs it with a root that cannot be written.
+// TestImage builds the image if a builder is available, and runs it with a read-only root.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	if out, err := exec.CommandContext(t.Context(), "docker", "info").CombinedOutput(); err != nil {
@@ -26,7 +26,8 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// TestDockerfile: the image runs the program directly, as a user without rights, and is built with the flags of the Makefile.
+// TestDockerfile checks that the image runs the program directly, as an unprivileged user, and is
+// built with the flags of the Makefile.
 func TestDockerfile(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../../Dockerfile")

@@ -21,7 +21,7 @@ import (
 
 const kubernetes = "../../deploy/kubernetes"
 
-// manifests are the objects of the folder, each kind by name.
+// manifests holds the objects of the folder, each kind by name.
 type manifests struct {
 	deployments map[string]*appsv1.Deployment
 	jobs        map[string]*batchv1.Job
@@ -31,7 +31,7 @@ type manifests struct {
 	budgets     map[string]*policyv1.PodDisruptionBudget
 }
 
-// read decodes all files strictly: an unknown key, or one that is there twice, is an error.
+// read decodes all files strictly: an unknown or duplicate key is an error.
 func read(t *testing.T) manifests {
 	t.Helper()
 	m := manifests{
@@ -90,7 +90,8 @@ func put[T any, P interface {
 	into[v.GetName()] = v
 }
 
-// checkKustomization: it applies every file but the example of the secret.
+// checkKustomization checks that the kustomization applies every file except the example of the
+// secret.
 func checkKustomization(t *testing.T, data []byte, files []string) {
 	t.Helper()
 	var k struct {
@@ -112,7 +113,7 @@ func checkKustomization(t *testing.T, data []byte, files []string) {
 	}
 }
 
-// pods gives the templates of all pods by the name of what makes them.
+// pods returns all pod templates by the name of the object that creates them.
 func (m manifests) pods() map[string]corev1.PodTemplateSpec {
 	out := map[string]corev1.PodTemplateSpec{}
 	for name, d := range m.deployments {
@@ -124,7 +125,8 @@ func (m manifests) pods() map[string]corev1.PodTemplateSpec {
 	return out
 }
 
-// TestManifests: the manifests are valid, fit together, and give pods no rights that they do not need.
+// TestManifests checks that the manifests are valid, fit together, and grant pods no unneeded
+// permissions.
 func TestManifests(t *testing.T) {
 	t.Parallel()
 	m := read(t)
@@ -183,7 +185,8 @@ func selects(s *metav1.LabelSelector, pod corev1.PodTemplateSpec) bool {
 	return err == nil && sel.Matches(labels.Set(pod.Labels))
 }
 
-// checkSecurity: what the standard "restricted" of Kubernetes asks for, and a root that cannot be written.
+// checkSecurity checks the requirements of the Kubernetes standard "restricted", and that the root
+// is read-only.
 func checkSecurity(t *testing.T, name string, pod corev1.PodSpec) {
 	t.Helper()
 	sc := pod.SecurityContext
@@ -205,7 +208,8 @@ func checkSecurity(t *testing.T, name string, pod corev1.PodSpec) {
 	}
 }
 
-// checkReferences: what pods take from config maps and secrets is there, and what they mount is a volume.
+// checkReferences checks that everything pods read from config maps and secrets exists, and that
+// every mount has a volume.
 func checkReferences(t *testing.T, m manifests, name string, pod corev1.PodSpec) {
 	t.Helper()
 	hasKey := func(secret, key string) bool {
@@ -260,7 +264,7 @@ func checkReferences(t *testing.T, m manifests, name string, pod corev1.PodSpec)
 	}
 }
 
-// checkProbes: they lead to a port of the container, and name a host that Hocket accepts.
+// checkProbes checks that probes use a port of the container and name a host that Hocket accepts.
 func checkProbes(t *testing.T, name string, c corev1.Container) {
 	t.Helper()
 	for path, p := range map[string]*corev1.Probe{"/readyz": c.ReadinessProbe, "/healthz": c.LivenessProbe} {
@@ -271,7 +275,9 @@ func checkProbes(t *testing.T, name string, c corev1.Container) {
 	}
 }
 
-// TestPlaces: pods and containers have names that change. So all of them have one place, or runs that need files or programs of a machine wait for one that is gone.
+// TestPlaces checks that all pods share one place: the names of pods and containers change, and
+// otherwise runs that need files or programs of a machine would wait for a machine that no longer
+// exists.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	m := read(t)
@@ -294,7 +300,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestManifestsCommands: the program knows the commands and flags of the pods, and its configuration is valid.
+// TestManifestsCommands checks that the program knows the commands and flags of the pods, and that
+// its configuration is valid.
 func TestManifestsCommands(t *testing.T) {
 	t.Parallel()
 	m, bin := read(t), program(t, "")

@@ -22,7 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// built are the programs with the flags of the image, by the module that compose.yaml names.
+// built holds the programs, built with the flags of the image, by the module that compose.yaml
+// names.
 var built = map[string]func() (string, error){"": build(""), "temporal": build("temporal")}
 
 func build(module string) func() (string, error) {

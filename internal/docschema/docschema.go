@@ -11,16 +11,17 @@ import (
 	"github.com/hocket-run/hocket/internal/format"
 )
 
-// Base is where the schemas are published: in the repository itself, so that the address works without another service (ADR 51).
+// Base is the URL under which the schemas are published: in the repository itself, so that the
+// address works without another service (ADR 51).
 const Base = "https://raw.githubusercontent.com/hocket-run/hocket/main/docs/schema/"
 
-// document is a kind of document: what it is in a line, and the body of its schema.
+// document is a kind of document: its one-line title and the body of its schema.
 type document struct {
 	title  string
 	schema func() part.Object
 }
 
-// documents gives the kinds of documents by name: workflows of each format, and the other files.
+// documents returns the kinds of documents by name: workflows of each format, and the other files.
 func documents() map[string]document {
 	all := map[string]document{
 		"agents":  {"A list of agents: the file of --agents, and of hocket agents apply", agentsFile},
@@ -34,19 +35,21 @@ func documents() map[string]document {
 	return all
 }
 
-// Names gives the kinds of documents, sorted.
+// Names returns the names of the kinds of documents, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(documents())) }
 
-// Title says in a line what a kind of document is; "" for one that there is not.
+// Title returns a one-line description of a kind of document, or "" if the kind does not exist.
 func Title(name string) string { return documents()[name].title }
 
-// ID gives the address under which the schema of a kind of document is published.
+// ID returns the address at which the schema of a kind of document is published.
 func ID(name string) string { return Base + name + ".json" }
 
-// Comment gives the first line by which editors find the schema of a YAML document, without a line break.
+// Comment returns the first line with which editors find the schema of a YAML document, without a
+// line break.
 func Comment(name string) string { return "# yaml-language-server: $schema=" + ID(name) }
 
-// Get gives the schema of a kind of document as indented JSON that ends with a line break. The error is that there is no such kind.
+// Get returns the schema of a kind of document as indented JSON that ends with a line break. It
+// returns an error if the kind does not exist.
 func Get(name string) (json.RawMessage, error) {
 	d, ok := documents()[name]
 	if !ok {

@@ -40,7 +40,8 @@ func compiled(t *testing.T, name string) *schema.Schema {
 	return s
 }
 
-// TestPublished: docs/schema has the schemas of the code, which other programs and editors load; -update writes them.
+// TestPublished checks that docs/schema holds the schemas of the code, which other programs and
+// editors load; -update writes them.
 func TestPublished(t *testing.T) {
 	for _, name := range docschema.Names() {
 		want, err := docschema.Get(name)
@@ -65,7 +66,7 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// beyond are codes of errors that a schema cannot find, with the reason.
+// beyond maps the codes of errors that a schema cannot detect to the reason.
 var beyond = map[string]string{
 	"unknown-agent": refers, "unknown-entrypoint": refers, "unknown-step": refers, "unknown-target": refers, "bad-reference": refers, "bad-handoff": refers, "bad-entrypoint": refers,
 	"foreign-row": refers, "unknown-path": refers, "not-boolean": refers, "type-mismatch": refers,
@@ -82,13 +83,14 @@ const (
 	text   = "it is inside of a text"
 )
 
-// exempt are documents whose error has a code that a schema can express elsewhere, but not there.
+// exempt lists documents whose error has a code that a schema can detect elsewhere, but not there.
 var exempt = map[string]string{
 	"steps/testdata/broken/id_only.txtar":          "whether an id alone is that of a step before depends on the other steps",
 	"steps/testdata/broken/x_41_limit_loops.txtar": "which loop a limit is of depends on where the branches lead",
 }
 
-// TestCorpora (ADR 51): each document of the corpora that its reader takes without a problem validates, and one with an error that a schema can express does not.
+// TestCorpora checks that each document of the corpora that its reader accepts without a problem
+// validates, and that one with an error that a schema can express does not (ADR 51).
 func TestCorpora(t *testing.T) {
 	t.Parallel()
 	schemas := map[string]*schema.Schema{}
@@ -156,7 +158,7 @@ func TestCorpora(t *testing.T) {
 	}
 }
 
-// formatOf gives the format of the documents of an archive.
+// formatOf returns the format of the documents of an archive.
 func formatOf(file string) (string, bool) {
 	for _, name := range format.Names() {
 		if strings.Contains(file, "/"+name+"/") {
@@ -166,7 +168,7 @@ func formatOf(file string) (string, bool) {
 	return "", false
 }
 
-// corpora gives the documents of the readers' archives and of the examples.
+// corpora returns the documents of the readers' archives and of the examples.
 func corpora(t *testing.T) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
@@ -178,7 +180,8 @@ func corpora(t *testing.T) map[string][]byte {
 	return out
 }
 
-// TestReplies and tools files: what their readers say, the schemas say.
+// TestRepliesAndTools checks that the schemas of reply scripts and tools files agree with their
+// readers.
 func TestRepliesAndTools(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
@@ -222,7 +225,8 @@ func TestRepliesAndTools(t *testing.T) {
 	}
 }
 
-// TestExamplesNameTheirSchema: each YAML document of the examples names its schema for editors, and agents, tools files and reply scripts validate.
+// TestExamplesNameTheirSchema checks that each YAML document of the examples names its schema for
+// editors, and that agents, tools files and reply scripts validate.
 func TestExamplesNameTheirSchema(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../examples/*/*.yaml")
@@ -252,8 +256,8 @@ func TestExamplesNameTheirSchema(t *testing.T) {
 	}
 }
 
-// TestKeysAreKnown: each key that a schema has is one that the reader knows, and each has a description or a form. The other way, the keys come from the
-// readers' own tables.
+// TestKeysAreKnown checks that the reader knows each key of a schema, and that each key has a
+// description or a form. In the other direction, the keys come from the readers' own tables.
 func TestKeysAreKnown(t *testing.T) {
 	t.Parallel()
 	for _, name := range docschema.Names() {

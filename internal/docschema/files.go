@@ -44,7 +44,7 @@ func toolsFile() part.Object {
 func configFile() part.Object {
 	var s part.Object
 	if err := json.Unmarshal(config.Schema(), &s); err != nil {
-		panic(err) // the schema is made of a table of the program
+		panic(err) // the schema is built from a table of the program
 	}
 	s["properties"].(part.Object)[part.KeySchema] = part.Word("the address of this schema, for editors")
 	return s

@@ -16,7 +16,7 @@ func sortAny(values []any) {
 	})
 }
 
-// replyScript is the schema of package model/script.
+// replyScript returns the schema of package model/script.
 func replyScript() part.Object {
 	count := func() part.Object { return part.Whole("", 0) }
 	millis := func(doc string) part.Object {

@@ -1,7 +1,9 @@
-// Package documents is the port between the use cases and what only documents need: their formats, the expressions in them, and MCP.
+// Package documents is the port between the use cases and everything that only documents need:
+// their formats, the expressions in them, and MCP.
 //
-// It links none of these, and refuses to know of a format more than [Traits]. Package linked has all of them; a program that runs graphs of Go functions alone leaves them out. A [Kit] is a value
-// that is handed down from the program's start. It is safe for concurrent use.
+// It links none of these, and knows no more of a format than [Traits]. Package linked has all of
+// them; a program that runs only graphs of Go functions leaves them out. A [Kit] is a value that is
+// passed down from the program's start. It is safe for concurrent use.
 package documents
 
 import (
@@ -15,7 +17,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Kit is what a program has for documents. The zero Kit is nothing: documents are refused, and so are toolsets of type mcp.
+// Kit is everything a program has for documents. With the zero Kit, documents and toolsets of type
+// mcp are rejected.
 type Kit struct {
 	// Formats read documents.
 	Formats Formats
@@ -25,29 +28,31 @@ type Kit struct {
 	MCP MCP
 }
 
-// Errors of programs that embed Hocket and lack a part of it.
+// Errors of programs that embed Hocket without a part of it.
 var (
 	ErrNone  = errors.New("this program reads no documents: import github.com/hocket-run/hocket/documents and give documents.All() to hocket.Open")
 	ErrNoMCP = errors.New("this program has no client of MCP: import github.com/hocket-run/hocket/toolsets and give toolsets.All() to hocket.Open")
 )
 
-// Formats are the formats of documents.
+// Formats is the set of document formats.
 type Formats interface {
-	// Read reads a document. The workflow may run only where the list has no errors; it is nil where nothing could be understood. The list is sorted by place and holds each problem once.
+	// Read reads a document. The workflow may run only if the list has no errors; it is nil if
+	// nothing could be understood. The list is sorted by position and contains each problem once.
 	Read(file string, data []byte, opts Options) (*workflow.Workflow, diag.List)
-	// Of gives what differs in the documents of the format of a workflow; false: there is no such format, as for a graph of a program.
+	// Of returns the traits of the documents of a workflow's format; false means that there is no
+	// such format, as for a graph of a Go program.
 	Of(format string) (Traits, bool)
 }
 
-// Traits are what differs between formats in the eyes of the use cases.
+// Traits holds the differences between formats that matter to the use cases.
 type Traits struct {
-	// Branches: documents may hold branches.
+	// Branches means that documents may contain branches.
 	Branches bool
-	// DefaultModel is the model of agents where nothing names one; "": none.
+	// DefaultModel is the model of agents that name none; "" means there is no default.
 	DefaultModel string
 }
 
-// Of is Formats.Of; there is no format where there are no Formats.
+// Of calls Formats.Of. It returns false if there are no Formats.
 func (k Kit) Of(format string) (Traits, bool) {
 	if k.Formats == nil {
 		return Traits{}, false
@@ -55,38 +60,41 @@ func (k Kit) Of(format string) (Traits, bool) {
 	return k.Formats.Of(format)
 }
 
-// Options say what the document does not. The zero Options is ready for use.
+// Options supply what the document does not specify. The zero Options is ready for use.
 type Options struct {
-	// Format names the language; "" detects it.
+	// Format is the name of the format; "" detects it.
 	Format string
-	// Agents are agents from beside the document (`--agents`): those of the document win.
+	// Agents are agents from outside the document (`--agents`); the document's own agents take
+	// precedence.
 	Agents []workflow.Agent
-	// Toolsets and Providers are the types of toolsets that the program can open and the model providers that it knows, for warnings.
-	// Nil: nothing is said of them.
+	// Toolsets and Providers are the types of toolsets that the program can open and the model
+	// providers that it knows, for warnings. If nil, no warnings are issued.
 	Toolsets  []string
 	Providers []string
-	// Servers are MCP servers that the operator defines and documents may refer to by name.
+	// Servers are MCP servers that the operator defines and that documents may refer to by name.
 	Servers []string
-	// MissingTools are tools that nothing offers here: an agent of a canvas that lists one gets a warning (S0-55).
+	// MissingTools are tools that nothing provides here: an agent of a canvas that lists one gets a
+	// warning (S0-55).
 	MissingTools []string
-	// AllowUnknown makes unknown keys and types of toolsets warnings where they would be errors: misspellings of known names, and whatever a strict part of a
-	// document does not know.
+	// AllowUnknown turns errors about unknown keys and toolset types into warnings: misspellings of
+	// known names, and anything that a strict part of a document does not know.
 	AllowUnknown bool
 }
 
-// MCP makes the kind of toolsets of type mcp for one run.
+// MCP returns the toolset type mcp for one run.
 type MCP func(MCPConfig) tool.Type
 
-// MCPConfig is what servers of MCP are reached with. Environ must be set.
+// MCPConfig configures connections to MCP servers. Environ must be set.
 type MCPConfig struct {
-	// HTTPClient reaches remote servers; nil refuses them.
+	// HTTPClient connects to remote servers; if nil, they are rejected.
 	HTTPClient *http.Client
-	// Lookup gives the values of the references in a spec; nil: none has a value.
+	// Lookup returns the values of the references in a spec; if nil, no reference has a value.
 	Lookup func(name string) (string, bool)
-	// Environ gives our environment, of which a server gets a few harmless variables.
+	// Environ returns the process's environment, of which a server receives a few harmless
+	// variables.
 	Environ func() []string
-	// Version is the version of the client that servers are sent; "": "dev".
+	// Version is the client version sent to servers; "" means "dev".
 	Version string
-	// Logger gets what servers write to standard error; nil: dropped.
+	// Logger receives what servers write to standard error; if nil, it is discarded.
 	Logger *slog.Logger
 }

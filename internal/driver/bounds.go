@@ -8,19 +8,20 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// Bounds of one reply of a model where the kit says none.
+// Default limits of one model reply, used if the kit sets none.
 const (
 	DefaultMaxReplyBytes = 16 << 20
 	DefaultMaxReplyCalls = 1000
 )
 
-// Codes of failures that say which bound a reply went beyond.
+// Failure codes that name the limit that a reply exceeded.
 const (
 	CodeMaxReplyBytes = "max_reply_bytes"
 	CodeMaxReplyCalls = "max_reply_calls"
 )
 
-// tooLarge refuses replies that would fill the run; nil where there is none. It is not tried again: that would cost as much, and most likely give as much.
+// tooLarge returns a failure for a reply that is too large for the run, or nil. The call is not
+// retried: that would cost as much, and most likely return as much.
 func (k *RunResources) tooLarge(m chat.Message) *engine.Failure {
 	n := int(m.Text.Len()) + len(m.Extra)
 	for _, c := range m.ToolCalls {

@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 )
 
-// P12: the same work has the same id, ids stay within their length, and other work has another id however long its parent's is.
+// TestChildRunID checks that the same work has the same id, that ids stay within their length, and
+// that other work has another id however long its parent's id is (P12).
 func TestChildRunID(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("p", driver.MaxRunID)

@@ -13,7 +13,9 @@ type Blobs interface {
 	Blob(ctx context.Context, hash string) ([]byte, error)
 }
 
-// ReadDefinition reads the workflow that a run was started with, by its digest. Errors: *journal.CorruptError for one that is gone or no workflow; those of reading.
+// ReadDefinition reads the workflow that a run was started with, by its digest. It returns a
+// *journal.CorruptError if the definition is missing or is not a workflow, or the error from
+// reading.
 func ReadDefinition(ctx context.Context, blobs Blobs, digest string) (*workflow.Workflow, error) {
 	data, err := blobs.Blob(ctx, digest)
 	if errors.Is(err, journal.ErrNotFound) {

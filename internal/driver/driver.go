@@ -10,10 +10,12 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Driver carries out runs. Safe for concurrent use. Opening one is not part of it; drivertest covers all the rest.
+// Driver executes runs. It is safe for concurrent use. Opening a driver is not part of the
+// interface; drivertest covers everything else.
 //
-// All methods that name a run fail with an error that matches journal.ErrNotFound where there is none, and with ErrClosed after Close.
-// A done ctx ends the waiting, never the run. What needs no driver (export, import, fork) works on the journal alone: package stored.
+// All methods that name a run return an error that matches journal.ErrNotFound if the run does not
+// exist, and ErrClosed after Close. A done ctx ends the wait, never the run. Operations that need
+// no driver (export, import, fork) work on the journal alone: see package stored.
 type Driver interface {
 	Runner
 	Follower
@@ -21,185 +23,226 @@ type Driver interface {
 	Upkeep
 }
 
-// Runner begins runs and changes how they go on.
+// Runner starts runs and changes how they continue.
 type Runner interface {
-	// Start begins a run and gives its id once its first events are durable. Errors: what Compile says; journal.ErrExists for Spec.Run; *journal.BusyError for
-	// Spec.Session. Then no run is stored (D25).
+	// Start starts a run and returns its id once its first events are durable. Errors: those of
+	// Compile; journal.ErrExists for Spec.Run; *journal.BusyError for Spec.Session. After an error
+	// no run is stored (D25).
 	Start(ctx context.Context, spec Spec) (run string, err error)
-	// Launch is Start that does not wait until the run is stored: Launched.Wait does, and waits for its end. Errors: those that are known before.
+	// Launch is like Start but does not wait until the run is stored; Launched.Wait waits for that
+	// and for the run's end. It returns only errors that are known before.
 	Launch(ctx context.Context, spec Spec) (Launched, error)
-	// Resume continues a run whose owner died or was interrupted; on a paused run it fires deadlines that are due and does nothing else.
+	// Resume continues a run whose owner died or was interrupted. On a paused run it only fires the
+	// deadlines that are due.
 	//
-	// Errors: journal.ErrOwned where a living owner drives it elsewhere; engine.ErrEnded; *QuarantineError.
+	// Errors: journal.ErrOwned if a living owner drives the run elsewhere; engine.ErrEnded;
+	// *QuarantineError.
 	Resume(ctx context.Context, run string) error
-	// Answer answers a wait and returns when the answer is durable, whatever process owns the run (D16). A run without living owner is taken over,
-	// unless the answer is refused, which changes nothing. The same answer again is no error (P24).
+	// Answer answers a wait and returns when the answer is durable, regardless of which process
+	// owns the run (D16). A run without a living owner is taken over, unless the answer is
+	// rejected, which changes nothing. Repeating the same answer is not an error (P24).
 	//
-	// a.By is recorded, also where another process takes the answer. A signal without key gets one. Errors: those of engine for answers (ErrWait…, ErrAnswer, ErrEnded) and for signals (ErrSignal…).
+	// a.By is recorded, even if another process takes the answer. A signal without a key is
+	// assigned one. Errors: the engine's errors for answers (ErrWait…, ErrAnswer, ErrEnded) and for
+	// signals (ErrSignal…).
 	Answer(ctx context.Context, run string, a engine.Answer) error
-	// Cancel cancels a run and returns when that is durable; calls in flight settle after it. Errors: engine.ErrEnded.
+	// Cancel cancels a run and returns when the cancellation is durable; calls in flight settle
+	// afterwards. Errors: engine.ErrEnded.
 	Cancel(ctx context.Context, run, reason string) error
-	// Reopen lets a run that ended by a limit go on; only limits that are set count (D20). by is recorded. Errors: engine.ErrNotReopenable;
-	// *journal.BusyError where the run's session has another one by now.
+	// Reopen continues a run that was ended by a limit; only limits that are set apply (D20). by is
+	// recorded. Errors: engine.ErrNotReopenable; *journal.BusyError if the run's session has
+	// another run by now.
 	Reopen(ctx context.Context, run string, limits workflow.Limits, by engine.Actor) error
-	// Extend lets a run go on that ended because it had used what its parent left for it: parent is what it may use in all by now. Errors: those of Reopen.
+	// Extend continues a run that ended because it had used up what its parent left for it: parent
+	// is the total that it may use by now. Errors: those of Reopen.
 	Extend(ctx context.Context, run string, parent *workflow.Budget) error
 }
 
-// Launched is a run that a driver was told to begin.
+// Launched is a run that a driver was asked to start.
 type Launched interface {
-	// ID is the run's.
+	// ID returns the run's id.
 	ID() string
-	// Wait waits until the run has left memory for the first time: it ended, paused, was interrupted, or could not be stored. begun tells whether it was stored, which is
-	// always known when Wait returns. Errors: those of Start, where the run did not begin; ctx's, where it did and ctx was done first. To be called once.
+	// Wait waits until the run has left memory for the first time: it ended, paused, was
+	// interrupted, or could not be stored. begun reports whether the run was stored, which is
+	// always known when Wait returns. Errors: those of Start if the run did not start; ctx's error
+	// if it did and ctx was done first. Wait must be called only once.
 	Wait(ctx context.Context) (begun bool, err error)
 }
 
-// Follower tells what happens to runs.
+// Follower reports what happens to runs.
 type Follower interface {
-	// Wait waits until the run has ended, or is paused with no call in flight, or has no living owner.
+	// Wait waits until the run has ended, is paused with no call in flight, or has no living owner.
 	Wait(ctx context.Context, run string) (State, error)
-	// Watch gives the events after the event from, then live ones and what is said meanwhile, until the run ends, ctx is done or the
-	// consumer leaves. Events come once each and in order (P22); of the deltas some may be missing, which their offsets show. An error is the
-	// last thing given.
+	// Watch yields the events after the event from, then live events and deltas, until the run
+	// ends, ctx is done or the consumer stops. Each event is yielded once and in order (P22);
+	// deltas may be missing, which their offsets show. An error is the last value yielded.
 	Watch(ctx context.Context, run string, from uint64) iter.Seq2[Update, error]
-	// Follow is Wait that gives the run's events meanwhile: from the first on, each once, in order, and all that were stored when Follow returns. They come in batches, late;
-	// Watch is for those who want each one when it happens. What take points at is shared and must not be changed. An error of take ends following and is returned.
+	// Follow is Wait that also calls take with the run's events: from the first on, each once, in
+	// order, including all that were stored when Follow returns. Events arrive in batches and late;
+	// use Watch to receive each event when it happens. Data that the event points to is shared and
+	// must not be changed. An error from take stops Follow and is returned.
 	Follow(ctx context.Context, run string, take func(*engine.Event) error) (State, error)
 }
 
-// Owners says which process drives a run, and changes it.
+// Owners reports and changes which process drives a run.
 type Owners interface {
-	// Interrupt stops driving a run, as Close does for all. It returns when the run has left memory; one that is not driven here is left alone.
+	// Interrupt stops driving a run, as Close does for all runs. It returns when the run has left
+	// memory; a run that is not driven here is left alone.
 	Interrupt(ctx context.Context, run string) error
-	// TakeOver takes a run, and the active runs below it that the same owner drives, from an owner that lives: one that hangs, as the caller says. The run has no owner
-	// then, and Resume, Answer or Cancel go on with it here. It gives the former owner; the zero Owner where there was none, or it is this process.
+	// TakeOver takes a run, and its active child runs that the same owner drives, from a living
+	// owner that the caller considers hung. The run then has no owner, and Resume, Answer or Cancel
+	// continue it here. TakeOver returns the former owner, or the zero Owner if there was none or
+	// it is this process.
 	//
-	// Errors: *journal.OwnedError where yet another process took it.
+	// Errors: *journal.OwnedError if a third process took the run.
 	TakeOver(ctx context.Context, run string) (journal.Owner, error)
-	// Adopt gives a run to this driver: to all workers of Temporal together, or away from them, to the program that has its functions or else to servers and workers, of which any process of the
-	// embedded driver may continue it. It goes on there when it is resumed; a tool call that was out is then one with an unknown outcome (P12). A run that this driver has stays as it is.
+	// Adopt transfers a run to this driver: to all Temporal workers together, or away from them, to
+	// the program that has its functions or otherwise to servers and workers, of which any process
+	// of the embedded driver may continue it. The run continues there when it is resumed; a tool
+	// call that was in flight then has an unknown outcome (P12). A run that this driver already has
+	// is unchanged.
 	//
-	// Errors: *journal.OwnedError where a living process has it; journal.ErrNoCommon.
+	// Errors: *journal.OwnedError if a living process has the run; journal.ErrNoCommon.
 	Adopt(ctx context.Context, run string) error
-	// IsHung tells whether an owner lives and has given no sign for so long that its runs are taken over.
+	// IsHung reports whether an owner is alive but has sent no heartbeat for so long that its runs
+	// are taken over.
 	IsHung(owner string) bool
-	// IsForeign tells whether a run has functions that another program has, and no living owner.
+	// IsForeign reports whether a run has functions that belong to another program, and no living
+	// owner.
 	IsForeign(ctx context.Context, run string) (bool, error)
-	// Left tells whether an answer to a run is in the store that its program has not taken yet.
+	// Left reports whether the store holds an answer to a run that its program has not taken yet.
 	Left(ctx context.Context, run string) (bool, error)
 }
 
-// Upkeep is what a process does beside single runs.
+// Upkeep is the work of a process that is not about a single run.
 type Upkeep interface {
-	// Tend is the work of a process that stays: it recovers interrupted runs of its kind, those of owners that hang too, and fires the deadlines of paused ones, until ctx is
-	// done or the driver is closed (D15, D21). What goes wrong is logged and tried again.
+	// Tend is the work of a long-lived process: it recovers interrupted runs of its kind, including
+	// those of hung owners, and fires the deadlines of paused runs, until ctx is done or the driver
+	// is closed (D15, D21). Errors are logged and the work is retried.
 	Tend(ctx context.Context)
-	// Work is Tend for programs: it takes up the runs for which mine holds, also those with answers that were left in the store. Runs that were interrupted here stay so.
+	// Work is Tend for programs: it resumes the runs for which mine returns true, including those
+	// with answers that were left in the store. Runs that were interrupted here remain interrupted.
 	Work(ctx context.Context, mine func(journal.Head) bool)
-	// TakeAnswers takes up the runs for which mine holds whose answers were left in the store while no process drove them. It waits for none.
+	// TakeAnswers resumes the runs for which mine returns true whose answers were left in the store
+	// while no process drove them. It does not wait for them.
 	TakeAnswers(ctx context.Context, mine func(journal.Head) bool) error
-	// Forget makes the driver ask anew for the program of the definition with this digest when a run of it comes into memory. Runs that are in memory keep theirs.
+	// Forget makes the driver look up the program of the definition with this digest again when a
+	// run of it is next loaded into memory. Runs in memory keep their program.
 	Forget(digest string)
-	// Health tells whether the store takes writes, by the signs of life of a driver that tends: an error where the last one was not stored, or one has been under way for
-	// too long. Before the first one it tells nothing.
+	// Health reports whether the store accepts writes, as seen from the heartbeats of a driver that
+	// tends: it returns an error if the last heartbeat was not stored, or if one has been in
+	// progress for too long. It returns nil before the first heartbeat.
 	Health() error
-	// Drain begins no call any more, takes up no run, and leaves each run to other processes when none of its calls is in progress. It returns when no run is driven here, or ctx
-	// is done; Close interrupts the rest.
+	// Drain starts no more calls, resumes no run, and leaves each run to other processes once none
+	// of its calls is in progress. It returns when no run is driven here or ctx is done; Close
+	// interrupts the rest.
 	Drain(ctx context.Context)
-	// Close interrupts every run: its calls are stopped, what came back is journaled, and it can be resumed. It returns when no goroutine of the driver is left, or with
-	// ctx's error when that takes longer than ctx allows. A second Close waits like the first.
+	// Close interrupts every run: its calls are stopped, returned results are journaled, and the
+	// run can be resumed. Close returns when no goroutine of the driver is left, or with ctx's
+	// error if that takes longer than ctx allows. A second Close waits like the first.
 	Close(ctx context.Context) error
 }
 
-// Spec says what to run.
+// Spec specifies the run to start.
 type Spec struct {
-	// Run is the id to use, which must be new; "" makes one.
+	// Run is the id to use, which must be new; "" generates one.
 	Run string
-	// Workflow is valid and not changed any more.
+	// Workflow must be valid and must not be changed afterwards.
 	Workflow *workflow.Workflow
-	// WorkflowID and WorkflowName are those under which the run is listed: of the whole document where Workflow is one of its branches. Both "":
-	// those of Workflow.
+	// WorkflowID and WorkflowName are the id and name under which the run is listed: the whole
+	// document's if Workflow is one of its branches. If both are "", Workflow's own are used.
 	WorkflowID, WorkflowName string
-	// Input is the run's input; nil is an empty text.
+	// Input is the run's input; nil is an empty string.
 	Input engine.Value
-	// Limits win over the workflow's where they are set.
+	// Limits override the workflow's limits where they are set.
 	Limits workflow.Limits
-	// Prices are recorded with the run, for its budgets of money: engine.RunCreated.Prices.
+	// Prices are recorded with the run, for its money budgets, as engine.RunCreated.Prices.
 	Prices []engine.Price
-	// Remind is kept as engine.RunCreated.Remind.
+	// Remind is recorded as engine.RunCreated.Remind.
 	Remind time.Duration
-	// Model overrides the model of every agent (D26); "" overrides none. It is kept for a resume.
+	// Model overrides the model of every agent (D26) unless it is "". It is kept for a resume.
 	Model string
-	// Meta is kept with the run: target ids, branch, definition version. Keys that begin with `hocket.` are the driver's, and
-	// refused.
+	// Meta is stored with the run: target ids, branch, definition version. Keys with the prefix
+	// `hocket.` are reserved for the driver and are rejected.
 	Meta map[string]string
-	// Facts are kept as engine.RunCreated.Facts.
+	// Facts are recorded as engine.RunCreated.Facts.
 	Facts map[string]string
-	// Files are kept with the run by digest, for a resume (D19): the tools file, the reply script. They hold no secret.
+	// Files are stored with the run by digest, for a resume (D19): the tools file, the reply
+	// script. They contain no secrets.
 	Files map[string][]byte
-	// Program holds the functions of a Go graph until the run leaves memory; then the finder of programs is asked. Nil: it is asked at once. It must be
-	// comparable.
+	// Program holds the functions of a Go graph until the run leaves memory; after that the program
+	// is looked up. If nil, it is looked up immediately. It must be comparable.
 	Program Program
-	// Above is kept as engine.RunCreated.Above.
+	// Above is recorded as engine.RunCreated.Above.
 	Above *workflow.Budget
-	// Observe, if not nil, is given the run and each batch of its events, in order and from the first event on, once they are durable, until the run leaves memory for
-	// the first time. It holds the run up, must not change what it is given, and must not use the run after it returned, unless the run has left memory.
+	// Observe, if not nil, is called with the run and each batch of its events, in order and from
+	// the first event on, once they are durable, until the run leaves memory for the first time. It
+	// blocks the run, must not change its arguments, and must not use the run after it has returned
+	// unless the run has left memory.
 	Observe func(run *engine.Run, events []engine.Event)
-	// Trigger and Labels are kept as engine.RunCreated has them.
+	// Trigger and Labels are recorded as in engine.RunCreated.
 	Trigger string
 	Labels  workflow.Labels
-	// ParentRun and ForkedFrom name the run that this one belongs to.
+	// ParentRun and ForkedFrom name the runs from which this run was started or forked.
 	ParentRun, ForkedFrom string
-	// Place is the machine whose files and programs the run needs; "": it can go on anywhere.
+	// Place is the machine whose files and programs the run needs; "" means that it can continue
+	// anywhere.
 	Place string
-	// Slot is what the run has asked the store for, so that few runs of a name run at once (X-106); nil: nothing. Queued: it has no slot yet, and does nothing until it has one. Errors of Start: ErrNoQueue
-	// where the driver cannot wait for that.
+	// Slot is the run's request to the store for a slot that limits how many runs of a name run
+	// concurrently (X-106); nil means no request. If Queued, the run has no slot yet and does
+	// nothing until it has one. Start returns ErrNoQueue if the driver cannot wait for a slot.
 	Slot   *journal.Slot
 	Queued bool
-	// Session is the session that the run belongs to; "" for none. At most one run of a session has not ended (P19).
+	// Session is the session that the run belongs to; "" means none. At most one run of a session
+	// is unfinished (P19).
 	Session string
 }
 
-// State is where a run stands.
+// State is the state of a run.
 type State struct {
 	Status engine.Status
-	// Interrupted: the run could go on and has no living owner (D15).
+	// Interrupted means that the run could continue but has no living owner (D15).
 	Interrupted bool
 }
 
-// Update is one thing that a watcher sees: an event, or a piece of what a model is saying.
+// Update is one item that a watcher receives: an event, or a piece of model output.
 type Update struct {
 	// Event is nil for a delta.
 	Event *engine.Event
 	Delta *Delta
 }
 
-// Delta is a piece of a model's answer that is being received. It is never stored.
+// Delta is a piece of a model's reply that is still being received. It is never stored.
 type Delta struct {
 	Node string `json:"node,omitempty"`
 	Step int    `json:"step,omitempty"`
 	Call string `json:"call"`
-	// Attempt tells a retry from the call before it: what an earlier attempt said is void (P22).
+	// Attempt distinguishes a retry from the call before it: output of an earlier attempt is void
+	// (P22).
 	Attempt int `json:"attempt"`
-	// Offset counts the bytes of Text of this attempt that came before.
+	// Offset is the number of bytes of Text that came before in this attempt.
 	Offset    int    `json:"offset"`
 	Text      string `json:"text,omitempty"`
 	Reasoning string `json:"reasoning,omitempty"`
 }
 
-// Program is a Go program that registered functions: the pure ones that the engine calls, and the nodes.
+// Program is a Go program that registered functions: the pure functions that the engine calls, and
+// the nodes.
 type Program interface {
 	engine.Host
-	// Call carries out a node function. It returns soon after ctx is done, and keeps nothing of c, which is used again. by takes what its sub-steps give, what it starts and what it uses; nil: nothing does.
+	// Call executes a node function. It returns soon after ctx is done, and keeps nothing of c,
+	// which is reused. by receives the results of its sub-steps, the runs that it starts and what
+	// it uses; if nil, nothing does.
 	Call(ctx context.Context, run string, c *engine.CallFunc, by Caller) engine.FuncResult
 }
 
-// Recorder takes notes of calls that are under way. Safe for concurrent use.
+// Recorder takes notes from calls in progress. It is safe for concurrent use.
 type Recorder interface {
-	// Record returns nil once the note is durable. It waits for the store as long as that takes, whatever became of the call's context: what was done
-	// when a run was interrupted is kept if there is time.
+	// Record returns nil once the note is durable. It waits for the store as long as that takes,
+	// whatever happened to the call's context: work that was done when a run was interrupted is
+	// kept if there is time.
 	//
-	// Errors: engine.ErrNote; anything else says that the call is not this process's to carry out any more, and that nothing is known of the note.
+	// Errors: engine.ErrNote; any other error means that the call no longer belongs to this
+	// process, and that the fate of the note is unknown.
 	Record(note engine.FuncNote) error
 }

@@ -56,7 +56,7 @@ func TestFailureOf(t *testing.T) {
 
 func TestNewRunID(t *testing.T) {
 	t.Parallel()
-	// Source: the ULID specification: 01ARYZ6S41 is the time 1469918176385.
+	// The ULID specification: 01ARYZ6S41 is the time 1469918176385.
 	at := time.UnixMilli(1469918176385)
 	id := driver.NewRunID(at)
 	if len(id) != 26 || id[:10] != "01ARYZ6S41" {
@@ -70,14 +70,14 @@ func TestNewRunID(t *testing.T) {
 	}
 }
 
-// clientFunc is a model.Client.
+// clientFunc implements model.Client with a function.
 type clientFunc func(ctx context.Context, q model.Request, onDelta func(model.Delta)) (model.Reply, error)
 
 func (f clientFunc) Call(ctx context.Context, q model.Request, onDelta func(model.Delta)) (model.Reply, error) {
 	return f(ctx, q, onDelta)
 }
 
-// tools is driver.Tools with one tool.
+// tools implements driver.Tools with one tool.
 type tools struct {
 	driver.Tools
 	def  chat.ToolDef
@@ -162,7 +162,7 @@ func TestModelChoice(t *testing.T) {
 	}
 }
 
-// gives is a program whose functions give one result.
+// gives is a program whose functions all return the same result.
 type gives struct {
 	driver.Program
 	engine.FuncResult
@@ -172,7 +172,7 @@ func (g gives) Call(context.Context, string, *engine.CallFunc, driver.Caller) en
 	return g.FuncResult
 }
 
-// TestFailures lists what can go wrong with a call, and what is said of it.
+// TestFailures covers everything that can go wrong with a call, and the reported failure.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	bad := json.RawMessage(`{"half`)
@@ -227,7 +227,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestTimeout: the node's own limit bounds a call, and the failure says so (P11). A tool call that was cut off may have been carried out (P12).
+// TestTimeout checks that the node's own limit ends a call, and that the failure says so (P11). A
+// tool call that was cut off may have been executed (P12).
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -250,7 +251,7 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// toolResult gives the result of a call that was not held; the zero one of a call that was.
+// toolResult returns the result of a call that was not held, or the zero result if it was.
 func toolResult(d engine.InputData) engine.ToolResult {
 	res, _ := d.(engine.ToolResult)
 	return res
@@ -279,7 +280,8 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// P37: the id of a planned run follows from its parts alone; other parts give another.
+// TestDerivedRunID checks that the id of a planned run depends only on its parts, and that
+// different parts yield a different id (P37).
 func TestDerivedRunID(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 8, 3, 0, 0, 1000, time.UTC)

@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// hostile is a program that gives whatever it likes.
+// hostile is a program that returns arbitrary results.
 type hostile struct {
 	engine.Host
 	rt *rapid.T
@@ -56,7 +56,8 @@ func (h hostile) Call(context.Context, string, *engine.CallFunc, driver.Caller) 
 	}
 }
 
-// Whatever a program gives, and however a run is started: events that a store may keep as values can be encoded later.
+// TestEncodableEventsAreEncoded checks that events that a store may keep as values can be encoded
+// later, whatever a program returns and however a run is started.
 func TestEncodableEventsAreEncoded(t *testing.T) {
 	t.Parallel()
 	fork := workflow.Node{ID: "f", Kind: workflow.KindFork, Fork: &workflow.Fork{Join: "j", Shape: workflow.ShapeMap, Merge: "merge", Branches: []workflow.Branch{{ID: "a"}, {ID: "b"}}}}
@@ -90,7 +91,7 @@ func TestEncodableEventsAreEncoded(t *testing.T) {
 		for {
 			dec, err := run.Activate(in)
 			if err != nil {
-				return // it was refused where it entered
+				return // it was rejected on entry
 			}
 			if len(dec.Events) > 0 && journal.IsEncodable(dec.Events) {
 				kept++

@@ -12,18 +12,20 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// ErrClosed says that the driver was closed.
+// ErrClosed is returned when the driver was closed.
 var ErrClosed = errors.New("driver is closed")
 
-// ErrNoQueue says that runs do not wait for their turn in this driver: [Spec.Queued].
+// ErrNoQueue is returned when runs of this driver cannot wait for their turn; see [Spec.Queued].
 var ErrNoQueue = errors.New("runs of this driver do not wait for their turn")
 
-// ErrInterrupted is the cause with which calls end that are stopped so that the run may be resumed later.
+// ErrInterrupted is the cause with which calls end that are stopped so that the run can be resumed
+// later.
 var ErrInterrupted = errors.New("interrupted")
 
-// QuarantineError says that a run cannot be driven by this program: its journal is damaged, written by a newer Hocket, or does not fit its
-// definition, or the engine has a defect. Other runs are not concerned. The journal is left as it is, except that a defect met while the run
-// was going on ends it as failed.
+// QuarantineError means that a run cannot be driven by this program: its journal is damaged, was
+// written by a newer Hocket, or does not match its definition, or the engine has a bug. Other runs
+// are not affected. The journal is left unchanged, except that an internal error while the run was
+// being driven ends it as failed.
 type QuarantineError struct {
 	Run string
 	Err error
@@ -33,14 +35,14 @@ func (e *QuarantineError) Error() string {
 	return fmt.Sprintf("run %s cannot continue: %v", e.Run, e.Err)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *QuarantineError) Unwrap() error { return e.Err }
 
-// ForeignError says that a run needs functions that this program does not have: it goes on in the program that registered its graph (D29). The run is
-// unchanged.
+// ForeignError means that a run needs functions that this program does not have: it continues in
+// the program that registered its graph (D29). The run is unchanged.
 type ForeignError struct {
 	Run, Graph string
-	// Program is that program's name, empty where it has none.
+	// Program is the name of that program, or "" if it has none.
 	Program string
 }
 
@@ -49,10 +51,11 @@ func (e *ForeignError) Error() string {
 		cmp.Or(e.Program, "a program without a name"))
 }
 
-// ElsewhereError says that a run is not driven by this process, and by no other one now: it waits for a process at a place, or for any, which continues it without being asked.
+// ElsewhereError means that a run is not driven by this process, and currently by no other: it
+// waits for a process at a place, or for any process, which continues it without a request.
 type ElsewhereError struct {
 	Run string
-	// Place is where it can go on; "": anywhere.
+	// Place is where the run can continue; "" means anywhere.
 	Place string
 }
 
@@ -63,8 +66,9 @@ func (e *ElsewhereError) Error() string {
 	return fmt.Sprintf("run %s waits for place %s", e.Run, e.Place)
 }
 
-// FailureOf turns the error of a call into what a journal says of it: code, the other side's own words, and whether the same call may succeed
-// later. ctx is the call's; what it was cancelled with tells a timeout from a cancellation.
+// FailureOf converts the error of a call into the failure that is journaled: its code, the other
+// side's own message, and whether the same call may succeed later. ctx is the call's context; its
+// cancellation cause distinguishes a timeout from a cancellation.
 func FailureOf(ctx context.Context, err error) *engine.Failure {
 	var (
 		me *model.Error
@@ -79,7 +83,7 @@ func FailureOf(ctx context.Context, err error) *engine.Failure {
 			RetryAfterMS: me.RetryAfter.Milliseconds(),
 		}
 	case errors.As(err, &te):
-		// A call that may have been carried out is not worth repeating by itself (P12).
+		// A call that may have been executed must not be repeated automatically (P12).
 		transient := te.Kind == tool.KindTimeout || te.Kind == tool.KindNetwork
 		return &engine.Failure{Code: string(te.Kind), Message: te.Message, Retryable: transient && !te.OutcomeUnknown}
 	case errors.Is(err, errTimeout), errors.Is(context.Cause(ctx), errTimeout), errors.Is(err, context.DeadlineExceeded):
@@ -90,7 +94,8 @@ func FailureOf(ctx context.Context, err error) *engine.Failure {
 	return &engine.Failure{Code: codeInternal, Message: err.Error()}
 }
 
-// tooLong says of a call whose other side asks to wait for longer than is waited for that it is not made again, and when it may be; "" for others.
+// tooLong returns a note that a call is not retried because the server asks to wait longer than the
+// maximum, and when it could be; it returns "" if the wait is not too long.
 func tooLong(wait time.Duration) string {
 	if wait <= engine.MaxRetryAfter {
 		return ""
@@ -98,10 +103,10 @@ func tooLong(wait time.Duration) string {
 	return fmt.Sprintf(" (the server asks to wait %s, until %s; Hocket waits for at most %s)", wait.Round(time.Second), time.Now().UTC().Add(wait).Format(time.RFC3339), engine.MaxRetryAfter)
 }
 
-// codeInternal is the code of a failure that no adapter named.
+// codeInternal is the code of a failure for which no adapter provides a code.
 const codeInternal = "internal"
 
-// errTimeout is the cause of a context that ended because the call's own time was over.
+// errTimeout is the cause of a context that ended because the call's own time limit expired.
 var errTimeout = errors.New("no answer in time")
 
 func timeoutMessage(ctx context.Context, err error) string {

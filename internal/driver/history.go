@@ -9,14 +9,14 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// History is what a journal tells of the calls that were made: what stateful tools and reply scripts need to go on where they were (D19). Fill
-// it with Add, event by event from the first.
+// History is the record of past calls in a journal, which stateful tools and reply scripts need to
+// continue where they left off (D19). Fill it with Add, event by event from the first.
 type History struct {
-	// Tools are the finished tool calls, in the journal's order.
+	// Tools are the finished tool calls, in journal order.
 	Tools []tool.Finished
-	// Pins are the definitions of tools that the run holds on to (SEC14); nil where none was listed.
+	// Pins are the tool definitions that the run has pinned (SEC14); nil if none were listed.
 	Pins tool.Pins
-	// Replies are the entries of the reply script that are used up, counted from 1.
+	// Replies are the used entries of the reply script, counted from 1.
 	Replies []int
 
 	run  string
@@ -24,12 +24,12 @@ type History struct {
 	open map[string]tool.Call // by call
 }
 
-// NewHistory makes the history of a run. fold folds the same events.
+// NewHistory creates the history of a run. fold must fold the same events.
 func NewHistory(run string, fold *engine.Run) *History {
 	return &History{run: run, fold: fold, open: map[string]tool.Call{}}
 }
 
-// Add takes the next event in. It is the last one that the fold was given.
+// Add adds the next event, which must be the last one passed to the fold.
 func (h *History) Add(e engine.Event) {
 	switch d := e.Data.(type) {
 	case *engine.ModelReplied:
@@ -53,7 +53,7 @@ func (h *History) Add(e engine.Event) {
 	}
 }
 
-// pin takes definitions in. Pins that cannot be read hold nothing: what they were for is listed anew.
+// pin adds pinned definitions. Pins that cannot be read are ignored: their tools are listed again.
 func (h *History) pin(raw engine.Value) {
 	var pins tool.Pins
 	if json.Unmarshal(raw, &pins) != nil {
@@ -71,7 +71,7 @@ func (h *History) used(source string) {
 	}
 }
 
-// source is the entry n of a reply script as an event names it; "" for none.
+// source returns the name that events use for entry n of a reply script, or "" if there is none.
 func source(n int) string {
 	if n <= 0 {
 		return ""

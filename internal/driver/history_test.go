@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestHistory: a finished call is told as it was made: with its arguments, wherever they are, for the agent that had the conversation; failed calls are not told (D19).
+// TestHistory checks that a finished call is reported as it was made: with its arguments, wherever
+// they are stored, for the agent that had the conversation; failed calls are not reported (D19).
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph([]workflow.Node{enginetest.Agent("outer"), {ID: "n", Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "last"}}}, "outer -> n",
@@ -44,7 +45,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestHistoryOfExecutor: the calls that a tool executor makes have the arguments of the reply before it, and are made for the agent that asked (S3-4).
+// TestHistoryOfExecutor checks that calls made by a tool executor have the arguments of the
+// preceding reply, and are made for the agent that requested them (S3-4).
 func TestHistoryOfExecutor(t *testing.T) {
 	t.Parallel()
 	agent := enginetest.Agent("a")

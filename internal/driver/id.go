@@ -11,11 +11,12 @@ import (
 	"unicode/utf8"
 )
 
-// NewRunID makes the id of a run: 26 characters that sort by time, 48 bits of milliseconds and 80 random ones.
+// NewRunID returns a new run id: 26 characters that sort by time, with 48 bits of milliseconds and
+// 80 random bits.
 //
 // Source: the ULID specification, https://github.com/ulid/spec.
 func NewRunID(now time.Time) string {
-	var b [20]byte // 160 bits: the first 30 are not of the id, so that the rest is a whole number of characters
+	var b [20]byte // 160 bits; the first 30 are not part of the id, so that the rest is a whole number of characters
 	binary.BigEndian.PutUint64(b[2:], uint64(now.UnixMilli()))
 	rand.Read(b[10:])
 	var text [32]byte
@@ -23,15 +24,15 @@ func NewRunID(now time.Time) string {
 	return string(text[6:])
 }
 
-// crockford is the alphabet of ULIDs, without the letters that look like digits.
+// crockford encodes with the alphabet of ULIDs, which excludes letters that look like digits.
 var crockford = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
 
-// DerivedRunID makes the id of a run that two makers must give the same id: the time of at, and a digest of at and parts in place of what is
-// random otherwise.
+// DerivedRunID returns the id of a run to which two processes must assign the same id: the time of
+// at, with a digest of at and parts in place of the random bits.
 func DerivedRunID(at time.Time, parts ...string) string {
 	h := sha256.New()
 	for _, p := range append([]string{at.UTC().Format(time.RFC3339Nano)}, parts...) {
-		_ = binary.Write(h, binary.BigEndian, uint64(len(p))) // a digest takes everything
+		_ = binary.Write(h, binary.BigEndian, uint64(len(p))) // writing to a hash never fails
 		h.Write([]byte(p))
 	}
 	var b [20]byte
@@ -42,24 +43,27 @@ func DerivedRunID(at time.Time, parts ...string) string {
 	return string(text[6:])
 }
 
-// KeyedRunID makes the id of the run that was asked for with a key. It has as many characters as the others and sorts behind them all: nothing in it is a time,
-// so that a request which is made again, whenever that is, names the same run.
+// KeyedRunID returns the id of the run that was requested with a key. It has as many characters as
+// other ids and sorts after all of them: it contains no time, so a request that is repeated at any
+// time names the same run.
 func KeyedRunID(key string) string {
 	h := sha256.Sum256([]byte("hocket start\x00" + key))
 	return "K" + crockford.EncodeToString(h[:20])[:25]
 }
 
-// MaxRunID is the length that ids of runs have at most, in bytes.
+// MaxRunID is the maximum length of run ids in bytes.
 const MaxRunID = 200
 
-// plainName matches what the id of a child run may hold as it is.
+// plainName matches names that the id of a child run may contain unchanged.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9._#-]{1,64}$`)
 
-// ChildRunID makes the id of the run that parent starts for one piece of work. The same work has the same id, so that a call which is made again after a crash finds the run
-// that it began (P12).
+// ChildRunID returns the id of the run that parent starts for one piece of work. The same work has
+// the same id, so a call that is repeated after a crash finds the run that it started (P12).
 //
-// It is `PARENT.NAME` where name is plain and there is room for it, and otherwise `PARENT.DIGEST` with 20 hexadecimal digits of the SHA-256 of key. name tells the work from others of
-// parent, "" for none; key tells it from all others in the store, and is needed. A parent without room for a digest is cut.
+// The id is `PARENT.NAME` if name is plain and fits, and otherwise `PARENT.DIGEST` with 20
+// hexadecimal digits of the SHA-256 of key. name distinguishes the work from other work of parent,
+// and is "" if there is no name; key distinguishes it from all other work in the store, and is
+// required. A parent that leaves no room for a digest is truncated.
 func ChildRunID(parent, name, key string) string {
 	if plainName.MatchString(name) && len(parent)+1+len(name) <= MaxRunID {
 		return parent + "." + name

@@ -6,8 +6,10 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Index gives what lists and searches know of a run after events: its input and what it used when it pauses, its output and error too when it ends, and its input alone when it goes on after it had
-// ended. Nil: nothing changes. The input is not indexed when the run begins: most runs end soon, and an entry that is replaced costs three times as much as one that is made once.
+// Index returns the index entry of a run after events: its input and usage when it pauses, also its
+// output and error when it ends, and only its input when it continues after it had ended. It
+// returns nil if nothing changes. The input is not indexed when the run starts: most runs end soon,
+// and replacing an entry costs three times as much as creating one.
 func Index(run *engine.Run, events []engine.Event) *journal.Index {
 	var ix *journal.Index
 	for _, e := range events {

@@ -9,47 +9,60 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Ledger takes what a call that is under way tells of runs that it starts and of what it uses itself, so that both count in its own run (P20). Safe for concurrent use.
+// Ledger records the runs that a call in progress starts and what the call itself uses, so that
+// both count in its own run (P20). It is safe for concurrent use.
 type Ledger interface {
-	// Begin says that the call is about to start a run, and gives what that run may use in all; nil: no budget bounds it. It waits while others hold what is left of a budget.
-	// shares is in how many parts what is left is divided, this one included; 0 is 1. more, where not nil, asks for more than that for a run that ended because it had used it. Asked again for a run that has
-	// not ended it gives the same.
+	// Begin announces that the call is about to start a run, and returns the total budget of that
+	// run; nil means that no budget limits it. It waits while others hold the remainder of a
+	// budget. shares is the number of parts into which the remainder is divided, including this
+	// one; 0 means 1. more, if not nil, requests a budget beyond this one for a run that ended
+	// because it had used it up. Called again for a run that has not ended, Begin returns the same
+	// budget.
 	//
-	// Errors: *engine.BudgetError: the run is not to be started, and a call that fails after it met the budget of its run or node; engine.ErrCallLate; that of ctx.
+	// Errors: *engine.BudgetError if the run must not be started, and a call that fails after it
+	// has exceeded the budget of its run or node; engine.ErrCallLate; ctx's error.
 	Begin(ctx context.Context, run string, shares int, more *workflow.Budget) (above *workflow.Budget, err error)
-	// Use reports what the call used; see engine.CallUse, whose ID is the ledger's to set. Errors: engine.ErrCallLate; others where it is not known whether it was kept.
+	// Use reports what the call used; see engine.CallUse, whose ID is set by the ledger. Errors:
+	// engine.ErrCallLate; others if it is unknown whether the usage was recorded.
 	Use(u engine.CallUse) error
-	// Reserve asks for room for a model call that the call makes itself; see engine.CallReserve, whose ID is the ledger's to set. It waits, without a slot, while others hold what is
-	// left of a budget, and is answered once the reservation is durable.
+	// Reserve reserves budget for a model call that the call makes itself; see engine.CallReserve,
+	// whose ID is set by the ledger. It waits, without a slot, while others hold the remainder of a
+	// budget, and returns once the reservation is durable.
 	//
-	// Errors: those of engine.CallReserve but for ErrNoRoom; that of ctx. A call that fails after a *engine.BudgetError met the budget of its run or node.
+	// Errors: those of engine.CallReserve except ErrNoRoom; ctx's error. A call that fails after a
+	// *engine.BudgetError has exceeded the budget of its run or node.
 	Reserve(ctx context.Context, q engine.CallReserve) (Grant, error)
-	// Short says that a budget left too little for something else that the call started, as if Begin had said so. detail is that of engine.BudgetError.
+	// Short reports that a budget left too little for something else that the call started, as if
+	// Begin had returned that error. detail is the detail of engine.BudgetError.
 	Short(detail string)
-	// Info is what is known of the run of the call; nil: there is none.
+	// Info returns the information about the call's run, or nil if there is none.
 	Info() *Info
 }
 
-// Grant is the room that a model call has. The zero Grant bounds nothing.
+// Grant is the budget granted to a model call. The zero Grant sets no limit.
 type Grant struct {
-	// Reserved: a budget bounds the call, which may have Output tokens of output.
+	// Reserved means that a budget limits the call to Output output tokens.
 	Reserved bool
 	Output   int64
-	// Short is what the budget bounds that leaves no more, as engine.BudgetError says it; "": the call's own bound is met first.
+	// Short names the budget that leaves no more, as in engine.BudgetError; "" means that the
+	// call's own limit is reached first.
 	Short string
-	// Key is the name of the call for Use, unique in its run.
+	// Key identifies the call for Use and is unique in its run.
 	Key string
 }
 
-// Caller is a call that is under way, as those see it who carry it out. Safe for concurrent use.
+// Caller is a call in progress, as seen by the code that executes it. It is safe for concurrent
+// use.
 type Caller interface {
 	Ledger
 	Recorder
-	// Idle says that the call does nothing any more but wait for other runs, which need slots themselves: it holds none from now on (P14). It may be called several times.
+	// Idle reports that from now on the call only waits for other runs, which need slots
+	// themselves, so it releases its slot (P14). It may be called several times.
 	Idle()
 }
 
-// CallerOf gives the Caller of a tool call; one that bounds and keeps nothing where no driver made the call.
+// CallerOf returns the Caller of a tool call, or one that sets no limits and records nothing if no
+// driver made the call.
 func CallerOf(c tool.Call) Caller {
 	if by, ok := c.Caller.(Caller); ok {
 		return by
@@ -57,7 +70,8 @@ func CallerOf(c tool.Call) Caller {
 	return NoCaller{}
 }
 
-// NoCaller is the Caller of what no call of a run does: it bounds and keeps nothing, and takes no notes.
+// NoCaller is the Caller of work that is not part of a run's call: it sets no limits, records
+// nothing, and takes no notes.
 type NoCaller struct{}
 
 var _ Caller = NoCaller{}

@@ -7,24 +7,26 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// maxMemos bounds the conversations of a run whose written form is kept at once. What is kept of one are references to its texts and the JSON around them.
+// maxMemos is the maximum number of conversations of a run whose encoded form is kept. A memo holds
+// references to the strings of its conversation and the JSON around them.
 const maxMemos = 256
 
-// memos are what adapters keep of the conversations of a run. A conversation has one only from a reply with tool calls to the call after it, so that what ended is not kept. The zero memos
-// are empty. Safe for concurrent use.
+// memos holds what adapters keep of the conversations of a run. A conversation has a memo only from
+// a reply with tool calls until the next call, so that nothing is kept of ended conversations. The
+// zero memos is empty. It is safe for concurrent use.
 type memos struct {
 	mu   sync.Mutex
 	n    int
 	kept map[string]numberedMemo
 }
 
-// numberedMemo is a memo with the number of its keeping.
+// numberedMemo is a memo with its sequence number.
 type numberedMemo struct {
 	memo *model.Memo
 	n    int
 }
 
-// memoKey names the conversation of a call as its agent sees it.
+// memoKey identifies the conversation of a call as its agent sees it.
 func memoKey(c *engine.CallModel) string {
 	if c.Agent == nil {
 		return c.Conversation
@@ -32,7 +34,7 @@ func memoKey(c *engine.CallModel) string {
 	return c.Conversation + "\x00" + c.Agent.ID
 }
 
-// take gives the memo of a conversation, an empty one where none was kept. It is kept no longer.
+// take removes and returns the memo of a conversation, or returns an empty one if none was kept.
 func (m *memos) take(key string) *model.Memo {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -44,7 +46,8 @@ func (m *memos) take(key string) *model.Memo {
 	return v.memo
 }
 
-// keep keeps the memo of a conversation that goes on. Where there are too many, the one that was kept first is dropped.
+// keep stores the memo of a conversation that continues. If there are too many, the oldest one is
+// dropped.
 func (m *memos) keep(key string, memo *model.Memo) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,14 +12,15 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// clientFunc is a model.Client that is a function.
+// clientFunc implements model.Client with a function.
 type clientFunc func(model.Request) model.Reply
 
 func (f clientFunc) Call(_ context.Context, req model.Request, _ func(model.Delta)) (model.Reply, error) {
 	return f(req), nil
 }
 
-// A conversation finds what was kept of it while its model asks for tools. What ended is not kept, nor are more conversations than the bound.
+// TestMemos checks that a conversation finds its memo while its model requests tools, and that no
+// memos are kept of ended conversations or beyond the limit.
 func TestMemos(t *testing.T) {
 	t.Parallel()
 	asksForTool := true

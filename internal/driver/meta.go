@@ -9,27 +9,33 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Keys of journal.NewRun.Meta that are the drivers' own. They begin with MetaOwn, which no starter of a run may use.
+// Keys of journal.NewRun.Meta that are reserved for the drivers. They have the prefix MetaOwn,
+// which callers that start runs must not use.
 const (
 	MetaOwn = "hocket."
-	// MetaModel is the model that overrides those of all agents of the run.
+	// MetaModel is the model that overrides the models of all agents of the run.
 	MetaModel = "hocket.model"
-	// MetaFile with the name of a file is the hash of the blob that holds it.
+	// MetaFile followed by the name of a file is the key of the hash of the blob that holds the
+	// file.
 	MetaFile = "hocket.file."
-	// MetaProgram, which is no key of the drivers' own, holds the name of the program that started the run by embedding Hocket: its functions, tools and models are there (D29).
+	// MetaProgram, which is not a reserved key, holds the name of the program that started the run
+	// by embedding Hocket and has its functions, tools and models (D29).
 	MetaProgram = "program"
-	// MetaBranch, which is none either, names the branch of the workflow that runs: project.MetaTargetBranchID.
+	// MetaBranch, which is not a reserved key either, names the workflow branch that runs:
+	// project.MetaTargetBranchID.
 	MetaBranch = "targetBranchId"
-	// MetaRemind is there where waits of the run have reminders though its definition has none.
+	// MetaRemind is present if waits of the run have reminders although its definition has none.
 	MetaRemind = "hocket.remind"
-	// MetaSlot holds the bound and the name of the slot that the run has, or waits for: a number, a space, and the name.
+	// MetaSlot holds the limit and the name of the slot that the run has or waits for: a number, a
+	// space, and the name.
 	MetaSlot = "hocket.slot"
 )
 
-// ModelOf gives the model that overrides those of a run's agents, "" where none does.
+// ModelOf returns the model that overrides the models of a run's agents, or "" if none does.
 func ModelOf(head journal.Head) string { return head.Meta[MetaModel] }
 
-// SlotOf gives what a run asks the store for before it goes on; false where it asks for nothing.
+// SlotOf returns the slot that a run requests from the store before it continues; false means that
+// it requests none.
 func SlotOf(run string, meta map[string]string) (journal.Slot, bool) {
 	most, name, _ := strings.Cut(meta[MetaSlot], " ")
 	n, err := strconv.Atoi(most)
@@ -37,7 +43,7 @@ func SlotOf(run string, meta map[string]string) (journal.Slot, bool) {
 	return s, err == nil && s.Validate() == nil
 }
 
-// HasOwnMeta tells whether there are keys of the drivers' own.
+// HasOwnMeta reports whether meta contains keys reserved for the drivers.
 func HasOwnMeta(meta map[string]string) bool {
 	for k := range meta {
 		if strings.HasPrefix(k, MetaOwn) {
@@ -47,7 +53,8 @@ func HasOwnMeta(meta map[string]string) bool {
 	return false
 }
 
-// UserMeta gives what the starter of a run said of it, without the drivers' own keys. The map is shared.
+// UserMeta returns the meta set by the starter of a run, without the drivers' own keys. The map is
+// shared.
 func UserMeta(meta map[string]string) map[string]string {
 	if !HasOwnMeta(meta) {
 		return meta
@@ -55,7 +62,7 @@ func UserMeta(meta map[string]string) map[string]string {
 	return CopyUserMeta(meta)
 }
 
-// CopyUserMeta is UserMeta as a map that may be changed.
+// CopyUserMeta is UserMeta as a map that may be modified.
 func CopyUserMeta(meta map[string]string) map[string]string {
 	out := make(map[string]string, len(meta))
 	for k, v := range meta {
@@ -66,7 +73,7 @@ func CopyUserMeta(meta map[string]string) map[string]string {
 	return out
 }
 
-// Kept gives the files of a run that begins, and its meta with the drivers' own keys.
+// Kept returns the files of a new run, and its meta including the drivers' own keys.
 func (s *Spec) Kept() ([]journal.Blob, map[string]string) {
 	if s.Model == "" && s.Remind <= 0 && s.Slot == nil && len(s.Files) == 0 {
 		return nil, UserMeta(s.Meta)

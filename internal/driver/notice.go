@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// StatusOf gives the status under which a run is stored: one that is paused with calls in flight is running, because it needs an owner.
+// StatusOf returns the status under which a run is stored: a run that is paused with calls in
+// flight counts as running, because it needs an owner.
 func StatusOf(run *engine.Run) journal.Status {
 	if s := run.Status(); s != engine.StatusPaused || run.InFlight() == 0 {
 		return s
@@ -15,7 +16,8 @@ func StatusOf(run *engine.Run) journal.Status {
 	return journal.StatusRunning
 }
 
-// Notices gives the notices of events that people wait for: the run ended, or a wait was opened, answered or closed.
+// Notices returns the notices for events that people wait for: the run ended, or a wait was opened,
+// answered or closed.
 func Notices(events []engine.Event) []journal.Notice {
 	var list []journal.Notice
 	for _, e := range events {
@@ -31,7 +33,7 @@ func Notices(events []engine.Event) []journal.Notice {
 	return list
 }
 
-// OpenWaits gives the notices of the waits with which a run begins that has the past of another one.
+// OpenWaits returns the notices for the open waits of a new run that has the past of another run.
 func OpenWaits(past []engine.Event, r *engine.Run) []journal.Notice {
 	var list []journal.Notice
 	open := r.Waits()

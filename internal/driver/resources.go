@@ -17,27 +17,31 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Info is what is known of a run before any of its calls.
+// Info is what is known about a run before any of its calls.
 type Info struct {
 	Run      string
 	Workflow *workflow.Workflow
-	// Model overrides the model of every agent; "" overrides none.
+	// Model overrides the model of every agent unless it is "".
 	Model string
 	// Meta is Spec.Meta.
 	Meta map[string]string
-	// Program has the functions of a Go graph, nil where they are not to be had here, and for documents.
+	// Program has the functions of a Go graph; it is nil for documents, and if the functions are
+	// not available here.
 	Program Program
-	// Files are Spec.Files; a file is read when it is asked for. Errors: journal.ErrNotFound where the run has no such file.
+	// File returns one of Spec.Files, which is read on demand. It returns journal.ErrNotFound if
+	// the run has no such file.
 	File func(ctx context.Context, name string) ([]byte, error)
-	// History is what the journal tells of calls made so far; empty for a new run.
+	// History returns the calls made so far according to the journal; it is empty for a new run.
 	History func(ctx context.Context) (*History, error)
 }
 
-// OpenFunc opens what the calls of one run need. It is called once each time that a run comes into memory, before its first call, and should
-// connect to nothing. An error of a new run keeps it from starting.
+// OpenFunc opens the resources that the calls of one run need. It is called each time that a run is
+// loaded into memory, before its first call, and should not connect to anything. An error prevents
+// a new run from starting.
 type OpenFunc func(ctx context.Context, info Info) (*RunResources, error)
 
-// Tools are the tools of one run; *tool.Set is one. Agents go by their id, tool nodes by "".
+// Tools are the tools of one run; *tool.Set implements it. Agents are identified by their id, tool
+// nodes by "".
 type Tools interface {
 	Defs(ctx context.Context, agent string) ([]chat.ToolDef, error)
 	Instructions(ctx context.Context, agent string) (string, error)
@@ -47,51 +51,58 @@ type Tools interface {
 	Close() error
 }
 
-// Pinner is implemented by Tools that hold on to the definitions that they listed; *tool.Set is one.
+// Pinner is implemented by Tools that pin the definitions that they listed, such as *tool.Set.
 type Pinner interface {
-	// NewPins gives what was pinned since it was last asked, nil for nothing.
+	// NewPins returns what was pinned since the last call, or nil for nothing.
 	NewPins() tool.Pins
 }
 
-// RunResources is what the calls of one run need. The zero RunResources fails every call. Safe for concurrent use.
+// RunResources holds what the calls of one run need. The zero RunResources fails every call. It is
+// safe for concurrent use.
 type RunResources struct {
-	// Models answers model calls; requests name models by reference.
+	// Models makes model calls; requests name models by reference.
 	Models model.Client
-	// DefaultModel is for agents without a model of their own (D26).
+	// DefaultModel is the model of agents that have none of their own (D26).
 	DefaultModel string
-	// Price tells what a call cost, nil where that is not known (D14). Nil knows no price.
+	// Price returns the cost of a call, or nil if it is unknown (D14). If Price is nil, no prices
+	// are known.
 	Price func(ref string, u chat.Usage) *float64
-	// Admit gives the turn of a model call, which waits there before it takes one of the driver's slots (P14). Nil, and a nil Turn: calls wait for
-	// nothing.
+	// Admit returns the queue position of a model call, in which the call waits before it takes one
+	// of the driver's slots (P14). If Admit is nil or returns nil, calls do not wait.
 	Admit func(info *Info, c *engine.CallModel) Admission
-	// Tools may be nil: no tools.
+	// Tools may be nil, which means that there are no tools.
 	Tools Tools
-	// Stateless says that no tool of the run is a tool.Restorer, which saves reading the journal for them.
+	// Stateless means that no tool of the run is a tool.Restorer, which saves reading the journal
+	// for them.
 	Stateless bool
-	// Waits says that tool calls of the run do nothing but wait for other runs: they hold none of the slots that those need (Config.MaxCalls).
+	// Waits means that tool calls of the run only wait for other runs: they take none of the slots
+	// that those runs need (Config.MaxCalls).
 	Waits bool
-	// Program carries out CallFunc; nil for documents.
+	// Program executes CallFunc; it is nil for documents.
 	Program Program
-	// Trace gives the context of a call that others are asked under: with its span, where telemetry is on. Nil: the context as it is.
+	// Trace returns the context under which a call is made, with the call's span if telemetry is
+	// enabled. If Trace is nil, the context is unchanged.
 	Trace func(ctx context.Context, c Traced) context.Context
-	// MaxReplyBytes bounds one reply of a model, and MaxReplyCalls the tool calls in it: a larger reply is a failure that names the bound, with what the call cost (SEC17).
-	// 0: DefaultMaxReplyBytes and DefaultMaxReplyCalls.
+	// MaxReplyBytes is the maximum size of a model reply, and MaxReplyCalls the maximum number of
+	// tool calls in it: a larger reply is a failure that names the limit, with the cost of the call
+	// (SEC17). 0 means DefaultMaxReplyBytes and DefaultMaxReplyCalls.
 	MaxReplyBytes, MaxReplyCalls int
-	// ModelTimeout and ModelIdle bound model calls whose node says nothing; 0: the defaults of package model (P11).
+	// ModelTimeout and ModelIdle are the timeouts of model calls whose node sets none; 0 means the
+	// defaults of package model (P11).
 	ModelTimeout, ModelIdle time.Duration
 
 	memos memos
 }
 
-// Traced names a call as its events do. Exactly one of the kinds of calls is what it is.
+// Traced identifies a call as its events do.
 type Traced struct {
 	Step int
-	// Call is the key of the call, Model the reference that a model call names, which may be "".
+	// Call is the key of the call; Model is the model reference of a model call, which may be "".
 	Call, Model string
 	Kind        CallKind
 }
 
-// CallKind tells calls apart.
+// CallKind is the kind of a call.
 type CallKind int
 
 // The kinds of calls.
@@ -101,7 +112,7 @@ const (
 	CallOfFunc
 )
 
-// traced gives the context of a call; key is its idempotency key.
+// traced returns the context of a call; key is its idempotency key.
 func (k *RunResources) traced(ctx context.Context, info *Info, key string, c Traced) context.Context {
 	if k.Trace == nil {
 		return ctx
@@ -110,19 +121,22 @@ func (k *RunResources) traced(ctx context.Context, info *Info, key string, c Tra
 	return k.Trace(ctx, c)
 }
 
-// Admission is the place of a call in a queue. It belongs to one goroutine, but for Done.
+// Admission is the position of a call in a queue. It must be used by a single goroutine, except for
+// Done.
 type Admission interface {
-	// Ready waits until the call may begin, or ctx is done, which is the error.
+	// Ready waits until the call may start. If ctx is done first, it returns ctx's error.
 	Ready(ctx context.Context) error
-	// Start takes the turn. False: something came in the way since Ready, which is asked again.
+	// Start takes the turn. It returns false if the call may no longer start since Ready returned;
+	// Ready must then be called again.
 	Start() bool
-	// Leave gives a turn up that was not taken.
+	// Leave abandons a turn that was not taken.
 	Leave()
-	// Done ends a turn that was taken with what became of the call. It may be called by any goroutine, and more than once: the first time counts.
+	// Done ends a turn that was taken, with the result of the call. It may be called from any
+	// goroutine and more than once: the first call counts.
 	Done(res engine.ModelResult)
 }
 
-// Close ends what the kit opened. A nil RunResources is closed.
+// Close closes what the kit opened. It does nothing if k is nil.
 func (k *RunResources) Close() error {
 	if !k.Opened() {
 		return nil
@@ -130,10 +144,11 @@ func (k *RunResources) Close() error {
 	return k.Tools.Close()
 }
 
-// Opened tells whether there is anything to close.
+// Opened reports whether there is anything to close.
 func (k *RunResources) Opened() bool { return k != nil && k.Tools != nil }
 
-// CallModel carries out one model call and always gives a result for c.ID. onDelta may be nil; it is called as model.Client says.
+// CallModel makes one model call and always returns a result for c.ID. onDelta may be nil; it is
+// called as documented in model.Client.
 func (k *RunResources) CallModel(ctx context.Context, info *Info, c *engine.CallModel, onDelta func(Delta)) (res engine.ModelResult) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -151,7 +166,7 @@ func (k *RunResources) CallModel(ctx context.Context, info *Info, c *engine.Call
 	}
 	key := memoKey(c)
 	if c.Compaction {
-		onDelta = nil // what it says is for the agent
+		onDelta = nil // its output is for the agent
 	} else {
 		req.Memo = k.memos.take(key)
 	}
@@ -188,7 +203,7 @@ func (k *RunResources) CallModel(ctx context.Context, info *Info, c *engine.Call
 	return res
 }
 
-// cost gives what a call of a model cost, nil where that is not known.
+// cost returns the cost of a model call, or nil if it is unknown.
 func (k *RunResources) cost(ref string, u *chat.Usage) *float64 {
 	if k.Price == nil || u == nil {
 		return nil
@@ -196,7 +211,7 @@ func (k *RunResources) cost(ref string, u *chat.Usage) *float64 {
 	return k.Price(ref, *u)
 }
 
-// Request gives the request that a model call is made with. It opens the toolsets of the agent.
+// Request returns the request of a model call. It opens the agent's toolsets.
 func (k *RunResources) Request(ctx context.Context, info *Info, c *engine.CallModel) (model.Request, error) {
 	req := model.Request{
 		Model:          k.modelOf(info, c),
@@ -231,7 +246,7 @@ func (k *RunResources) Request(ctx context.Context, info *Info, c *engine.CallMo
 	if err != nil {
 		return req, err
 	}
-	for _, d := range defs { // of two tools with one name the engine's is the one that is called
+	for _, d := range defs { // of two tools with the same name, the engine's is called
 		if !slices.ContainsFunc(c.Tools, func(own chat.ToolDef) bool { return own.Name == d.Name }) {
 			req.Tools = append(slices.Clip(req.Tools), d)
 		}
@@ -250,7 +265,7 @@ func (k *RunResources) Request(ctx context.Context, info *Info, c *engine.CallMo
 	return req, nil
 }
 
-// modelOf chooses the model: the run's override, the agent's own, the default (D26).
+// modelOf chooses the model: the run's override, the agent's own, or the default (D26).
 func (k *RunResources) modelOf(info *Info, c *engine.CallModel) string {
 	switch {
 	case info.Model != "":
@@ -261,12 +276,13 @@ func (k *RunResources) modelOf(info *Info, c *engine.CallModel) string {
 	return k.DefaultModel
 }
 
-// Within bounds an answer, reasoning included, by what a budget leaves for it. A thinking budget that leaves nothing for the answer is left out, and so
-// are options of the provider that would set another bound.
+// Within limits an answer, including reasoning, to what a budget leaves for it. A thinking budget
+// that leaves nothing for the answer is removed, as are provider options that would set another
+// limit.
 func Within(p model.Params, most int64) model.Params {
 	if t := p.ThinkingBudget; t != nil && *t > 0 {
 		if most > 2**t {
-			most -= *t // adapters put it on top
+			most -= *t // adapters add it on top
 		} else {
 			p.ThinkingBudget = nil
 		}
@@ -294,7 +310,8 @@ func params(p workflow.ModelParams) model.Params {
 	}
 }
 
-// deltas numbers the pieces of one attempt; nil where there is no watcher.
+// deltas adds the attempt and offset to the pieces of one attempt; it returns nil if there is no
+// watcher.
 func deltas(info *Info, c *engine.CallModel, onDelta func(Delta)) func(model.Delta) {
 	if onDelta == nil {
 		return nil
@@ -309,8 +326,9 @@ func deltas(info *Info, c *engine.CallModel, onDelta func(Delta)) func(model.Del
 	}
 }
 
-// CallFunc carries out one call of a node function and always gives a result for c.ID. The caller ends ctx when it has the result. Without c.Timeout it may take as long as it likes:
-// it is the program's own code. by is the call; nil: none.
+// CallFunc makes one call of a node function and always returns a result for c.ID. The caller must
+// end ctx when it has the result. Without c.Timeout the call has no time limit: it is the program's
+// own code. by is the call; it may be nil.
 func (k *RunResources) CallFunc(ctx context.Context, info *Info, c *engine.CallFunc, by Caller) (res engine.FuncResult) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -11,8 +11,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// CallTool carries out one tool call and always gives a result for c.ID: an engine.ToolResult, or an engine.ToolHeld where a person must decide first and
-// nothing was called. Where c says no time limit, the toolset's holds. by is the call; nil: none.
+// CallTool makes one tool call and always returns a result for c.ID: an engine.ToolResult, or an
+// engine.ToolHeld if a person must decide first and nothing was called. If c sets no time limit,
+// the toolset's limit applies. by is the call; it may be nil.
 func (k *RunResources) CallTool(ctx context.Context, info *Info, c *engine.CallTool, by Caller) engine.InputData {
 	res, hold := k.callTool(ctx, info, c, by)
 	pins := k.newPins()
@@ -52,7 +53,7 @@ func (k *RunResources) callTool(ctx context.Context, info *Info, c *engine.CallT
 	}
 	if err != nil {
 		f := FailureOf(ctx, err)
-		f.Retryable = f.Retryable && ctx.Err() == nil // a call that was cut off may have been carried out (P12)
+		f.Retryable = f.Retryable && ctx.Err() == nil // a call that was cut off may have been executed (P12)
 		res.Failure = f
 		if outcomeUnknown(ctx, err) {
 			res.Unknown = string(k.Policy(context.WithoutCancel(ctx), info, c))
@@ -65,8 +66,8 @@ func (k *RunResources) callTool(ctx context.Context, info *Info, c *engine.CallT
 	return engine.ToolResult{Text: out.Text, Structured: out.Structured, IsError: out.IsError}, nil
 }
 
-// outcomeUnknown tells whether a call that gave err may have been carried out: no answer came in time, or the connection broke. What a tool
-// itself says went wrong is an answer.
+// outcomeUnknown reports whether a call that returned err may have been executed: no answer arrived
+// in time, or the connection broke. An error reported by the tool itself is an answer.
 func outcomeUnknown(ctx context.Context, err error) bool {
 	if te, ok := errors.AsType[*tool.Error](err); ok {
 		return te.OutcomeUnknown && (te.Kind == tool.KindTimeout || te.Kind == tool.KindNetwork)
@@ -85,7 +86,7 @@ func toolCall(run string, c *engine.CallTool) tool.Call {
 	return call
 }
 
-// newPins gives what the tools pinned lately as the engine takes it; nil for nothing.
+// newPins returns what the tools pinned recently, in the engine's format, or nil for nothing.
 func (k *RunResources) newPins() engine.Value {
 	p, ok := k.Tools.(Pinner)
 	if !ok {
@@ -97,12 +98,13 @@ func (k *RunResources) newPins() engine.Value {
 	}
 	b, err := json.Marshal(pins)
 	if err != nil {
-		return nil // a definition that no journal can hold is listed anew after a restart
+		return nil // definitions that no journal can hold are listed again after a restart
 	}
 	return b
 }
 
-// Policy tells what to do with a tool call whose outcome is not known (P12); a tool that cannot be asked about is PolicyAsk.
+// Policy returns what to do with a tool call whose outcome is unknown (P12). It returns PolicyAsk
+// for a tool whose policy cannot be determined.
 func (k *RunResources) Policy(ctx context.Context, info *Info, c *engine.CallTool) tool.Policy {
 	if k == nil || k.Tools == nil {
 		return tool.PolicyAsk

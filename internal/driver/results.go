@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// badJSON refuses values that no journal can hold; nil where all are JSON or absent.
+// badJSON returns a failure for values that no journal can hold, or nil if all are JSON or absent.
 func badJSON(kind, name string, values ...engine.Value) *engine.Failure {
 	for _, v := range values {
 		if v != nil && !json.Valid(v) {
@@ -24,7 +24,8 @@ func badJSON(kind, name string, values ...engine.Value) *engine.Failure {
 	return nil
 }
 
-// badFields is badJSON for the fields of a function's result: records hold their names as they are.
+// badFields is badJSON for the fields of a function's result: records contain their names
+// unchanged.
 func badFields(name string, fields map[string]engine.Value) *engine.Failure {
 	for key, v := range fields {
 		if !utf8.ValidString(key) {
@@ -48,7 +49,8 @@ func badMessage(m chat.Message) *engine.Failure {
 	return &engine.Failure{Code: string(model.KindServer), Message: "the model's answer contains a value that is not JSON", Retryable: true}
 }
 
-// Unsent is the result of a command that was cancelled before it began: a model call cost nothing then. Nil for commands without result.
+// Unsent returns the result of a command that was cancelled before it started, in which case a
+// model call cost nothing. It returns nil for commands without a result.
 func Unsent(c engine.Command) engine.InputData {
 	d := Cancelled(c)
 	if res, ok := d.(engine.ModelResult); ok {
@@ -58,17 +60,19 @@ func Unsent(c engine.Command) engine.InputData {
 	return d
 }
 
-// Cancelled is the result of a command that was cancelled and is not made any more; nil for commands without result.
+// Cancelled returns the result of a command that was cancelled and will not be executed, or nil for
+// commands without a result.
 func Cancelled(c engine.Command) engine.InputData {
 	return resultOf(c, engine.CodeCancelled, "cancelled")
 }
 
-// GivenUp is the result of a call that did not end though it was told to.
+// GivenUp returns the result of a call that did not end although it was told to.
 func GivenUp(c engine.Command, why error) engine.InputData {
 	return resultOf(c, engine.CodeTimeout, why.Error())
 }
 
-// Gone is the result of a call whose function ended its goroutine, by runtime.Goexit, instead of returning.
+// Gone returns the result of a call whose function ended its goroutine with runtime.Goexit instead
+// of returning.
 func Gone(c engine.Command) engine.InputData {
 	return resultOf(c, engine.CodeFunc, "the function exited its goroutine without a result")
 }
@@ -81,7 +85,7 @@ func resultOf(c engine.Command, code, message string) engine.InputData {
 	case *engine.CallTool:
 		res := engine.ToolResult{ID: c.ID, Failure: f}
 		if code == engine.CodeTimeout {
-			res.Unknown = string(tool.PolicyAsk) // it did not heed its own end, so its outcome is unknown
+			res.Unknown = string(tool.PolicyAsk) // it ignored its cancellation, so its outcome is unknown
 		}
 		return res
 	case *engine.CallFunc:

@@ -22,15 +22,16 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// decider is a way in by which a person decides.
+// decider is a transport through which a person decides.
 type decider interface {
-	// start starts a run of the workflow gates, and gives its id once it waits.
+	// start starts a run of the workflow gates, and returns its id once it waits.
 	start(t *testing.T) string
-	// paused are the ids of the runs that wait, as a list shows them.
+	// paused returns the ids of the waiting runs, as a list shows them.
 	paused(t *testing.T) []string
-	// show gives the run as it is.
+	// show returns the current state of the run.
 	show(t *testing.T, run string) shown
-	// decide gives an answer; wait "" names none. It gives the run's status afterwards, or the word for why it was refused.
+	// decide sends an answer; wait "" names no wait. It returns the run's status afterwards, or the
+	// word for the reason of the rejection.
 	decide(t *testing.T, run, wait, decision string) string
 	cancel(t *testing.T, run string)
 }
@@ -43,7 +44,7 @@ type shown struct {
 	Usage   struct{ ToolCalls int }
 }
 
-// What a refusal is about, by the same words for every transport.
+// Reasons for a rejection, with the same words for every transport.
 const (
 	ambiguous = "ambiguous"
 	answered  = "answered"
@@ -51,8 +52,10 @@ const (
 	unknown   = "unknown"
 )
 
-// TestApprovalEverywhere is one scenario by every transport that takes decisions: two approvals open at once are found in a list, looked at and decided one by one
-// (P1, P23); an answer that names none is refused, the same again changes nothing, the opposite is a conflict, and what is closed stays closed (P24).
+// TestApprovalEverywhere plays one scenario with every transport that accepts decisions: two
+// approvals that are open at the same time are found in a list, inspected and decided one by one
+// (P1, P23); an answer that names neither is rejected, repeating an answer changes nothing, the
+// opposite answer is a conflict, and a closed wait stays closed (P24).
 func TestApprovalEverywhere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -97,7 +100,7 @@ func decideBoth(t *testing.T, w *world, d decider, by engine.Actor) {
 		{first, "approve", "completed"},
 		{first, "reject", answered},
 		{second, "reject", "completed"},
-		{"", "approve", "completed"}, // where none is open, it is for the wait that ended last
+		{"", "approve", "completed"}, // if none is open, it refers to the wait that ended last
 		{"", "reject", answered},
 	}
 	for i, s := range steps {
@@ -109,7 +112,7 @@ func decideBoth(t *testing.T, w *world, d decider, by engine.Actor) {
 	if slices.Contains(d.paused(t), run) || o.Status != "completed" || len(o.Waiting) != 0 || o.Usage.ToolCalls != 1 {
 		t.Errorf("at the end %+v", o)
 	}
-	// The API shows the same, and each answer once.
+	// The API shows the same, with each answer once.
 	tr := &tour{world: w, ctx: t.Context(), c: w.client(testToken)}
 	n := 0
 	for _, kind := range tr.eventsOf(t, run) {
@@ -120,7 +123,7 @@ func decideBoth(t *testing.T, w *world, d decider, by engine.Actor) {
 	if n != 2 {
 		t.Errorf("%d answers are in the journal", n)
 	}
-	// Who answered is in the run object and in the audit log, for each answer.
+	// The run object and the audit log name who answered, for each answer.
 	var run2 struct {
 		Answers []struct {
 			Wait string
@@ -140,7 +143,7 @@ func decideBoth(t *testing.T, w *world, d decider, by engine.Actor) {
 	}
 }
 
-// tooLate decides about what is closed.
+// tooLate sends a decision for a closed wait.
 func tooLate(t *testing.T, d decider) {
 	run := d.start(t)
 	wait := d.show(t, run).Waiting[0].ID
@@ -153,7 +156,7 @@ func tooLate(t *testing.T, d decider) {
 	}
 }
 
-// word tells what a text of a refusal is about.
+// word returns the word for the reason in a rejection message.
 func word(text string) string {
 	for is, of := range map[string][]string{
 		ambiguous: {engine.ErrWaitAmbiguous.Error(), "waits for 2 answers"},
@@ -168,7 +171,7 @@ func word(text string) string {
 	return text
 }
 
-// byAPI decides by the generated client.
+// byAPI decides through the generated client.
 type byAPI struct {
 	w *world
 	c *api.ClientWithResponses
@@ -223,13 +226,12 @@ func (d *byAPI) cancel(t *testing.T, run string) {
 	gave(t, res, 200, res.JSON200)
 }
 
-// byCLI decides by the command line, at the server or on its store.
+// byCLI decides through the command line, at the server or on its store.
 type byCLI struct {
 	w     *world
 	where []string
 }
 
-// hocket runs a command.
 func (d *byCLI) hocket(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	bin := programOf(t, nil)
@@ -307,13 +309,13 @@ func (d *byCLI) cancel(t *testing.T, run string) {
 	}
 }
 
-// byMCP decides by the tools of /mcp, with a token that may approve.
+// byMCP decides through the tools of /mcp, with a token that may approve.
 type byMCP struct {
 	w *world
 	s *sdk.ClientSession
 }
 
-// call calls a tool; refused is the text of its error.
+// call calls a tool; refused is its error message.
 func (d *byMCP) call(t *testing.T, tool string, args map[string]any, v any) (refused string) {
 	t.Helper()
 	res, err := d.s.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
@@ -337,7 +339,7 @@ func (d *byMCP) call(t *testing.T, tool string, args map[string]any, v any) (ref
 	return ""
 }
 
-// gives calls a tool that must succeed.
+// gives calls a tool that must succeed and decodes its result into v.
 func (d *byMCP) gives(t *testing.T, tool string, args map[string]any, v any) {
 	t.Helper()
 	if text := d.call(t, tool, args, v); text != "" {

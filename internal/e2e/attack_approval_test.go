@@ -19,8 +19,10 @@ import (
 	"github.com/hocket-run/hocket/internal/client/api"
 )
 
-// TestAttackApprovalWithoutRight is attack 1 of the repairs: clients with tokens that may not approve, which accept every form that a server could show, try to
-// have approvals decided by every transport. No approval is taken, and no form is shown (D32, SEC12). HOCKET_LOAD says how many clients there are, ten times as many.
+// TestAttackApprovalWithoutRight reproduces attack 1 in the list of repairs: clients with tokens
+// that may not approve, and that accept every form that a server could show, try to have approvals
+// decided through every transport. No approval is accepted, and no form is shown (D32, SEC12).
+// HOCKET_LOAD is ten times the number of clients.
 func TestAttackApprovalWithoutRight(t *testing.T) {
 	t.Parallel()
 	clients := 6
@@ -85,7 +87,7 @@ func TestAttackApprovalWithoutRight(t *testing.T) {
 					refused.Add(1)
 				}
 			}
-			// The same by a chat, which the same token began.
+			// The same through a chat that was started with the same token.
 			chat := func(messages ...map[string]string) (status int, body string) {
 				text, err := json.Marshal(map[string]any{"model": "gate", "messages": messages})
 				if err != nil {

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// elsewhereDocument starts programs in all ways that documents know, each by a path that any other folder has too. The run waits before it calls them.
+// elsewhereDocument starts programs in all ways that documents support, each with a path that also
+// exists in any other folder. The run waits before it calls them.
 const (
 	elsewhereDocument = `permissions: {ask: [exec]}
 agents:
@@ -34,7 +35,8 @@ workflow:
   - {agent: a, toolCalls: [{name: make, arguments: {}}, {name: do, arguments: {}}, {name: write_file, arguments: {path: x.md, content: x}}, {name: own, arguments: {}}]}
   - {agent: a, text: done}
 `
-	// elsewhereServer is an MCP server with one tool, named by its argument. All programs write a line where they came from to the file of @LOG@.
+	// elsewhereServer is an MCP server with one tool, named by its argument. Each program appends a
+	// line with its origin to the file @LOG@.
 	elsewhereServer = `#!/bin/sh
 echo "@WHERE@ server $1" >>'@LOG@'
 while read -r line; do
@@ -76,7 +78,7 @@ func (e *elsewhere) write(path, text string) {
 	}
 }
 
-// in runs the command line in a folder and gives its exit status and what it said.
+// in runs the command line in a folder and returns its exit status and output.
 func (e *elsewhere) in(dir string, args ...string) (int, string) {
 	e.t.Helper()
 	bin := programOf(e.t, nil)
@@ -86,20 +88,22 @@ func (e *elsewhere) in(dir string, args ...string) (int, string) {
 	return c.ProcessState.ExitCode(), string(out)
 }
 
-// started tells how often programs of a place were started.
+// started returns how often programs from a place were started.
 func (e *elsewhere) started(where string) int {
-	b, _ := os.ReadFile(e.log) // none was, as long as it is not there
+	b, _ := os.ReadFile(e.log) // a missing file means none
 	return strings.Count(string(b), where+" ")
 }
 
-// TestAttackResumeElsewhere is attack 28 of the repairs: a run that was allowed to start programs in one folder is resumed where other programs have the same
-// names, and where its own were changed. None of them is started without a second yes, on the command line and by a server (SEC5).
+// TestAttackResumeElsewhere reproduces attack 28 in the list of repairs: a run that was allowed to
+// start programs in one folder is resumed in a place where other programs have the same names, and
+// where its own programs were changed. None of them is started without a second confirmation, on
+// the command line and by a server (SEC5).
 func TestAttackResumeElsewhere(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	e := &elsewhere{t: t, home: home, own: filepath.Join(t.TempDir(), "own"), log: filepath.Join(t.TempDir(), "log")}
 	e.programs(e.own, "own")
-	e.programs(home, "other") // the server stands here
+	e.programs(home, "other") // the server's directory
 	other := filepath.Join(t.TempDir(), "other")
 	e.programs(other, "other")
 	e.write(filepath.Join(e.own, "doc.yaml"), elsewhereDocument)

@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// remembers is a document whose agent has a memory. %s are the document's name and options of the toolset.
+// remembers is a document whose agent has a memory. The %s are the document's name and options of
+// the toolset.
 const remembers = `name: %s
 agents:
   a: {model: openai/m, instruction: Remember., toolsets: [{type: memory%s}]}
@@ -21,7 +22,8 @@ workflow:
   - {type: agent, name: a}
 `
 
-// Replies of agents that do what an attacker wants: they read all that their memory has, and leave something in it.
+// Replies of agents that do what an attacker wants: they read everything in their memory, and leave
+// something in it.
 const (
 	keepsSecret = `replies:
   - {agent: a, toolCalls: [{name: add_memory, arguments: {memory: SECRET}}]}
@@ -42,8 +44,10 @@ const (
 `
 )
 
-// TestAttackMemory is attack 31 of the repairs: documents from elsewhere, which call themselves as the file and the stored workflow of the user do, neither read
-// their memories nor write into them, by the command line or by the server, trusted or not. With HOCKET_LOAD there are more spellings.
+// TestAttackMemory reproduces attack 31 in the list of repairs: documents from elsewhere that use
+// the names of the user's file and stored workflow neither read their memories nor write into them,
+// through the command line or the server, trusted or not. With HOCKET_LOAD more spellings are
+// tested.
 func TestAttackMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -88,7 +92,7 @@ func TestAttackMemory(t *testing.T) {
 		}
 	}
 	spellings := map[string]string{
-		"dl/notes.yaml":    own, // byte for byte
+		"dl/notes.yaml":    own, // identical byte for byte
 		"dl/path.yaml":     fmt.Sprintf(remembers, "notes", ", path: ../notes.yaml"),
 		"dl/place as name": fmt.Sprintf(remembers, victim, ""),
 		"dl/list.yaml":     fmt.Sprintf(remembers, "notes", `, path: '["owner","file","`+victim+`","name","memory","a"]'`),
@@ -114,9 +118,10 @@ func TestAttackMemory(t *testing.T) {
 		} else {
 			t.Errorf("%s: refused for another reason: %s", name, stderr)
 		}
-		said, _ := run(0, path, "--format", "steps", "--replies", "steal.yaml", "--trust", "x") // a yes to this document is none to the memories of others
+		// trusting this document does not expose the memories of others
+		said, _ := run(0, path, "--format", "steps", "--replies", "steal.yaml", "--trust", "x")
 		tried(said)
-		// The server has no place for a document that is sent to it, and no person there to trust it.
+		// The server has no place for a document that is sent to it, and no person to trust it.
 		body, err := json.Marshal(map[string]any{"document": text, "name": "notes"})
 		if err != nil {
 			t.Fatal(err)
@@ -139,14 +144,14 @@ func TestAttackMemory(t *testing.T) {
 		t.Error("a memory was reached by a document that is not its own")
 	}
 
-	// The document itself, by another way to it, is the same document.
+	// The document itself, reached through another path, is the same document.
 	if err := os.Symlink(victim, filepath.Join(w.home, "link.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	if got, _ := run(0, "link.yaml", "--trust", "--replies", "recall.yaml", "x"); got != "clean" {
 		t.Errorf("by a link: %s", got)
 	}
-	// What is shared is shared by its name, where both are trusted.
+	// A shared memory is shared by name if both documents are trusted.
 	for _, name := range []string{"one.yaml", "two.yaml"} {
 		write(name, fmt.Sprintf(remembers, name, ", memory: team"))
 	}

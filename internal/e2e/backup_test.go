@@ -13,13 +13,14 @@ import (
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
-// backupPage is the page whose commands are run, and backupMark what is before them.
+// backupPage is the page whose commands are run, and backupMark the mark that precedes them.
 const (
 	backupPage = "../../docs/operations.md"
 	backupMark = "## Backup and restore"
 )
 
-// TestBackup runs the commands of docs/operations.md that back a database up and restore it in another one. The runs of all namespaces are there, and those that wait for a person go on.
+// TestBackup runs the commands of docs/operations.md that back up a database and restore it into
+// another one. The runs of all namespaces exist there, and those that wait for a person continue.
 func TestBackup(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Start(t, pgtest.Config{})

@@ -16,8 +16,10 @@ import (
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
-// TestBadStoreLater: what makes a store unusable when a process starts can come later, too: another password, no connection left, rights that were taken away, a database that is read-only. A server that has runs says that it is
-// not ready, refuses starts with status 503 and without the password, and goes on by itself when the cause is gone: no call is made again.
+// TestBadStoreLater checks conditions that make a store unusable after a process has started: a
+// changed password, no free connection, revoked permissions, a read-only database. A server that
+// has runs reports that it is not ready, rejects starts with status 503 and without showing the
+// password, and continues on its own when the cause is gone: no call is repeated.
 func TestBadStoreLater(t *testing.T) {
 	t.Parallel()
 	longtest.Only(t, "internal/store/postgres.TestServerRestarts, TestSilentServer and TestSessionLost")

@@ -16,16 +16,17 @@ import (
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
-// badStore tries stores that cannot be used, with the program.
+// badStore tests the program with stores that cannot be used.
 type badStore struct {
 	t    *testing.T
 	home string
 }
 
-// wrongPassword is a password that no server has.
+// wrongPassword is a password that no server accepts.
 const wrongPassword = "canary-77-p4ss"
 
-// refused holds that every kind of verb ends with status 2 and one line, which has all of says; that doctor says it too; and that nothing shows a password.
+// refused checks that every kind of command exits with status 2 and one line that contains all of
+// says; that doctor reports it too; and that no output shows a password.
 func (b badStore) refused(name, at string, says []string, flags ...string) {
 	b.t.Run(name, func(t *testing.T) {
 		env := []string{"HOCKET_DB=" + at, "HOCKET_TOKEN=" + testToken}
@@ -57,7 +58,7 @@ func (b badStore) refused(name, at string, says []string, flags ...string) {
 	})
 }
 
-// migrated holds that a store can be used, and creates its tables.
+// migrated checks that a store can be used, and creates its tables.
 func (b badStore) migrated(at string, flags ...string) {
 	b.t.Helper()
 	if v := hocket(b.t, b.home, []string{"HOCKET_DB=" + at}, append([]string{"store", "migrate"}, flags...)...); v.status != 0 {
@@ -65,7 +66,7 @@ func (b badStore) migrated(at string, flags ...string) {
 	}
 }
 
-// option gives a URL with an option more.
+// option returns a URL with additional options.
 func option(u url.URL, pairs ...string) string {
 	q := u.Query()
 	for i := 0; i < len(pairs); i += 2 {
@@ -75,7 +76,9 @@ func option(u url.URL, pairs ...string) string {
 	return u.String()
 }
 
-// TestBadStore: each way in which a server of PostgreSQL, or what leads to it, cannot carry a store ends a verb with status 2 and one sentence, before anything ran. Clocks that differ are in TestClockChanged.
+// TestBadStore checks that each way in which a PostgreSQL server, or the connection to it, is unfit
+// for a store ends a command with status 2 and one sentence, before anything runs. TestClockChanged
+// covers clocks that differ.
 func TestBadStore(t *testing.T) {
 	t.Parallel()
 	longtest.Only(t, "internal/store/pghome has each refusal and its text (bad_test.go, open_test.go)")
@@ -94,15 +97,15 @@ func TestBadStore(t *testing.T) {
 	b.state(plain, u)
 	b.settings(plain, u, s)
 	b.between(plain)
-	for range 2 { // three of five are for superusers
+	for range 2 { // three of five are reserved for superusers
 		pgtest.Connect(t, option(s, "sslmode", "require"))
 	}
 	b.refused("too many connections", option(s, "sslmode", "require"), []string{"the PostgreSQL server at " + s.Host + " has no connection left"}, "--allow-unsafe-store")
 }
 
-// address tries addresses that lead to no server, and passwords.
+// address tests addresses that lead to no server, and passwords.
 func (b badStore) address(u url.URL) {
-	host := strings.Repeat("a", 64) + ".invalid" // no resolver asks for a label of this length
+	host := strings.Repeat("a", 64) + ".invalid" // no resolver looks up a label of this length
 	b.refused("unknown host", "postgres://ann:"+wrongPassword+"@"+host+"/x", []string{"the host " + host + " of the store is not known"})
 	ln, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -123,25 +126,25 @@ func (b badStore) address(u url.URL) {
 	b.refused("option of another driver", option(u, "pool_max_conns", "9"), []string{`unknown option "pool_max_conns"`})
 }
 
-// tls tries what client and server want of TLS.
+// tls tests the TLS requirements of client and server.
 func (b badStore) tls(s url.URL) {
 	b.refused("TLS demanded", option(s, "sslmode", "disable"), []string{"the PostgreSQL server at " + s.Host + " accepts no connection without TLS", "sslmode=require"})
 	b.refused("TLS untrusted", option(s, "sslmode", "verify-full"), []string{"the certificate of the PostgreSQL server at " + s.Host + " is not trusted", "sslrootcert"})
 }
 
-// rights tries users without rights.
+// rights tests users without permissions.
 func (b badStore) rights(plain *pgtest.Server, u url.URL) {
 	plain.Exec(b.t, "CREATE ROLE guest LOGIN PASSWORD '"+strings.ReplaceAll(pgtest.Password, "'", "''")+"'")
 	guest := u
 	guest.User = url.UserPassword("guest", pgtest.Password)
 	b.refused("no right to create schemas", guest.String(), []string{`user "guest" has no right to create schemas in database "hocket"`, `GRANT CREATE ON DATABASE "hocket" TO "guest"`})
-	plain.Exec(b.t, `GRANT CREATE ON DATABASE "hocket" TO "guest"`) // the statement that was shown
+	plain.Exec(b.t, `GRANT CREATE ON DATABASE "hocket" TO "guest"`) // the statement from the message
 	b.migrated(guest.String())
 	plain.Exec(b.t, "ALTER ROLE guest CONNECTION LIMIT 0")
 	b.refused("too many connections of a user", guest.String(), []string{"has no connection left", "too many connections for role"})
 }
 
-// state tries stores of others, and another key.
+// state tests stores of other programs and versions, and a different key.
 func (b badStore) state(plain *pgtest.Server, u url.URL) {
 	plain.Exec(b.t, "CREATE SCHEMA foreign_1 AUTHORIZATION hocket; CREATE TABLE foreign_1.customers (id integer)")
 	b.refused("database of another program", option(u, "schema", "foreign_1"), []string{`schema "foreign_1" of database "hocket" belongs to another program`, "schema=NAME"})
@@ -165,7 +168,7 @@ func (b badStore) state(plain *pgtest.Server, u url.URL) {
 	b.refused("hocket.key missing", keyed, []string{"the store needs its key file: third.key does not exist"}, "--key-file", "third.key")
 }
 
-// settings tries servers that take no writes, or lose them.
+// settings tests servers that accept no writes, or may lose them.
 func (b badStore) settings(plain *pgtest.Server, u, s url.URL) {
 	b.refused("fsync off", option(s, "sslmode", "require"), []string{"fsync is off on the PostgreSQL server at " + s.Host, "--allow-unsafe-store"})
 	b.migrated(option(s, "sslmode", "require"), "--allow-unsafe-store")
@@ -180,7 +183,7 @@ func (b badStore) settings(plain *pgtest.Server, u, s url.URL) {
 	b.refused("read-only replica", copied.String(), []string{"the PostgreSQL server at " + copied.Host + " is read-only: it is a replica"})
 }
 
-// between tries servers behind other programs.
+// between tests servers behind other programs.
 func (b badStore) between(plain *pgtest.Server) {
 	socket := plain.URL(b.t)
 	b.refused("pooler without lease_host", pgtest.NewPooler(b.t, plain)(socket), []string{"there is a connection pooler at ", "lease_host=HOST:PORT"})

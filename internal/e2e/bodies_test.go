@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// rss is the resident memory of the server in MiB; 0 where the system does not tell.
+// rss returns the resident memory of the server in MiB, or 0 if the system does not report it.
 func (p *process) rss() int {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
@@ -29,7 +29,8 @@ func (p *process) rss() int {
 	return 0
 }
 
-// size is the number of attackers: few in `make test`, as many as the variable says in `make test-all`.
+// size returns the number of attackers: few in `make test`, and the value of the variable in `make
+// test-all`.
 func size(t *testing.T, variable string, few int) int {
 	t.Helper()
 	text := os.Getenv(variable)
@@ -43,12 +44,14 @@ func size(t *testing.T, variable string, few int) int {
 	return n
 }
 
-// SEC17, issue 12, attack 3: clients that send most of a large body and stall, at all transports and with and without a token, hold no more memory than the budget. Others are
-// served meanwhile, and the memory is free when they have left.
+// TestHalfSentBodies checks that clients that send most of a large body and stall, with all
+// transports and with and without a token, hold no more memory than the budget (SEC17, issue 12,
+// attack 3). Other clients are served meanwhile, and the memory is free after the attackers have
+// left.
 func TestHalfSentBodies(t *testing.T) {
 	const promised, sent = 9 << 20, 9<<20 - 1000
 	attackers := size(t, "HOCKET_LOAD_BODIES", 30)
-	isSoak := os.Getenv("HOCKET_LOAD_BODIES") != "" // it waits until the system has the memory again
+	isSoak := os.Getenv("HOCKET_LOAD_BODIES") != "" // waits until the system has the memory back
 	const budget = 64 << 20
 	w := newWorld(t, fmt.Sprintf("server: {limits: {inFlight: %d, tokenInFlight: %d, bodyIdle: 5m}}\n", budget, budget/2))
 	before := w.p.rss()
@@ -76,7 +79,7 @@ func TestHalfSentBodies(t *testing.T) {
 			if i%10 == 9 {
 				auth = ""
 			}
-			// What is refused early gets an error when it writes: that is the answer.
+			// A request that is rejected early fails while writing: that is the answer.
 			_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", path, auth, promised)
 			if err == nil {
 				_, _ = c.Write(body)
@@ -123,7 +126,7 @@ func TestHalfSentBodies(t *testing.T) {
 	}
 }
 
-// inFlight reads the bytes in flight from the metrics.
+// inFlight returns the number of bytes in flight from the metrics.
 func (w *world) inFlight() int64 {
 	w.t.Helper()
 	for line := range strings.Lines(w.do("GET", "/metrics", "").is(http.StatusOK).body) {

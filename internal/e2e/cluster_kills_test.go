@@ -18,8 +18,10 @@ import (
 	"github.com/hocket-run/hocket/internal/randtest"
 )
 
-// TestClusterKills: three servers share runs on PostgreSQL, and one after another is killed at a moment drawn at random and started again. Every run ends, no call is made again whose reply is stored,
-// and the tool that is not safe to repeat is called again only where a person said so (P12, P18, D8). HOCKET_KILLS says how many kills.
+// TestClusterKills checks three servers that share runs on PostgreSQL while one after another is
+// killed at a random moment and restarted. Every run ends, no call is repeated whose reply is
+// stored, and the tool that is not safe to repeat is called again only if a person said so (P12,
+// P18, D8). HOCKET_KILLS sets the number of kills.
 func TestClusterKills(t *testing.T) {
 	t.Parallel()
 	longtest.Only(t, "several servers on PostgreSQL; internal/killtest kills one process, internal/driver/drivertest has takeovers and fenced writes on each store")
@@ -27,7 +29,8 @@ func TestClusterKills(t *testing.T) {
 	newCluster(t, pgtest.URL(t)).survives(killtest.Kills())
 }
 
-// survives has three servers share runs, kills one after another at a moment drawn at random, and starts it again. All runs end, and check holds.
+// survives lets three servers share runs, kills one after another at a random moment, and restarts
+// it. All runs must end and pass check.
 func (c *cluster) survives(kills int) {
 	t := c.t
 	t.Helper()
@@ -63,16 +66,20 @@ func (c *cluster) survives(kills int) {
 	t.Logf("%d kills, %d runs: %d calls of models and %d of the tool were made again, %d times a person was asked", kills, kills*runsOfRound, l.calls, l.tools, l.asked)
 }
 
-// lost tells what the kills cost.
+// lost counts what the kills cost.
 type lost struct{ calls, tools, asked int }
 
-// check holds the journals against what models and tool saw, when all runs have ended (D8, P12, P18):
+// check compares the journals with what models and the tool saw, after all runs have ended (D8,
+// P12, P18):
 //
-//  1. Each call has one reply in the journals: that of the last time it was made. So no call was made again whose reply was stored.
-//  2. Each time before that, who made it was killed later, and it was one of the few that the run had under way.
-//  3. The tool's calls were made again as often as a person said so.
+//  1. Each call has one reply in the journals: that of the last time it was made. So no call was
+//     repeated whose reply was stored.
+//  2. For each earlier time, the process that made it was killed later, and it was one of the few
+//     calls that the run had in flight.
+//  3. The tool's calls were repeated at most as often as a person said so.
 //
-// Where calls may be made again although their processes live, the reply in the journals may be that of any time.
+// If calls may be repeated although their processes are alive, the reply in the journals may be
+// that of any time.
 func (c *cluster) check() lost {
 	c.t.Helper()
 	stored, ofRun := map[string]int{}, map[string]string{}
@@ -101,7 +108,7 @@ func (c *cluster) check() lost {
 		byKey[m.key] = append(byKey[m.key], m)
 	}
 	under := map[string]int{} // lost calls, by run and member
-	again := map[string]int{} // of the tool, by run
+	again := map[string]int{} // repeated tool calls, by run
 	for key, calls := range byKey {
 		slices.SortStableFunc(calls, func(a, b *call) int { return a.at.Compare(b.at) })
 		last := calls[len(calls)-1]
@@ -146,7 +153,7 @@ func (c *cluster) check() lost {
 	return l
 }
 
-// number is that of the member that made the call of a model; 0 for calls of the tool.
+// number returns the number of the member that made a model call, or 0 for tool calls.
 func (m *call) number() int {
 	if m.by == nil {
 		return 0

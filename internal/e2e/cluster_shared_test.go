@@ -22,14 +22,15 @@ import (
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
-// TestClusterShare: two servers share 500 runs, and one is killed in the middle. All end, and no call is made again whose reply is stored (D8, P18).
+// TestClusterShare checks that two servers share 500 runs while one is killed in the middle. All
+// runs end, and no call is repeated whose reply is stored (D8, P18).
 func TestClusterShare(t *testing.T) {
 	t.Parallel()
 	longtest.Only(t, "several servers on PostgreSQL; the claims of runs are in internal/journal/journaltest and internal/store/postgres.TestClaimsAtOnce")
 	newCluster(t, pgtest.URL(t)).share()
 }
 
-// share has two servers share 500 runs, of which one is killed in the middle.
+// share lets two servers share 500 runs and kills one of them in the middle.
 func (c *cluster) share() {
 	t := c.t
 	t.Helper()
@@ -40,7 +41,7 @@ func (c *cluster) share() {
 	c.join("")
 	c.apply("pair", pairOfAgents)
 	var all sync.WaitGroup
-	room := make(chan struct{}, 100) // clients at once
+	room := make(chan struct{}, 100) // concurrent clients
 	for i := range runs {
 		all.Go(func() {
 			room <- struct{}{}
@@ -67,7 +68,9 @@ func (c *cluster) share() {
 	t.Logf("calls by server: %v; %d were under way at the kill and made again", by, l.calls)
 }
 
-// TestClusterOneEffect: 100 starts of one session, 100 equal answers and 100 resumptions of a run whose server was killed, over three servers at once, have one effect each (P19, P24, D15).
+// TestClusterOneEffect checks that 100 starts of one session, 100 equal answers and 100 resumes of
+// a run whose server was killed, sent to three servers concurrently, have one effect each (P19,
+// P24, D15).
 func TestClusterOneEffect(t *testing.T) {
 	t.Parallel()
 	const times = 100
@@ -79,7 +82,8 @@ func TestClusterOneEffect(t *testing.T) {
 	c.join("")
 	c.apply("order", fmt.Sprintf(order, c.book.URL))
 	c.apply("gate", gate)
-	// atOnce makes a request so often, of all servers, and counts the statuses of the answers.
+	// atOnce sends a request many times concurrently to all servers, and counts the statuses of the
+	// answers.
 	atOnce := func(method, path, body string) (counts map[int]int, answers []string) {
 		counts = map[int]int{}
 		var mu sync.Mutex
@@ -133,7 +137,8 @@ func TestClusterOneEffect(t *testing.T) {
 	}
 	release()
 	c.ended(ctx, left)
-	if l := c.check(); l.calls != 1 || len(c.calls) != orderCalls+2 { // the call that the victim had under way, and that of the gate
+	// the victim's call in flight, and the call of the gate
+	if l := c.check(); l.calls != 1 || len(c.calls) != orderCalls+2 {
 		t.Errorf("%d calls, of which %+v were made again", len(c.calls), l)
 	}
 	answered := 0
@@ -147,7 +152,8 @@ func TestClusterOneEffect(t *testing.T) {
 	}
 }
 
-// TestClusterStreams cuts the stream of a run after every event, while the run goes on, and takes it up on another server: each event comes once, in order (P22).
+// TestClusterStreams cuts the stream of a run after every event while the run continues, and
+// resumes it on another server: each event arrives once, in order (P22).
 func TestClusterStreams(t *testing.T) {
 	t.Parallel()
 	longtest.Only(t, "several servers on PostgreSQL; internal/api/live follows runs of other processes")
@@ -181,13 +187,13 @@ func TestClusterStreams(t *testing.T) {
 	}
 }
 
-// streamed is an event of a stream.
+// streamed is an event from a stream.
 type streamed struct {
 	number int
 	kind   string
 }
 
-// next reads one event after last of a stream that it opens, and cuts it.
+// next opens a stream, reads one event after last, and cuts the stream.
 func (m *member) next(ctx context.Context, t *testing.T, run string, last int) (e streamed, ended bool) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url+"/api/v1/runs/"+run+"/events", http.NoBody)
@@ -228,7 +234,7 @@ func (m *member) next(ctx context.Context, t *testing.T, run string, last int) (
 	return e, true
 }
 
-// onePerSlot checks the runs of the workflow tick: each has a planned time of its own (P37).
+// onePerSlot checks that each run of the workflow tick has its own planned time (P37).
 func (c *cluster) onePerSlot() (slots int) {
 	c.t.Helper()
 	heads, next, err := c.open().List(c.t.Context(), journal.Query{Workflow: "tick", Limit: 1000})

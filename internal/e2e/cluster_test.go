@@ -29,7 +29,8 @@ import (
 	"github.com/hocket-run/hocket/internal/store/pghome"
 )
 
-// order is a workflow with agents one after another and at once, and a tool whose calls are not safe to repeat.
+// order is a workflow with sequential and concurrent agents, and a tool whose calls are not safe to
+// repeat.
 const order = `name: order
 agents:
   plan: {model: openai/m, instruction: plan}
@@ -55,35 +56,36 @@ workflow:
   - {type: agent, name: last}
 `
 
-// In a run of order orderCalls calls of models and of the tool are made, at most orderWidth at once.
+// A run of order makes orderCalls model and tool calls, at most orderWidth concurrently.
 const (
 	orderCalls = 7
 	orderWidth = 2
 )
 
-// cluster is several servers on one store. Each has a model of its own, so that a call tells who made it.
+// cluster is a set of servers on one store. Each has its own model, so that a call shows which
+// server made it.
 type cluster struct {
 	t      *testing.T
 	home   string
 	db     string // the URL of the store
 	config string // hocket.yaml
-	// args are arguments of all servers and workers.
+	// args are the arguments of all servers and workers.
 	args []string
-	// env are what servers that join have in their environments, too.
+	// env holds additional environment variables of servers that join.
 	env []string
-	// repeats: calls may be made again although their processes live.
+	// repeats means that calls may be repeated although their processes are alive.
 	repeats bool
 	book    *httptest.Server
 	// latency is how long a model and the tool take.
 	latency time.Duration
 
 	mu      sync.Mutex
-	members []*member // that live
+	members []*member // live members
 	turn    int
-	last    int // the number of the newest member
+	last    int // number of the newest member
 	calls   []*call
-	held    chan struct{}  // answers wait until it is closed; nil: they do not wait
-	asked   map[string]int // answers of a person to calls of unknown outcome, by run
+	held    chan struct{}  // if not nil, answers wait until it is closed
+	asked   map[string]int // a person's answers to calls of unknown outcome, by run
 }
 
 // member is one life of a server.
@@ -92,16 +94,18 @@ type member struct {
 	number int
 	model  *modeltest.Server
 	killed bool // guarded by cluster.mu
-	// ended is when it was killed as by `kill -9`, or stopped; the zero time: it was not. cluster.mu guards it.
+	// ended is when it was killed as by `kill -9`, or stopped; it is zero while it runs. It is
+	// guarded by cluster.mu.
 	ended time.Time
 }
 
 // call is a call that reached a model or the tool.
 type call struct {
 	key   string  // the idempotency key
-	by    *member // nil for the tool, which is not told
-	reply string  // no other call gets it
-	// at is when it was made: when it was read here, or when who made it was killed before. A busy machine reads it late, after the call of the next owner.
+	by    *member // nil for the tool, which does not know
+	reply string  // unique to this call
+	// at is when the call was made: when it was read here, or when its caller was killed, if that
+	// was earlier. A busy machine reads it late, after the call of the next owner.
 	at time.Time
 }
 
@@ -127,7 +131,7 @@ func newCluster(t *testing.T, db string) *cluster {
 	return c
 }
 
-// made notes a call, and gives its reply, which may be given when wait is closed.
+// made records a call, and returns its reply, which may be sent once wait is closed.
 func (c *cluster) made(key string, by *member) (reply string, wait <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -159,7 +163,7 @@ func (c *cluster) hold() (release func()) {
 	}
 }
 
-// join starts a server. Its store is the cluster's, or that of at, where at leads to the same one on another way.
+// join starts a server. It uses the cluster's store, reached through the URL at if at is not empty.
 func (c *cluster) join(at string, args ...string) *member {
 	c.t.Helper()
 	m, env := c.enter(at)
@@ -170,7 +174,7 @@ func (c *cluster) join(at string, args ...string) *member {
 	return m
 }
 
-// work starts a worker, which takes no requests.
+// work starts a worker, which accepts no requests.
 func (c *cluster) work(args ...string) *member {
 	c.t.Helper()
 	m, env := c.enter("")
@@ -179,7 +183,7 @@ func (c *cluster) work(args ...string) *member {
 	return m
 }
 
-// enter makes a member with a model of its own, and the environment of its process.
+// enter creates a member with its own model, and returns the environment of its process.
 func (c *cluster) enter(at string) (*member, []string) {
 	c.t.Helper()
 	m := &member{}
@@ -211,7 +215,7 @@ func (c *cluster) kill(m *member) {
 	m.kill()
 }
 
-// some gives the servers in turn.
+// some returns the servers in turn.
 func (c *cluster) some() *member {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -222,14 +226,14 @@ func (c *cluster) some() *member {
 	return c.members[c.turn%len(c.members)]
 }
 
-// do makes a request to a server.
+// do sends a request to a server.
 func (m *member) do(ctx context.Context, method, path, body string, header ...string) (int, []byte, error) {
 	l := &load{}
 	l.url.Store(&m.url)
 	return l.do(ctx, method, "/api/v1"+path, []byte(body), header...)
 }
 
-// ask makes a request until a server answers it, across the deaths of servers and of the store.
+// ask repeats a request until a server answers it, even if servers and the store die meanwhile.
 func (c *cluster) ask(ctx context.Context, method, path, body string, header ...string) (status int, data []byte) {
 	for ctx.Err() == nil {
 		if m := c.some(); m != nil {
@@ -258,7 +262,7 @@ func (c *cluster) apply(id, document string) {
 	}
 }
 
-// start starts the run of a key, however often it is called.
+// start starts the run with a key; calling it again has no effect.
 func (c *cluster) start(ctx context.Context, workflow, key string) string {
 	status, data := c.ask(ctx, http.MethodPost, "/runs", fmt.Sprintf(`{"workflow": %q, "input": %q}`, workflow, key), "Idempotency-Key", key)
 	var run struct{ ID string }
@@ -268,7 +272,8 @@ func (c *cluster) start(ctx context.Context, workflow, key string) string {
 	return run.ID
 }
 
-// ended waits until a run has ended well. A person is asked about calls of unknown outcome, and lets them be made again.
+// ended waits until a run has completed. Calls of unknown outcome are answered as by a person, who
+// has them repeated.
 func (c *cluster) ended(ctx context.Context, run string) {
 	for ctx.Err() == nil {
 		status, data := c.ask(ctx, http.MethodGet, "/runs/"+run, "")
@@ -291,14 +296,14 @@ func (c *cluster) ended(ctx context.Context, run string) {
 				c.retry(ctx, run, w.ID)
 			}
 		}
-		for range 5 { // many wait at once
+		for range 5 { // many wait at the same time
 			pause(ctx)
 		}
 	}
 	c.t.Errorf("run %s does not end\n%s", run, c.said())
 }
 
-// retry lets a call be made again whose outcome is unknown.
+// retry allows a call of unknown outcome to be repeated.
 func (c *cluster) retry(ctx context.Context, run, wait string) {
 	c.mu.Lock()
 	c.asked[run]++
@@ -323,7 +328,7 @@ func (c *cluster) open() *service.Service {
 	return s
 }
 
-// journals gives the events of all runs.
+// journals returns the events of all runs.
 func (c *cluster) journals() map[string][]engine.Event {
 	c.t.Helper()
 	s := c.open()

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// filesDocument is an agent whose calls of file tools have a second.
+// filesDocument is an agent whose file tool calls have a timeout of one second.
 const filesDocument = `agents:
   a:
     model: openai/m
@@ -24,15 +24,17 @@ workflow:
   - {type: agent, name: a}
 `
 
-// slow are calls that would take hours.
+// slow holds calls that would take hours.
 var slow = []string{
 	`{name: search_files_content, arguments: {path: long, query: "` + strings.Repeat("(.{1,100}x){1,5}", 9) + `y", is_regex: true}}`,
 	`{name: read_file, arguments: {path: sparse, offset: 1000000}}`,
 	`{name: search_files, arguments: {path: names, pattern: none, excludePatterns: [` + strings.TrimSuffix(strings.Repeat(`"`+strings.Repeat("*x*?", 100)+`y",`, 100), ",") + `]}}`,
 }
 
-// TestFileToolsEnd is items 29 and 30 of issue 12, attacked with the real binary: eight .gitignore files of 256 KB inside one another, a regular expression over a line of 5 MB, a sparse
-// file of 1 TB, and 100 patterns that are slow on long names. Each call ends with its time, so that the run ends; the last one ends with SIGTERM.
+// TestFileToolsEnd reproduces items 29 and 30 of issue 12 with the real binary: eight nested
+// .gitignore files of 256 KB, a regular expression over a line of 5 MB, a sparse file of 1 TB, and
+// 100 patterns that are slow on long names. Each call ends at its timeout, so that the run ends;
+// the last one ends with SIGTERM.
 func TestFileToolsEnd(t *testing.T) {
 	t.Parallel()
 	w := newUnprivileged(t)
@@ -92,7 +94,7 @@ func TestFileToolsEnd(t *testing.T) {
 	}
 	t.Logf("%d calls without an end: %.1f s of processor time, %d MB", len(slow), seconds, after>>10)
 
-	// SIGTERM ends a call that has no other end.
+	// SIGTERM ends a call that would not end otherwise.
 	w.write("doc.yaml", strings.Replace(filesDocument, "timeout: 1s", "timeout: 10m", 1))
 	w.write("replies.yaml", replies(`{name: tell, arguments: {}}`, slow[0]))
 	if err := syscall.Mkfifo(w.path("ready"), 0o666); err != nil {
@@ -113,14 +115,14 @@ func TestFileToolsEnd(t *testing.T) {
 	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	_ = c.Wait() // it ends, with a status that says that it was interrupted
+	_ = c.Wait() // its exit status says that it was interrupted
 	if c.ProcessState.ExitCode() != 130 {
 		t.Errorf("SIGTERM: %v: %s", c.ProcessState, said.String())
 	}
 	t.Logf("ended by SIGTERM after %.1f s of processor time", (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds())
 }
 
-// events gives the events of a run.
+// events returns the events of a run.
 func (w *unprivileged) events(run string) string {
 	w.t.Helper()
 	out, err := w.hocket("runs", "events", run, "--json").CombinedOutput()

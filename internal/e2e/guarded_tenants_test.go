@@ -16,10 +16,10 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 )
 
-// question is one that names an id.
+// question is a request that names an id.
 type question struct{ method, path, body string }
 
-// questions names ids in every way there is.
+// questions returns requests that name ids in every possible way.
 func (g *guarded) questions(ids map[string]string) []question {
 	var out []question
 	bodies := []string{
@@ -51,7 +51,7 @@ func (g *guarded) questions(ids map[string]string) []question {
 
 var varying = regexp.MustCompile(`"(updatedAt|createdAt|since)":"[^"]*"`)
 
-// same takes out of an answer what cannot be the same.
+// same removes the parts of an answer that necessarily differ.
 func same(text string, ids map[string]string) string {
 	for kind, id := range ids {
 		if kind != "wait" || id != "w1" {
@@ -61,7 +61,8 @@ func same(text string, ids map[string]string) string {
 	return varying.ReplaceAllString(text, "")
 }
 
-// checkTenants: what is another tenant's is answered like an unknown id, and stays unchanged (SEC10). Its owner gets something else.
+// checkTenants checks that requests for another tenant's objects are answered as for unknown ids
+// and change nothing (SEC10). The owner gets a different answer.
 func (g *guarded) checkTenants(t *testing.T) {
 	theirs, nobodys := g.questions(g.ids), g.questions(g.random)
 	owned := map[string]bool{}
@@ -112,7 +113,8 @@ func (g *guarded) checkTenants(t *testing.T) {
 	}
 }
 
-// checkAssistants: the tools of /mcp tell a tenant as little as the API does (SEC10).
+// checkAssistants checks that the tools of /mcp reveal as little to a tenant as the API does
+// (SEC10).
 func (g *guarded) checkAssistants(t *testing.T) {
 	s, owner := g.session(t, g.tokens[access.RoleAdmin]), g.session(t, g.owner)
 	ask := func(s *sdk.ClientSession, tool string, args map[string]any) (string, bool) {
@@ -127,7 +129,7 @@ func (g *guarded) checkAssistants(t *testing.T) {
 		return string(text), res.IsError
 	}
 	for tool, kind := range map[string]string{"get_run": "runs", "run_events": "runs", "get_workflow": "workflows", "get_agent": "agents", "cancel_run": "runs", "resume_run": "runs", "execute_workflow": "workflows"} {
-		if kind == "workflows" || kind == "agents" { // a may have made its own by now
+		if kind == "workflows" || kind == "agents" { // tenant a may have created its own by now
 			g.do("DELETE", "/api/v1/"+kind+"/"+g.ids[kind], "", "Authorization", "Bearer "+g.tokens[access.RoleAdmin])
 			g.do("DELETE", "/api/v1/"+kind+"/"+g.random[kind], "", "Authorization", "Bearer "+g.tokens[access.RoleAdmin])
 		}

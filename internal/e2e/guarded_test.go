@@ -21,20 +21,21 @@ import (
 // guarded is a server with two tenants.
 type guarded struct {
 	*world
-	inbox         string // an endpoint that must get no messages
+	inbox         string // an endpoint that must receive no messages
 	guarded, open []string
-	roles         map[string]access.Role // of the operations of the document
-	bodies        map[string]bool        // those that take one
+	roles         map[string]access.Role // required by the operations of the document
+	bodies        map[string]bool        // operations that accept a body
 	tokens        map[access.Role]string // of namespace a; the admin may approve
-	owner         string                 // the admin of namespace b
-	ids, random   map[string]string      // what b has, and unknown ids, by kind
+	owner         string                 // token of the admin of namespace b
+	ids, random   map[string]string      // ids of b's objects, and unknown ids, by kind
 }
 
-// maxBody is the limit of the server here.
+// maxBody is the server's body limit in this test.
 const maxBody = 4096
 
-// TestGuarded asks every route of the real server as a client that must not have it: without a token, with a wrong one, with a role that is too low, as another
-// tenant, from another page, with too much (SEC1, SEC2, SEC7, SEC9, SEC10, SEC15, SEC17, SEC20).
+// TestGuarded calls every route of the real server as a client that must not have access: without a
+// token, with a wrong token, with too low a role, as another tenant, from another page, with too
+// much data (SEC1, SEC2, SEC7, SEC9, SEC10, SEC15, SEC17, SEC20).
 func TestGuarded(t *testing.T) {
 	t.Parallel()
 	in := newInbox(t)
@@ -51,7 +52,7 @@ func TestGuarded(t *testing.T) {
 	t.Run("assistants", g.checkAssistants)
 }
 
-// document reads the server's own document.
+// document reads the server's own API document.
 func (g *guarded) document(t *testing.T) {
 	var doc struct {
 		Paths map[string]map[string]struct {
@@ -78,7 +79,7 @@ func (g *guarded) document(t *testing.T) {
 	}
 }
 
-// fill gives namespace b one of everything that has an id.
+// fill creates one object of every kind that has an id in namespace b.
 func (g *guarded) fill(t *testing.T) {
 	ctx, admin := t.Context(), g.client(testToken)
 	token := func(namespace string, role access.Role) api.MadeToken {
@@ -101,7 +102,7 @@ func (g *guarded) fill(t *testing.T) {
 	gave(t, agent, 201, agent.JSON201)
 	hook := must(b.CreateWebhookWithResponse(ctx, api.CreateWebhookBody{Workflow: "poem-of-b"}))
 	g.ids["webhooks"] = gave(t, hook, 201, hook.JSON201).Id
-	// The endpoint wants nothing of what it is told.
+	// The endpoint rejects all its notifications.
 	endpoint := must(b.CreateEndpointWithResponse(ctx, api.CreateEndpointBody{Url: g.inbox + "/gone"}))
 	g.ids["endpoints"] = gave(t, endpoint, 201, endpoint.JSON201).Id
 	run := must(b.StartRunWithResponse(ctx, &api.StartRunParams{Wait: new("1m")}, api.StartBody{Workflow: new("gate-of-b")}))
@@ -113,7 +114,7 @@ func (g *guarded) fill(t *testing.T) {
 	g.random = map[string]string{"workflows": "gate-of-x", "agents": "agent-of-x", "wait": "w99"}
 	for _, kind := range []string{"tokens", "webhooks", "endpoints", "runs", "notifications"} {
 		id := []byte(g.ids[kind])
-		for i := len(id) - 4; i < len(id); i++ { // another of the same form
+		for i := len(id) - 4; i < len(id); i++ { // a different id of the same form
 			id[i] = map[bool]byte{true: '1', false: '0'}[id[i] == '0']
 		}
 		g.random[kind] = string(id)
@@ -122,7 +123,7 @@ func (g *guarded) fill(t *testing.T) {
 
 var parameter = regexp.MustCompile(`([a-z]+)/\{[a-zA-Z.]+\}`)
 
-// path fills the ids into a route.
+// path inserts the ids into a route.
 func path(route string, ids map[string]string) string {
 	return parameter.ReplaceAllStringFunc(route, func(s string) string {
 		kind := parameter.FindStringSubmatch(s)[1]
@@ -137,7 +138,7 @@ func path(route string, ids map[string]string) string {
 	})
 }
 
-// all are all routes, with unknown ids.
+// all returns all routes, with unknown ids.
 func (g *guarded) all() map[string][2]string {
 	out := map[string][2]string{}
 	for _, r := range slices.Concat(g.guarded, g.open) {
@@ -147,7 +148,8 @@ func (g *guarded) all() map[string][2]string {
 	return out
 }
 
-// refuses insists on a refusal with a code, in the form of the transport, and on the headers of every answer (SEC15).
+// refuses checks that an answer is a rejection with a code, in the form of the transport, and has
+// the headers of every answer (SEC15).
 func refuses(t *testing.T, a answer, status int, code string) {
 	t.Helper()
 	if a.status != status {
@@ -169,7 +171,7 @@ func refuses(t *testing.T, a answer, status int, code string) {
 	}
 }
 
-// checkHeaders looks for the security headers of every answer (SEC15).
+// checkHeaders checks the security headers of an answer (SEC15).
 func checkHeaders(t *testing.T, a answer) {
 	t.Helper()
 	for name, want := range map[string]string{
@@ -178,7 +180,7 @@ func checkHeaders(t *testing.T, a answer) {
 	} {
 		if got := a.header.Get(name); got == "" || !strings.HasPrefix(got, want) {
 			if name == "Cache-Control" && got == "no-cache" && a.status == http.StatusOK && !strings.HasPrefix(a.header.Get("Content-Type"), "application/json") {
-				continue // a file of the page is the same for everybody
+				continue // static files of the page are the same for everyone
 			}
 			if name == "Cache-Control" && strings.HasSuffix(a.route, "/style.css") && a.status == http.StatusOK {
 				continue
@@ -191,7 +193,8 @@ func checkHeaders(t *testing.T, a answer) {
 	}
 }
 
-// checkTokens: no route answers without one (SEC1). An admin gets something else, which shows that the check can fail.
+// checkTokens checks that no route answers without a token (SEC1). An admin gets a different
+// answer, which shows that the check can fail.
 func (g *guarded) checkTokens(t *testing.T) {
 	for r, q := range g.all() {
 		if slices.Contains(g.open, r) {
@@ -214,7 +217,8 @@ func (g *guarded) checkTokens(t *testing.T) {
 	}
 }
 
-// checkRoles: each role below the one that the document names is refused before anything else is looked at (SEC2). The role itself is let in.
+// checkRoles checks that each role below the one named in the document is rejected before anything
+// else is checked (SEC2). The named role itself is admitted.
 func (g *guarded) checkRoles(t *testing.T) {
 	refusals := 0
 	for _, r := range slices.Sorted(maps.Keys(g.roles)) {
@@ -235,7 +239,7 @@ func (g *guarded) checkRoles(t *testing.T) {
 	if refusals < 20 {
 		t.Errorf("%d refusals: the test looks in the wrong place", refusals)
 	}
-	// What a role may not do through a route that it may use.
+	// Actions that a role may not perform through a route that it may use.
 	for _, body := range []string{`{"document": "x"}`, `{"workflow": "x", "draft": true}`, `{"workflow": "x", "version": 1}`} {
 		refuses(t, g.do("POST", "/api/v1/runs", body, "Authorization", "Bearer "+g.tokens[access.RoleRun]), 403, "forbidden")
 		if a := g.do("POST", "/api/v1/runs", body, "Authorization", "Bearer "+g.tokens[access.RoleEdit]); a.status == http.StatusForbidden {
@@ -247,7 +251,8 @@ func (g *guarded) checkRoles(t *testing.T) {
 	}
 }
 
-// checkPages: a page that points its name here, or comes from elsewhere, gets nothing from any transport, event streams too (SEC9). The server's own page does.
+// checkPages checks that a page that points its name here, or comes from another origin, gets
+// nothing from any transport, including event streams (SEC9). The server's own page does.
 func (g *guarded) checkPages(t *testing.T) {
 	for r, q := range g.all() {
 		for _, h := range [][]string{
@@ -257,7 +262,7 @@ func (g *guarded) checkPages(t *testing.T) {
 		} {
 			refuses(t, g.do(q[0], q[1], "", h...), 403, "forbidden")
 		}
-		// A browser also says where a page is from.
+		// A browser also sends where a page comes from.
 		if q[0] != http.MethodGet {
 			refuses(t, g.do(q[0], q[1], "", "Sec-Fetch-Site", "cross-site"), 403, "forbidden")
 		}
@@ -271,7 +276,8 @@ func (g *guarded) checkPages(t *testing.T) {
 	refuses(t, g.do("OPTIONS", "/api/v1/runs", "", "Authorization", "", "Origin", "https://evil.test", "Access-Control-Request-Method", "POST"), 403, "forbidden")
 }
 
-// checkSizes: what is larger than the limit is refused by every route, also without a declared length (SEC17). One byte less is not.
+// checkSizes checks that every route rejects bodies larger than the limit, even without a declared
+// length (SEC17). One byte less is accepted.
 func (g *guarded) checkSizes(t *testing.T) {
 	body := func(n int) string { return `{"x": "` + strings.Repeat("x", n-len(`{"x": ""}`)) + `"}` }
 	chunked := 0
@@ -307,7 +313,8 @@ func (g *guarded) checkSizes(t *testing.T) {
 	}
 }
 
-// checkQueries: a query parameter that an operation does not have is refused, and not passed over (SEC7).
+// checkQueries checks that a query parameter that an operation does not have is rejected, not
+// ignored (SEC7).
 func (g *guarded) checkQueries(t *testing.T) {
 	for r := range g.roles {
 		q := g.all()[r]

@@ -14,8 +14,8 @@ import (
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 )
 
-// TestAttackHungLeader stops the server that runs the schedules. Another one takes its place after server.takeOverAfter, and when the first goes on it does not lead any
-// more.
+// TestAttackHungLeader stops the server that runs the schedules. Another one takes its place after
+// server.takeOverAfter, and when the first one continues it no longer leads.
 func TestAttackHungLeader(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -32,8 +32,10 @@ const (
 	loadLatency = 50 * time.Millisecond
 )
 
-// TestLoad starts runs at once over HTTP while others watch and read, kills the server in the middle, and starts it again: every accepted run ends, watchers have
-// every event once, and no model call whose reply is journaled is made again (D8, P22). HOCKET_LOAD says how many runs; a fifth of that number watches.
+// TestLoad starts many runs concurrently over HTTP while other clients watch and read, kills the
+// server in the middle, and restarts it: every accepted run ends, watchers receive every event
+// once, and no model call whose reply is journaled is repeated (D8, P22). HOCKET_LOAD is the number
+// of runs; a fifth of that number is watched.
 func TestLoad(t *testing.T) {
 	runs := 100
 	if v := os.Getenv("HOCKET_LOAD"); v != "" {
@@ -111,7 +113,7 @@ func TestLoad(t *testing.T) {
 		runs, loadSteps, took.Round(time.Millisecond), before, want, len(journaled), again, len(streams), len(l.reads), l.at(0.5), l.at(0.99), l.at(1))
 }
 
-// load is one such test.
+// load is the state of one load test.
 type load struct {
 	home  string
 	runs  int
@@ -122,14 +124,14 @@ type load struct {
 	after atomic.Bool   // the server was killed
 
 	mu    sync.Mutex
-	calls map[string]int // by the text that was sent
-	late  map[string]int // those after the kill
+	calls map[string]int // by the text sent
+	late  map[string]int // calls after the kill
 	reads []time.Duration
 }
 
 var loadRun = regexp.MustCompile(`run \d+`)
 
-// answer tells the run and the step, so that every call of every run has a text of its own.
+// answer returns the run and the step, so that every call of every run has a unique text.
 func (l *load) answer(r modeltest.Request) modeltest.Answer {
 	if l.made.Add(1) == int64(l.runs*loadSteps/2) {
 		close(l.half)
@@ -169,7 +171,7 @@ func (l *load) apply(t *testing.T) {
 	}
 }
 
-// do makes one request.
+// do sends one request.
 func (l *load) do(ctx context.Context, method, path string, body []byte, header ...string) (int, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, *l.url.Load()+path, bytes.NewReader(body))
 	if err != nil {
@@ -193,7 +195,7 @@ func (l *load) do(ctx context.Context, method, path string, body []byte, header 
 
 var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 300}}
 
-// insist makes a request until it was answered, across the death of the server.
+// insist repeats a request until it is answered, even if the server dies meanwhile.
 func (l *load) insist(ctx context.Context, t *testing.T, method, path string, body []byte, header ...string) (int, []byte) {
 	for ctx.Err() == nil {
 		if status, data, err := l.do(ctx, method, path, body, header...); err == nil && status != http.StatusServiceUnavailable {
@@ -205,7 +207,7 @@ func (l *load) insist(ctx context.Context, t *testing.T, method, path string, bo
 	return 0, nil
 }
 
-// pause keeps a client from asking a dead server all the time.
+// pause keeps a client from polling a dead server continuously.
 func pause(ctx context.Context) {
 	tick := time.NewTimer(20 * time.Millisecond)
 	defer tick.Stop()
@@ -215,7 +217,7 @@ func pause(ctx context.Context) {
 	}
 }
 
-// start starts run i, however often it is called.
+// start starts run i; calling it again has no effect.
 func (l *load) start(ctx context.Context, t *testing.T, i int) string {
 	body, err := json.Marshal(map[string]any{"workflow": "load", "input": fmt.Sprintf("run %d", i)})
 	if err != nil {
@@ -254,7 +256,7 @@ func (l *load) ended(ctx context.Context, t *testing.T, i int, id string) {
 	t.Errorf("run %s did not end", id)
 }
 
-// read asks for runs and lists, and takes the time that each answer needed.
+// read requests runs and lists, and measures the time of each answer.
 func (l *load) read(ctx context.Context, t *testing.T) {
 	for ctx.Err() == nil {
 		at := time.Now()
@@ -284,7 +286,7 @@ func (l *load) read(ctx context.Context, t *testing.T) {
 	}
 }
 
-// at gives a quantile of the times of reads.
+// at returns a quantile of the read times.
 func (l *load) at(q float64) time.Duration {
 	if len(l.reads) == 0 {
 		return 0
@@ -292,7 +294,8 @@ func (l *load) at(q float64) time.Duration {
 	return l.reads[min(len(l.reads)-1, int(q*float64(len(l.reads))))].Round(100 * time.Microsecond)
 }
 
-// journaled gives the texts of the model calls whose replies the store has, while no server runs.
+// journaled returns the texts of the model calls whose replies are in the store. No server must be
+// running.
 func (l *load) journaled(t *testing.T) map[string]bool {
 	t.Helper()
 	s, err := service.Look(t.Context(), service.Config{Documents: linked.Kit(), DB: filepath.Join(l.home, "hocket.db")})

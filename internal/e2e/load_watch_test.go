@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// watch follows a run over SSE to its end, and says what was wrong with what came: events that are missing, or came twice.
+// watch follows a run over SSE to its end, and returns what was wrong with the events: missing or
+// duplicate ones.
 func (l *load) watch(ctx context.Context, t *testing.T, id string) string {
 	last := 0
 	for ctx.Err() == nil {
@@ -28,7 +29,7 @@ func (l *load) watch(ctx context.Context, t *testing.T, id string) string {
 	return fmt.Sprintf("run %s did not end; event %d was the last", id, last)
 }
 
-// listen reads one stream until it ends, however it does.
+// listen reads one stream until it ends for any reason.
 func (l *load) listen(ctx context.Context, id string, last *int) (ended bool, bad string) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, *l.url.Load()+"/api/v1/runs/"+id+"/events", http.NoBody)
 	if err != nil {
@@ -57,9 +58,9 @@ func (l *load) listen(ctx context.Context, id string, last *int) (ended bool, ba
 	return readStream(resp.Body, last)
 }
 
-// readStream reads events as they come. A stream may break anywhere.
+// readStream reads events as they arrive. A stream may break anywhere.
 func readStream(r io.Reader, last *int) (ended bool, bad string) {
-	data, _ := io.ReadAll(r) // what came before the break counts
+	data, _ := io.ReadAll(r) // data before the break counts
 	blocks := strings.SplitAfter(string(data), "\n\n")
 	for _, b := range blocks {
 		if !strings.HasSuffix(b, "\n\n") {

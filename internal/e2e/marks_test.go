@@ -16,11 +16,13 @@ import (
 	"github.com/hocket-run/hocket/internal/explain"
 )
 
-// marksDir has a document for each diagnostic code, named after it, with umlauts, characters beyond the basic plane and combining ones before what is wrong. The spec marks of
-// the page opens each of them in the editor.
+// marksDir has a document for each diagnostic code, named after it, with umlauts, characters beyond
+// the basic plane and combining characters before the error. The page's spec marks opens each of
+// them in the editor.
 const marksDir = "testdata/marks"
 
-// withoutDocument gives the codes that no document reports: groups of codes under a line that says why.
+// withoutDocument returns the codes that no document reports. The file lists them in groups, each
+// below a line with the reason.
 func withoutDocument(t *testing.T) []string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(marksDir, "without.txt"))
@@ -41,7 +43,7 @@ func withoutDocument(t *testing.T) []string {
 	return codes
 }
 
-// checkedMarks gives what the program says of all documents of marksDir, by their file.
+// checkedMarks returns the program's diagnostics for all documents of marksDir, by file.
 func checkedMarks(t *testing.T) map[string]diag.List {
 	t.Helper()
 	var names []string
@@ -73,7 +75,8 @@ func checkedMarks(t *testing.T) map[string]diag.List {
 	return got
 }
 
-// TestMarkedDocuments: each diagnostic code that documents can have has a document that reports it, with text before it whose bytes, characters and UTF-16 units differ in number.
+// TestMarkedDocuments checks that each diagnostic code that documents can have has a document that
+// reports it, preceded by text that differs in its numbers of bytes, characters and UTF-16 units.
 func TestMarkedDocuments(t *testing.T) {
 	t.Parallel()
 	without := withoutDocument(t)
@@ -93,7 +96,7 @@ func TestMarkedDocuments(t *testing.T) {
 		offset := list[at].Span.Start.Offset
 		begin := bytes.LastIndexByte(text[:offset], '\n') + 1
 		end := bytes.IndexByte(text[begin:], '\n') + begin
-		// Of these the mark is at the beginning of the text.
+		// These codes mark the start of the text.
 		first := slices.Contains([]string{"empty-document", "no-agents", "unknown-format"}, code)
 		if !first && (isASCII(text[:offset]) || isASCII(text[begin:end])) {
 			t.Errorf("%s has no character beyond ASCII before %d:%d and in that line", name, list[at].Span.Start.Line, list[at].Span.Start.Column)

@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/randtest"
 )
 
-// clocked builds the program with a wall clock that tests set while it runs.
+// clocked builds the program with a wall clock that tests can set while it runs.
 func clocked(t *testing.T) string {
 	t.Helper()
 	return variant(t, map[string]string{
@@ -32,7 +32,7 @@ type clock struct {
 	member *member
 }
 
-// set sets the clock, and waits until the server goes by it.
+// set sets the clock, and waits until the server uses it.
 func (k *clock) set(ctx context.Context, c *cluster, ahead time.Duration) {
 	c.t.Helper()
 	k.write(c.t, ahead)
@@ -54,7 +54,7 @@ func (k *clock) write(t *testing.T, ahead time.Duration) {
 	}
 }
 
-// joinAt starts a server whose clock is ahead, and gives the clock.
+// joinAt starts a server whose clock is ahead, and returns the clock.
 func (c *cluster) joinAt(program string, ahead time.Duration) *clock {
 	c.t.Helper()
 	k := &clock{file: filepath.Join(c.home, fmt.Sprint("clock", c.last+1))}
@@ -64,15 +64,17 @@ func (c *cluster) joinAt(program string, ahead time.Duration) *clock {
 	return k
 }
 
-// ticks counts the planned times of the schedule whose runs have ended.
+// ticks returns the number of planned times of the schedule whose runs have ended.
 func (c *cluster) ticks(ctx context.Context) int {
 	c.t.Helper()
 	_, data := c.ask(ctx, http.MethodGet, "/runs?limit=200&workflow=tick&status=completed", "")
 	return strings.Count(string(data), `"workflow":"tick"`)
 }
 
-// TestClockChanged: three servers with clocks that differ carry out a schedule and drive runs. Their clocks are set back an hour and forward, at random, and those that lead are killed. Each planned
-// time has one run, and runs go on whatever the clock says (P37). The servers say where their clock differs from that of PostgreSQL.
+// TestClockChanged checks three servers with different clocks that execute a schedule and drive
+// runs. Their clocks are set back an hour and forward at random, and leaders are killed. Each
+// planned time has one run, and runs continue whatever the clock says (P37). The servers report if
+// their clock differs from PostgreSQL's.
 func TestClockChanged(t *testing.T) {
 	t.Parallel()
 	longtest.Only(t, "it builds a program with another clock; internal/driver/embedded.TestClocksOfObservers has clocks that differ")
@@ -91,14 +93,14 @@ func TestClockChanged(t *testing.T) {
 	}
 	c.apply("order", fmt.Sprintf(order, c.book.URL))
 	c.apply("tick", tick)
-	top := 6 * time.Second // how far any clock was ahead
+	top := 6 * time.Second // the furthest that any clock was ahead
 	for round := range rounds {
 		release := c.hold()
 		runs := make([]string, len(all))
 		for i, k := range all {
 			runs[i], _ = c.startAt(ctx, k.member, fmt.Sprintf("round %d order %d", round, i))
 		}
-		for _, k := range all { // in the middle of their calls
+		for _, k := range all { // during their calls
 			k.set(ctx, c, k.ahead-time.Hour)
 		}
 		release()
@@ -111,7 +113,8 @@ func TestClockChanged(t *testing.T) {
 				all[i] = c.joinAt(program, k.ahead)
 			}
 		}
-		// Every clock differs again, and is later than any was: so planned times come, whichever server leads.
+		// Every clock differs again, and is later than any was before, so that planned times arrive
+		// whichever server leads.
 		from := top
 		for _, k := range all {
 			ahead := from + time.Duration(1+rnd.IntN(1800))*time.Second

@@ -35,7 +35,7 @@ func (c *cluster) two() {
 	c.apply("order", fmt.Sprintf(order, c.book.URL))
 }
 
-// orders starts n runs, and gives what waits for their ends.
+// orders starts n runs, and returns a function that waits until they end.
 func (c *cluster) orders(ctx context.Context, key string, n int) (wait func()) {
 	var all sync.WaitGroup
 	for i := range n {
@@ -44,7 +44,7 @@ func (c *cluster) orders(ctx context.Context, key string, n int) (wait func()) {
 	return all.Wait
 }
 
-// madeOnce checks that each call was made once, in n runs.
+// madeOnce checks that each call of n runs was made once.
 func (c *cluster) madeOnce(n int) {
 	c.t.Helper()
 	if l := c.check(); l != (lost{}) {
@@ -55,7 +55,7 @@ func (c *cluster) madeOnce(n int) {
 	}
 }
 
-// readiness waits until all servers are ready, or none is.
+// readiness waits until the readiness status of all servers is want.
 func (c *cluster) readiness(want int) (said string) {
 	c.t.Helper()
 	for _, m := range c.members {
@@ -64,7 +64,8 @@ func (c *cluster) readiness(want int) (said string) {
 	return said
 }
 
-// TestDatabaseRestarts stops PostgreSQL in three ways under two servers with runs, and starts it again. The servers say that they are not ready, and go on by themselves: no call is made again, since
+// TestDatabaseRestarts stops PostgreSQL in three ways under two servers with runs, and restarts it.
+// The servers report that they are not ready, and continue on their own: no call is repeated, since
 // no process was lost.
 func TestDatabaseRestarts(t *testing.T) {
 	t.Parallel()
@@ -74,7 +75,8 @@ func TestDatabaseRestarts(t *testing.T) {
 	newCluster(t, server.URL(t)).outlives(server)
 }
 
-// outlives stops the server of the store in three ways under two servers with runs, and starts it again. No call is made again.
+// outlives stops the store's server in three ways under two servers with runs, and restarts it. No
+// call must be repeated.
 func (c *cluster) outlives(server *pgtest.Server) {
 	t := c.t
 	t.Helper()
@@ -102,7 +104,8 @@ func (c *cluster) outlives(server *pgtest.Server) {
 	c.madeOnce(3 * runs)
 }
 
-// TestDatabaseDiskFull fills the disk of PostgreSQL under two servers with runs. Nothing more is stored, the servers say why, and when there is room the runs go on.
+// TestDatabaseDiskFull fills the disk of PostgreSQL under two servers with runs. Nothing more is
+// stored, the servers report why, and the runs continue when there is space.
 func TestDatabaseDiskFull(t *testing.T) {
 	t.Parallel()
 	longtest.Only(t, "a cluster whose database has a full disk; internal/driver/embedded.TestStoreDown and internal/store/postgres.TestClassify")
@@ -111,7 +114,7 @@ func TestDatabaseDiskFull(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	disk := t.TempDir()
-	if err := os.Chmod(filepath.Dir(disk), 0o755); err != nil { // the account of the server passes through
+	if err := os.Chmod(filepath.Dir(disk), 0o755); err != nil { // the server's account must be able to traverse it
 		t.Fatal(err)
 	}
 	if err := mountTmpfs(disk, "size=160m,mode=755"); err != nil {
@@ -152,7 +155,7 @@ func TestDatabaseDiskFull(t *testing.T) {
 	c.madeOnce(2 * runs)
 }
 
-// fillDisk writes a file until the disk has no room.
+// fillDisk writes a file until the disk is full.
 func fillDisk(path string) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -167,7 +170,8 @@ func fillDisk(path string) error {
 	return f.Close()
 }
 
-// TestDatabaseCutHalfOpen keeps everything back between one of two servers and PostgreSQL, without an end of any connection, for a while that is shorter than takeOverAfter. Its runs go on afterwards.
+// TestDatabaseCutHalfOpen holds back all data between one of two servers and PostgreSQL, without
+// closing any connection, for less than takeOverAfter. The server's runs continue afterwards.
 func TestDatabaseCutHalfOpen(t *testing.T) {
 	t.Parallel()
 	longtest.Only(t, "a cluster with cut connections; internal/store/postgres.TestSilentServer and TestMachineVanishes")
@@ -203,7 +207,9 @@ func TestDatabaseCutHalfOpen(t *testing.T) {
 	c.madeOnce(2 * runs)
 }
 
-// TestDatabaseFailover kills the server of PostgreSQL and promotes its synchronous copy. Two servers whose URL names both go on there: nothing that was stored is lost, and no call is made again.
+// TestDatabaseFailover kills the PostgreSQL server and promotes its synchronous replica. Two
+// servers whose URL names both continue there: nothing that was stored is lost, and no call is
+// repeated.
 func TestDatabaseFailover(t *testing.T) {
 	t.Parallel()
 	longtest.Only(t, "a cluster with a replica; internal/store/postgres.TestServerRestarts and TestSessionLost")
@@ -238,8 +244,10 @@ func TestDatabaseFailover(t *testing.T) {
 	c.madeOnce(runs)
 }
 
-// TestDatabaseFailoverLost kills the server of PostgreSQL and promotes a copy that lacks the last commits. A server that has runs in memory finds what is lost and says so by the names of the runs: they
-// fail, and no tool is called again. What it does not have in memory goes on from the copy.
+// TestDatabaseFailoverLost kills the PostgreSQL server and promotes a replica that lacks the last
+// commits. A server with runs in memory detects the lost events and reports them with the names of
+// the runs: they fail, and no tool is called again. Runs that are not in memory continue from the
+// replica.
 func TestDatabaseFailoverLost(t *testing.T) {
 	t.Parallel()
 	longtest.Only(t, "a cluster with a replica that lost commits; internal/driver/embedded.TestStoreLosesEvents")
@@ -265,7 +273,8 @@ func TestDatabaseFailoverLost(t *testing.T) {
 	c.until(ctx, "the copy has followed", func() bool { return second.HasAll(t, first) })
 	second.Stop(t, pgtest.Fast)
 
-	// What is stored from here on is lost: the replies of plan, the calls of clerk and of the tool, and a run.
+	// Everything stored from here on is lost: the replies of plan, the calls of clerk and of the
+	// tool, and a run.
 	release()
 	booked := func() (n int) {
 		c.mu.Lock()
@@ -324,7 +333,7 @@ func TestDatabaseFailoverLost(t *testing.T) {
 			t.Errorf("the server does not say what run %s lost\n%s", run, c.said())
 		}
 	}
-	if n := booked() - before; n > 1 { // of the run that a killed process had
+	if n := booked() - before; n > 1 { // the run of a killed process
 		t.Errorf("the tool was called %d times more", n)
 	}
 	c.ended(ctx, c.start(ctx, "order", "afterwards"))

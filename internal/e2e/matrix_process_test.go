@@ -39,7 +39,6 @@ func (c *cluster) startAt(ctx context.Context, m *member, key string) (run, repl
 	return o.ID, reply
 }
 
-// until waits for a condition.
 func (c *cluster) until(ctx context.Context, what string, is func() bool) {
 	c.t.Helper()
 	for !is() {
@@ -50,7 +49,7 @@ func (c *cluster) until(ctx context.Context, what string, is func() bool) {
 	}
 }
 
-// said gives what the servers that live have logged, without requests.
+// said returns the logs of the live servers, without requests.
 func (c *cluster) said() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,14 +65,16 @@ func (c *cluster) said() string {
 	return b.String()
 }
 
-// isStored tells whether a reply is in a journal.
+// isStored reports whether a reply is in a journal.
 func (c *cluster) isStored(run, reply string) bool {
 	_, data := c.ask(c.t.Context(), http.MethodGet, "/runs/"+run+"/events", "")
 	return strings.Contains(string(data), `"`+reply+`"`)
 }
 
-// TestKilledInAppend kills a server with `kill -9` while a reply is on its way to the store: before PostgreSQL has it, when PostgreSQL has it and the server is gone, and when it is stored and the
-// server does not know. Another server continues the run. It makes the call again only where the reply was lost (D7, D8).
+// TestKilledInAppend kills a server with `kill -9` while a reply is on its way to the store: before
+// PostgreSQL has it, when PostgreSQL has it and the server is gone, and when it is stored but the
+// server does not know. Another server continues the run. It repeats the call only if the reply was
+// lost (D7, D8).
 func TestKilledInAppend(t *testing.T) {
 	t.Parallel()
 	longtest.Only(t, "a killed process of a cluster; internal/store/postgres.TestLostInAppend")
@@ -89,18 +90,19 @@ func TestKilledInAppend(t *testing.T) {
 	for name, tt := range map[string]struct {
 		hold  func(p *pgtest.Proxy, text string)
 		there func(p *pgtest.Proxy, run, reply string) bool // the moment of the kill
-		// commits: PostgreSQL has the message and commits it while the server is gone. lost: it never gets it.
+		// commits means that PostgreSQL has the message and commits it while the server is gone;
+		// lost means that it never receives it.
 		commits, lost bool
 	}{
 		"before append": {(*pgtest.Proxy).HoldFrom, func(p *pgtest.Proxy, _, reply string) bool { return p.Holds(reply) }, false, true},
 		"in commit":     {(*pgtest.Proxy).HoldFrom, func(p *pgtest.Proxy, _, reply string) bool { return p.Holds(reply) }, true, false},
 		"after append":  {(*pgtest.Proxy).HoldAnswersFrom, func(_ *pgtest.Proxy, run, reply string) bool { return c.isStored(run, reply) }, false, false},
 	} {
-		before := c.check() // of the runs so far
+		before := c.check() // for the runs so far
 		proxy := pgtest.NewProxy(t, url)
 		victim := c.join(proxy.URL())
 		c.mu.Lock()
-		c.members = []*member{heir} // who answers
+		c.members = []*member{heir} // the server that answers
 		c.mu.Unlock()
 		release := c.hold()
 		run, reply := c.startAt(ctx, victim, name)
@@ -117,8 +119,9 @@ func TestKilledInAppend(t *testing.T) {
 			want = 1
 		}
 		if tt.commits {
-			// The end of the server's connections is held until the commit is done. Were both passed on at once, the other server could claim the run first: the commit
-			// would be refused, and the reply lost.
+			// The end of the server's connections is held until the commit is done. If both were
+			// passed on immediately, the other server could claim the run first: the commit would
+			// be rejected, and the reply lost.
 			if !proxy.Deliver(reply) {
 				t.Fatalf("%s: the proxy holds no message with the reply", name)
 			}
@@ -134,7 +137,8 @@ func TestKilledInAppend(t *testing.T) {
 	}
 }
 
-// TestStopped stops a server in the middle of its runs and of a schedule, as a machine does that is suspended, and continues it. Another server takes its runs and the schedule over; when the first
+// TestStopped stops a server in the middle of its runs and of a schedule, as when a machine is
+// suspended, and continues it. Another server takes over its runs and the schedule; when the first
 // one continues, nothing that it does is stored, and each planned time has one run (P18, P37).
 func TestStopped(t *testing.T) {
 	t.Parallel()
@@ -155,7 +159,8 @@ func TestStopped(t *testing.T) {
 		runs = append(runs, run)
 	}
 	c.mu.Lock()
-	c.members, hung.killed, hung.ended = []*member{heir}, true, time.Now() // its calls are lost, those too that it begins before it knows that it lost the run
+	// its calls are lost, even those started before it notices
+	c.members, hung.killed, hung.ended = []*member{heir}, true, time.Now()
 	c.mu.Unlock()
 	if err := hung.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)

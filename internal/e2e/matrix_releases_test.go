@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
-// newest gives the number of the newest migration of PostgreSQL.
+// newest returns the number of the newest PostgreSQL migration.
 func newest(t *testing.T) int {
 	t.Helper()
 	files, err := filepath.Glob("../store/postgres/migrations/*.sql")
@@ -33,7 +33,8 @@ func newest(t *testing.T) int {
 	return n
 }
 
-// nextRelease builds the release after this one: its migrations add what this one does not know, and it reads a newer format of records, which it writes where HOCKET_TEST_RECORDS is set.
+// nextRelease builds the release after this one: its migrations add things that this release does
+// not know, and it reads a newer record format, which it writes if HOCKET_TEST_RECORDS is set.
 func nextRelease(t *testing.T) string {
 	t.Helper()
 	files := map[string]string{}
@@ -63,8 +64,10 @@ CREATE INDEX heads_next_release ON heads (next_release);
 	return variant(t, files)
 }
 
-// TestTwoReleases: servers of this release and of the next one on one store. The newer ones migrate it under the older ones, which go on, and can be started again; each release continues the runs of
-// servers of the other that were killed. What the older release cannot read it refuses by name and leaves to the newer one; a store that it must not use it refuses by name.
+// TestTwoReleases runs servers of this release and of the next one on one store. The newer servers
+// migrate it under the older ones, which continue and can be restarted; each release continues the
+// runs of killed servers of the other. The older release names records that it cannot read and
+// leaves them to the newer one; it refuses, by name, a store that it must not use.
 func TestTwoReleases(t *testing.T) {
 	t.Parallel()
 	longtest.Only(t, "it builds a second program; internal/store/postgres.TestMigrateAtOnce and internal/store/pghome.TestNewer")
@@ -78,7 +81,7 @@ func TestTwoReleases(t *testing.T) {
 	c := newCluster(t, url)
 	c.join("")
 	c.apply("order", fmt.Sprintf(order, c.book.URL))
-	only := func(m ...*member) { // who answers
+	only := func(m ...*member) { // selects the servers that answer
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.members = m
@@ -100,7 +103,8 @@ func TestTwoReleases(t *testing.T) {
 		}
 	}
 
-	// The next release comes: two of its servers at once, while the older one has runs.
+	// The next release arrives: two of its servers start at the same time, while the older one has
+	// runs.
 	release := c.hold()
 	run, _ := c.startAt(ctx, old, "before the migration")
 	c.env = next
@@ -135,7 +139,7 @@ func TestTwoReleases(t *testing.T) {
 	if status, data := c.ask(ctx, http.MethodGet, "/runs/"+run+"/events", ""); status < http.StatusBadRequest || !strings.Contains(string(data), refusal) {
 		t.Errorf("the events of a run with newer records: %d %s", status, data)
 	}
-	c.orders(ctx, "older server", 1)() // it goes on with others
+	c.orders(ctx, "older server", 1)() // it continues with other runs
 	writer = c.join("")
 	only(writer)
 	c.ended(ctx, run)

@@ -11,8 +11,9 @@ import (
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
-// TestMachineUnplugged: the machine of a server with runs is unplugged. Its process is gone, and nothing that PostgreSQL sends it is acknowledged. Another server makes the next call of its runs
-// when PostgreSQL has ended the session; it logs how long that took.
+// TestMachineUnplugged unplugs the machine of a server with runs. Its process is gone, and nothing
+// that PostgreSQL sends it is acknowledged. Another server makes the next call of its runs once
+// PostgreSQL has ended the session; the test logs how long that took.
 func TestMachineUnplugged(t *testing.T) {
 	t.Parallel()
 	longtest.Only(t, "a cluster in network namespaces; internal/store/postgres.TestMachineVanishes")

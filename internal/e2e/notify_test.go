@@ -30,17 +30,20 @@ const (
 	notifyKill   = 6
 )
 
-// desk is a receiver of notifications. It checks each message with the library of those who wrote the convention.
+// desk is a receiver of notifications. It verifies each message with the library of the authors of
+// the convention.
 type desk struct {
 	t  *testing.T
 	mu sync.Mutex
-	// bodies are by webhook-id, ids by run and type; took are runs and types of which a message was answered.
+	// bodies is keyed by webhook-id, ids by run and type; took holds the runs and types for which a
+	// message was answered.
 	bodies map[string]string
 	ids    map[string]string
 	took   map[string]bool
 	again  int
 	heard  chan struct{}
-	// hold makes the next message one that is taken and never answered; held tells that it came.
+	// hold makes the next message one that is accepted but never answered; held signals its
+	// arrival.
 	hold bool
 	held chan struct{}
 }
@@ -77,7 +80,7 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// keep keeps a message, and tells whether it is to be left without an answer.
+// keep records a message, and reports whether it must be left unanswered.
 func (d *desk) keep(id, key, body string) (hold bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -96,7 +99,7 @@ func (d *desk) keep(id, key, body string) (hold bool) {
 	return hold
 }
 
-// has waits until all keys were told.
+// has waits until all keys have been reported.
 func (d *desk) has(ctx context.Context, keys []string) {
 	d.t.Helper()
 	for {
@@ -119,7 +122,8 @@ func (d *desk) has(ctx context.Context, keys []string) {
 	}
 }
 
-// deliver signs a delivery as a sender does who follows Standard Webhooks, and insists on an answer across deaths of the server.
+// deliver signs a delivery as a sender that implements Standard Webhooks does, and repeats it until
+// it is answered, even if the server dies meanwhile.
 func deliver(ctx context.Context, l *load, path, secret, id, body string) (run string, err error) {
 	hook, err := standardwebhooks.NewWebhook(secret)
 	if err != nil {
@@ -179,9 +183,10 @@ const (
  "connections": [{"source": "s", "target": "ok"}]}`
 )
 
-// TestNotificationsSurviveKills: while runs end and waits open, the server is killed again and again. Endpoints for a run's end or a wait are notified of
-// each, and a repeated message is the same under the same id (P23, P34); of webhook deliveries that are sent until they are answered, and once more, each starts
-// one run (SEC18).
+// TestNotificationsSurviveKills kills the server again and again while runs end and waits open.
+// Endpoints for the end of a run or a wait are notified of each, and a repeated message is
+// identical and has the same id (P23, P34); webhook deliveries, which are sent until they are
+// answered and then once more, start one run each (SEC18).
 func TestNotificationsSurviveKills(t *testing.T) {
 	random := randtest.New(t)
 	d := &desk{t: t, bodies: map[string]string{}, ids: map[string]string{}, took: map[string]bool{}, heard: make(chan struct{}, 1), held: make(chan struct{}, 1)}
@@ -229,8 +234,8 @@ func TestNotificationsSurviveKills(t *testing.T) {
 		runs[run] = true
 		keys = append(keys, run+" "+kind)
 	}
-	turns := make(chan struct{}, notifyRuns+waitRuns) // so that starts are spread over the kills
-	hear := map[string]string{}                       // the run of each delivery
+	turns := make(chan struct{}, notifyRuns+waitRuns) // spreads starts over the kills
+	hear := map[string]string{}                       // run of each delivery
 	for i := range notifyRuns {
 		wg.Go(func() {
 			<-turns
@@ -308,7 +313,7 @@ func TestNotificationsSurviveKills(t *testing.T) {
 	t.Logf("%d kills, %d messages, %d of them again", notifyKill, len(d.bodies)+d.again, d.again)
 }
 
-// listed gives the ids of all runs.
+// listed returns the ids of all runs.
 func (l *load) listed(ctx context.Context, t *testing.T) []string {
 	t.Helper()
 	status, data := l.insist(ctx, t, http.MethodGet, "/api/v1/runs?limit=200", nil)

@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// pageTools gives the paths of Node, of the folder with the page's specs, and of a browser. Without them the test is skipped, unless HOCKET_BROWSER is set.
+// pageTools returns the paths of Node, of the folder with the page's specs, and of a browser.
+// Without them the test is skipped, unless HOCKET_BROWSER is set.
 func pageTools(t *testing.T) (node, specs, chromium string) {
 	t.Helper()
 	specs, err := filepath.Abs(filepath.Join("..", "..", "web", "specs"))
@@ -38,7 +39,7 @@ func pageTools(t *testing.T) (node, specs, chromium string) {
 	return node, specs, chromium
 }
 
-// inNoFile checks that no file of a folder has a text.
+// inNoFile checks that no file of a folder contains a text.
 func inNoFile(t *testing.T, dir, text string) {
 	t.Helper()
 	files := 0
@@ -60,7 +61,7 @@ func inNoFile(t *testing.T, dir, text string) {
 
 var codeLink = regexp.MustCompile(`http://\S+#code=\S+`)
 
-// openLink gives the link that `hocket open` prints in the folder home.
+// openLink returns the link that `hocket open` prints in the folder home.
 func openLink(t *testing.T, home string, env []string) string {
 	t.Helper()
 	c := exec.Command(programOf(t, env), "open", "--print")
@@ -74,7 +75,7 @@ func openLink(t *testing.T, home string, env []string) string {
 	return link
 }
 
-// deskTools has a tool that never answers in time, so that the outcome of its calls is not known.
+// deskTools has a tool that never answers in time, so that the outcome of its calls is unknown.
 const deskTools = `toolsets:
   - type: script
     name: desk
@@ -82,14 +83,15 @@ const deskTools = `toolsets:
       pay: {description: Pays., cmd: "sleep 60", args: {to: {type: string}, sum: {type: integer}}}
 `
 
-// drawReplies answers the agents of the workflow that the spec draws.
+// drawReplies holds the replies for the agents of the workflow that the spec draws.
 const drawReplies = `replies:
   - {agent: Agent, text: "Dear Ada, come on Sunday.", times: always}
   - {text: Done., times: always}
 `
 
-// TestPage plays the specs of the page (web/specs) in a browser, each against a server on a fresh store. They fail on any error of the console, any violation of the policy and
-// any request to another origin.
+// TestPage plays the specs of the page (web/specs) in a browser, each against a server on a fresh
+// store. They fail on any console error, any violation of the policy and any request to another
+// origin.
 func TestPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test plays them: they take minutes")
@@ -100,11 +102,11 @@ func TestPage(t *testing.T) {
 	for _, spec := range []struct {
 		name string
 		env  []string
-		// files are put into the server's folder, and args are those of serve.
+		// files are written into the server's folder, and args are the arguments of serve.
 		files map[string]string
 		args  []string
 	}{
-		{name: "minute", env: []string{"HOCKET_TOKEN="}}, // a first start: the token is made
+		{name: "minute", env: []string{"HOCKET_TOKEN="}}, // a first start creates the token
 		{name: "hostile"},
 		{name: "axe", files: map[string]string{"tools.yaml": deskTools}, args: []string{"--tools", "tools.yaml"}},
 		{name: "watch"},
@@ -125,14 +127,15 @@ func TestPage(t *testing.T) {
 		{name: "repair"},
 	} {
 		t.Run(spec.name, func(t *testing.T) {
-			t.Parallel() // they wait for pages more than they compute
+			t.Parallel() // they mostly wait for pages
 			home := t.TempDir()
 			for name, text := range spec.files {
 				if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if replies, err := os.ReadFile(filepath.Join(specs, spec.name+".replies.yaml")); err == nil { // what models say
+			// the models' replies
+			if replies, err := os.ReadFile(filepath.Join(specs, spec.name+".replies.yaml")); err == nil {
 				if err := os.WriteFile(filepath.Join(home, "replies.yaml"), replies, 0o600); err != nil {
 					t.Fatal(err)
 				}
@@ -148,7 +151,7 @@ func TestPage(t *testing.T) {
 			}
 			settings["origin"] = p.url
 			player.play(t, spec.name, settings)
-			for name, times := range map[string]int{"link": 1, "opened": 0} { // the link itself is written once
+			for name, times := range map[string]int{"link": 1, "opened": 0} { // the link itself is printed once
 				if _, code, ok := strings.Cut(settings[name], "#code="); ok {
 					if n := strings.Count(p.said(), code); n != times {
 						t.Errorf("the server writes the code of the link %d times:\n%s", n, p.said())

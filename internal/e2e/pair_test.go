@@ -27,16 +27,16 @@ import (
 )
 
 const (
-	pairStarts = 16 // and as many deliveries
+	pairStarts = 16 // and the same number of deliveries
 	pairSteps  = 4
-	pairTicks  = 3 // planned times that are waited for before and after the kill
+	pairTicks  = 3 // planned times to wait for before and after the kill
 )
 
 // tick is a workflow that a schedule starts every second.
 const tick = `{"id": "tick", "agents": [{"id": "w", "name": "Watcher", "systemPrompt": "tick", "model": "openai/m"}],
  "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "w"}}], "edges": [], "executionMode": "interval", "schedule": "1"}`
 
-// chain is a workflow that starts and deliveries ask for.
+// chain is the workflow that starts and deliveries run.
 func chain() string {
 	var doc strings.Builder
 	doc.WriteString("name: chain\nagents:\n")
@@ -50,7 +50,8 @@ func chain() string {
 	return doc.String()
 }
 
-// side is one of the two servers, with a model of its own: so each reply tells who asked for it.
+// side is one of the two servers, with its own model, so that each reply shows which server
+// requested it.
 type side struct {
 	*load
 	name string
@@ -58,8 +59,8 @@ type side struct {
 	env  []string
 
 	mu    sync.Mutex
-	given []string // replies
-	half  func()   // called when the next reply is given
+	given []string // replies sent
+	half  func()   // called when the next reply is sent
 }
 
 var pairInput = regexp.MustCompile(`(key|hook) \d+`)
@@ -73,7 +74,7 @@ func newSide(t *testing.T, home, db, name string) *side {
 	return s
 }
 
-// answer gives a text that no other call gets: what the run was started with, the step, and a number.
+// answer returns a text that is unique to the call: the input of the run, the step, and a number.
 func (s *side) answer(r modeltest.Request) modeltest.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,9 +86,10 @@ func (s *side) answer(r modeltest.Request) modeltest.Answer {
 	return modeltest.Answer{Text: text, Latency: loadLatency}
 }
 
-// TestPair: two servers on one store are asked by keys, by webhook deliveries and by a schedule at once; each key and each delivery comes to both, again and again.
-// The one that runs the schedules is killed in the middle. Each key, each delivery and each planned time has one run, every accepted run ends, and no reply that
-// was journaled was asked for again (P19, P23, SEC18, D8).
+// TestPair sends starts with keys, webhook deliveries and the times of a schedule to two servers on
+// one store; each key and each delivery reaches both, repeatedly. The server that runs the
+// schedules is killed in the middle. Each key, each delivery and each planned time has one run,
+// every accepted run ends, and no journaled reply was requested again (P19, P23, SEC18, D8).
 func TestPair(t *testing.T) {
 	faultmatrix.Proves(t, "killed-leading")
 	t.Run("file", func(t *testing.T) {
@@ -118,7 +120,7 @@ func playPair(t *testing.T, home, db string) {
 	var asks sync.WaitGroup
 	kill := make(chan struct{})
 	a.mu.Lock()
-	left := 2 * pairStarts // the first server has a third of the runs for itself, and they have more calls than that
+	left := 2 * pairStarts // a third of the runs is the first server's alone, and has more calls than that
 	a.half = func() {
 		if left--; left == 0 {
 			close(kill)
@@ -131,7 +133,7 @@ func playPair(t *testing.T, home, db string) {
 			first, second = second, first
 		}
 		for _, ask := range []func(context.Context, *side, int){p.start, p.deliver} {
-			if i%3 == 2 { // at once
+			if i%3 == 2 { // concurrently
 				asks.Go(func() { ask(ctx, first, i) })
 				asks.Go(func() { ask(ctx, second, i) })
 				continue
@@ -151,11 +153,11 @@ func playPair(t *testing.T, home, db string) {
 		t.Errorf("the server that is killed does not mind the schedules: %s", said)
 	}
 	a.p.kill()
-	a.url.Store(&p.b.p.url) // clients of the first continue with the second
+	a.url.Store(&p.b.p.url) // clients of the first server continue with the second
 	asks.Wait()
 	p.ended(ctx)
 	p.ticked(ctx, pairTicks)
-	for i := range pairStarts { // what comes once more has the same run
+	for i := range pairStarts { // a repeated request has the same run
 		p.start(ctx, p.b, i)
 		p.deliver(ctx, p.b, i)
 	}
@@ -167,18 +169,18 @@ func playPair(t *testing.T, home, db string) {
 	p.check()
 }
 
-// pair are the two servers, and the runs by what asked for them.
+// pair holds the two servers, and the runs by the request that started them.
 type pair struct {
 	t            *testing.T
 	a, b         *side
-	db           string // of both
+	db           string // shared by both
 	hook, secret string
 
 	mu   sync.Mutex
 	runs map[string]string
 }
 
-// told holds that whatever asked has one run.
+// told records the run of a request, and checks that the request has only one.
 func (p *pair) told(what, run string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -188,7 +190,7 @@ func (p *pair) told(what, run string) {
 	p.runs[what] = run
 }
 
-// start starts a run by a key.
+// start starts a run with a key.
 func (p *pair) start(ctx context.Context, s *side, i int) {
 	what := fmt.Sprintf("key %d", i)
 	status, data := s.insist(ctx, p.t, http.MethodPost, "/api/v1/runs", fmt.Appendf(nil, `{"workflow": "chain", "input": %q}`, what), "Idempotency-Key", what)
@@ -211,7 +213,7 @@ func (p *pair) deliver(ctx context.Context, s *side, i int) {
 	p.told(what, run)
 }
 
-// ended waits until all runs that were asked for have ended well.
+// ended waits until all requested runs have completed.
 func (p *pair) ended(ctx context.Context) {
 	p.t.Helper()
 	for what, id := range p.runs {
@@ -235,7 +237,7 @@ func (p *pair) ended(ctx context.Context) {
 	}
 }
 
-// ticked waits until the schedule has started so many runs more.
+// ticked waits until the schedule has started more runs.
 func (p *pair) ticked(ctx context.Context, more int) {
 	p.t.Helper()
 	before := -1
@@ -263,7 +265,7 @@ func (p *pair) quiet(ctx context.Context) {
 	}
 }
 
-// count counts the runs that a query finds.
+// count returns the number of runs that match a query.
 func (p *pair) count(ctx context.Context, query string) int {
 	p.t.Helper()
 	status, data := p.b.insist(ctx, p.t, http.MethodGet, "/api/v1/runs?limit=200&"+query, nil)
@@ -277,7 +279,7 @@ func (p *pair) count(ctx context.Context, query string) int {
 	return len(page.Items)
 }
 
-// check reads the store, which no server has any more.
+// check checks the store, which no server uses any more.
 func (p *pair) check() {
 	t := p.t
 	at, err := store.Parse(p.db, store.Servers{Postgres: pghome.New(nil)})
@@ -337,8 +339,9 @@ func (p *pair) check() {
 			t.Errorf("the reply %q is in the store %d times", text, n)
 		}
 	}
-	// The second server was never killed before all was done: had it asked for what was journaled, its reply would stand nowhere. The first one loses what was in
-	// flight when it was killed, which is at most one call of each run.
+	// The second server was not killed before everything was done: if it had requested a journaled
+	// reply again, that reply would be in no journal. The first server loses the calls in flight
+	// when it was killed, at most one per run.
 	for _, text := range p.b.given {
 		if journaled[text] == 0 {
 			t.Errorf("the second server was given %q, which no run has: the call was made again (D8)", text)

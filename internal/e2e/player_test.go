@@ -13,29 +13,30 @@ import (
 	"time"
 )
 
-// player plays specs of the page, all in one browser (web/specs/run.mjs). Safe for concurrent use.
+// player plays specs of the page, all in one browser (web/specs/run.mjs). It is safe for concurrent
+// use.
 type player struct {
 	mu      sync.Mutex
 	in      io.WriteCloser
 	waiting []chan<- played // by id
 	errs    bytes.Buffer    // read when the process has ended
-	// over is closed when the process has ended, or writes what is no result.
+	// over is closed when the process has ended, or has written something other than a result.
 	over chan struct{}
 	err  error
 }
 
-// played is the end of a spec.
+// played is the result of a spec.
 type played struct {
 	ID    int    `json:"id"`
 	Said  string `json:"said"`
-	Error string `json:"error"` // "": it passed
+	Error string `json:"error"` // "" means that it passed
 }
 
-// startPlayer starts a player, which ends with the test and its subtests.
+// startPlayer starts a player, which is stopped at the end of the test and its subtests.
 func startPlayer(t *testing.T, node, script, chromium string) *player {
 	t.Helper()
 	c := exec.Command(node, script, chromium)
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // specs may start servers of their own
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // specs may start their own servers
 	p := &player{over: make(chan struct{})}
 	c.Stderr = &p.errs
 	in, err := c.StdinPipe()
@@ -76,7 +77,6 @@ func startPlayer(t *testing.T, node, script, chromium string) *player {
 	return p
 }
 
-// play plays a spec to its end.
 func (p *player) play(t *testing.T, spec string, settings map[string]string) {
 	t.Helper()
 	end := make(chan played, 1)

@@ -13,15 +13,16 @@ import (
 	"testing"
 )
 
-// What the programs of the attack do. Each writes the process ids of all that it starts to pids.
+// The programs of the attack. Each writes the ids of all processes that it starts to the file pids.
 const (
-	// leave leaves descendants in ways that process groups and marks in the environment do not find.
+	// leave starts descendants in ways that process groups and marks in the environment do not
+	// detect.
 	leave = `#!/bin/sh
 for i in 1 2; do env -i /usr/bin/setsid /bin/sh -c 'echo $$ >>pids; exec /bin/sleep 1000' & done
 nohup setsid sh -c 'trap "" TERM HUP INT; echo $$ >>pids; (env -i /bin/sh -c "echo \$\$ >>pids; exec /bin/sleep 1000" &); while :; do sleep 1; done' >/dev/null 2>&1 &
 echo $$ >>pids
 `
-	// spy looks for the secret of Hocket's environment, and for what an earlier call left.
+	// spy looks for the secret in Hocket's environment, and for leftovers of an earlier call.
 	spy = `#!/bin/sh
 h=$(cut -d" " -f4 /proc/$PPID/stat)
 for p in $PPID $h $(ls /proc | grep '^[0-9]'); do
@@ -31,7 +32,8 @@ done 2>/dev/null
 for p in $(cat shell.pids); do test -d /proc/$p && echo "left: $p"; done
 echo spied
 `
-	// again is a tool that may be repeated. Its first try does not end by itself; the second one looks whether anything of the first is there.
+	// again is a tool that may be repeated. Its first attempt does not end on its own; the second
+	// one checks whether anything of the first still exists.
 	again = `#!/bin/sh
 for p in $(cat again.pids 2>/dev/null); do test -d /proc/$p && echo $p >>overlap; done
 if [ -e second ]; then echo repeated; exit 0; fi
@@ -43,7 +45,7 @@ until [ "$(wc -l <again.pids)" = 2 ]; do :; done
 echo >ready
 wait
 `
-	// stdioServer is an MCP server that leaves descendants.
+	// stdioServer is an MCP server that leaves descendants behind.
 	stdioServer = `#!/bin/sh
 ./leave.sh >/dev/null 2>&1 </dev/null
 while read -r line; do
@@ -75,8 +77,10 @@ workflow:
 `
 )
 
-// TestProgramsEndWithHocket is item 36 of issue 12, attacked with the real binary as a user without privileges: commands, background jobs, scripts and MCP servers leave
-// descendants in all ways that they know, Hocket is killed with SIGKILL, and the call is repeated at once by another process.
+// TestProgramsEndWithHocket reproduces item 36 of issue 12 with the real binary as an unprivileged
+// user: commands, background jobs, scripts and MCP servers leave descendants behind in all ways
+// that they know, Hocket is killed with SIGKILL, and the call is immediately repeated by another
+// process.
 func TestProgramsEndWithHocket(t *testing.T) {
 	t.Parallel()
 	w := newUnprivileged(t)
@@ -98,8 +102,8 @@ func TestProgramsEndWithHocket(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = c.Wait() // it is killed
-		// A reader waits at the pipe where the run ended before its time.
+		_ = c.Wait() // it gets killed
+		// Unblocks the reader of the pipe if the run ended early.
 		if f, err := os.OpenFile(w.path("ready"), os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
 			_ = f.Close()
 		}
@@ -143,8 +147,8 @@ func TestProgramsEndWithHocket(t *testing.T) {
 	t.Logf("%d processes left behind by 5 programs; when Hocket was killed %d were there, after the resumed run %d", bytes.Count(started, []byte("\n")), len(before), len(after))
 }
 
-// unprivileged is a folder of a user without privileges, in which hocket runs as that user: root may read the memory of all processes. Where the test has no privileges, it is
-// the user of the test.
+// unprivileged is a folder of an unprivileged user, in which hocket runs as that user: root may
+// read the memory of all processes. If the test itself has no privileges, it is the test's user.
 type unprivileged struct {
 	t    *testing.T
 	dir  string
@@ -170,7 +174,7 @@ func newUnprivileged(t *testing.T) *unprivileged {
 
 func (w *unprivileged) path(name string) string { return filepath.Join(w.dir, name) }
 
-// write writes a file, executable where it is a script.
+// write writes a file, and makes scripts executable.
 func (w *unprivileged) write(name, text string) {
 	w.t.Helper()
 	if err := os.WriteFile(w.path(name), []byte(text), 0o755); err != nil {
@@ -178,7 +182,7 @@ func (w *unprivileged) write(name, text string) {
 	}
 }
 
-// hocket is the command line in the folder.
+// hocket returns the command, to be run in the folder.
 func (w *unprivileged) hocket(args ...string) *exec.Cmd {
 	c := exec.CommandContext(w.t.Context(), w.bin, args...)
 	c.Dir, c.SysProcAttr = w.dir, w.attr
@@ -186,7 +190,7 @@ func (w *unprivileged) hocket(args ...string) *exec.Cmd {
 	return c
 }
 
-// there gives the processes of the file pids that have not ended.
+// there returns the processes in the file pids that have not ended.
 func (w *unprivileged) there() (list []string) {
 	w.t.Helper()
 	b, err := os.ReadFile(w.path("pids"))

@@ -22,13 +22,13 @@ import (
 	"github.com/hocket-run/hocket/internal/client/api"
 )
 
-// deskSecret signs what the operator's endpoint is sent.
+// deskSecret signs messages to the operator's endpoint.
 var deskSecret = "whsec_" + base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789abcdef"))
 
 // inbox is a receiver of notifications.
 type inbox struct {
 	srv *httptest.Server
-	// got are messages as they came; those to /gone are answered with 410.
+	// got receives messages as they arrive; messages to /gone are answered with 410.
 	got chan received
 }
 
@@ -66,7 +66,7 @@ type told struct {
 	}
 }
 
-// next waits for a message to a path, whose signature must be good.
+// next waits for a message to a path, and checks its signature.
 func (tr *tour) next(t *testing.T, path, kind, secret string) told {
 	t.Helper()
 	hook, err := standardwebhooks.NewWebhook(secret)
@@ -115,7 +115,7 @@ func (tr *tour) deliver(t *testing.T, address, secret, id, body string) answer {
 	return tr.do("POST", u.Path, body, "Authorization", "", "webhook-id", id, "webhook-timestamp", strconv.FormatInt(at.Unix(), 10), "webhook-signature", signature)
 }
 
-// webhooks makes one, sends to it, rotates its secret and deletes it (SEC18).
+// webhooks creates a webhook, sends to it, rotates its secret and deletes it (SEC18).
 func (tr *tour) webhooks(t *testing.T) {
 	made := must(tr.c.CreateWebhookWithResponse(tr.ctx, api.CreateWebhookBody{Workflow: "poem", Name: new("issues")}))
 	hook := gave(t, made, 201, made.JSON201)
@@ -157,7 +157,7 @@ func (tr *tour) webhooks(t *testing.T) {
 	}
 	tr.deliver(t, hook.Url, *fresh.Secret, "msg_4", body).is(404)
 
-	// A webhook of another namespace has that in its path.
+	// The path of a webhook in another namespace contains the namespace.
 	token := must(tr.c.CreateTokenWithResponse(tr.ctx, api.TokenBody{Name: "of b", Role: "admin", Namespace: new("b")}))
 	b := tr.client(gave(t, token, 201, token.JSON201).Token)
 	stored := must(b.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: new("poem"), Document: poem}))
@@ -173,7 +173,7 @@ func (tr *tour) webhooks(t *testing.T) {
 	gave(t, in, 200, in.JSON200)
 }
 
-// followed follows a run by its stream until it has ended.
+// followed follows the stream of a run until it has ended.
 func (tr *tour) followed(t *testing.T, id string) api.Run {
 	t.Helper()
 	last := 0
@@ -185,7 +185,8 @@ func (tr *tour) followed(t *testing.T, id string) api.Run {
 	return gave(t, got, 200, got.JSON200)
 }
 
-// endpoints are told what happens to runs; what they do not take is dead and can be sent again.
+// endpoints checks that endpoints are notified of what happens to runs; a rejected message is dead
+// and can be sent again.
 func (tr *tour) endpoints(t *testing.T) {
 	made := must(tr.c.CreateEndpointWithResponse(tr.ctx, api.CreateEndpointBody{Url: tr.in.srv.URL + "/gone", Name: new("mine"), On: &[]string{"run.completed"}, Workflows: &[]string{"poem"}}))
 	mine := gave(t, made, 201, made.JSON201)
@@ -210,7 +211,7 @@ func (tr *tour) endpoints(t *testing.T) {
 		t.Errorf("deleted: %d %s", res.StatusCode(), res.Body)
 	}
 
-	// A private address that the operator did not name is no endpoint (SEC8).
+	// A private address that the operator did not name cannot be an endpoint (SEC8).
 	private := newInbox(t)
 	made = must(tr.c.CreateEndpointWithResponse(tr.ctx, api.CreateEndpointBody{Url: private.srv.URL, Workflows: &[]string{"poem"}}))
 	if p := made.GetApplicationproblemJSON422(); p == nil || p.Code != "invalid" || !strings.Contains(string(made.Body), "outbound") || len(private.got) != 0 {
@@ -218,7 +219,7 @@ func (tr *tour) endpoints(t *testing.T) {
 	}
 }
 
-// settled waits until the one notification of a run stands so.
+// settled waits until the only notification of a run has a state.
 func (tr *tour) settled(t *testing.T, run string, state api.ListNotificationsParamsState) api.Notification {
 	t.Helper()
 	for tr.ctx.Err() == nil {
@@ -232,7 +233,7 @@ func (tr *tour) settled(t *testing.T, run string, state api.ListNotificationsPar
 	return api.Notification{}
 }
 
-// links is an approval by a link: reading changes nothing for any reader, and the form decides (P34).
+// links approves with a link: reading changes nothing for any reader, and the form decides (P34).
 func (tr *tour) links(t *testing.T) {
 	run := tr.start(t, "gate", nil)
 	m := tr.next(t, "/desk", "wait.opened", deskSecret)
@@ -269,7 +270,7 @@ func (tr *tour) links(t *testing.T) {
 	tr.next(t, "/desk", "run.completed", deskSecret)
 }
 
-// eventsOf are the types of a run's events.
+// eventsOf returns the types of a run's events.
 func (tr *tour) eventsOf(t *testing.T, id string) []string {
 	t.Helper()
 	res := must(tr.c.ListEventsWithResponse(tr.ctx, id, &api.ListEventsParams{Limit: new(int64(1000))}))
@@ -280,7 +281,7 @@ func (tr *tour) eventsOf(t *testing.T, id string) []string {
 	return types
 }
 
-// tokens makes and revokes one, and the audit log has it (SEC2).
+// tokens creates and revokes a token, and finds both in the audit log (SEC2).
 func (tr *tour) tokens(t *testing.T) {
 	made := must(tr.c.CreateTokenWithResponse(tr.ctx, api.TokenBody{Name: "ci", Role: "run"}))
 	token := gave(t, made, 201, made.JSON201)
@@ -313,7 +314,7 @@ func (tr *tour) tokens(t *testing.T) {
 	}
 }
 
-// openai is the endpoint that OpenAI's clients speak with.
+// openai tests the endpoint for OpenAI clients.
 func (tr *tour) openai(t *testing.T) {
 	if a := tr.do("GET", "/v1/models", "").is(200); !strings.Contains(a.body, `"poem"`) {
 		t.Errorf("models %s", a.body)
@@ -327,14 +328,14 @@ func (tr *tour) openai(t *testing.T) {
 	}
 	a, said := tr.do("POST", "/v1/chat/completions", chat+`, "stream": true}`).is(200), ""
 	for _, piece := range regexp.MustCompile(`"content":"([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
-		said += piece[1] // the model cuts its text where it likes
+		said += piece[1] // the model splits its output anywhere
 	}
 	if said != "says by poet" || !strings.HasSuffix(a.body, "data: [DONE]\n\n") {
 		t.Errorf("stream %s", a.body)
 	}
 }
 
-// assistant is a session of the official MCP client.
+// assistant tests a session of the official MCP client.
 func (tr *tour) assistant(t *testing.T) {
 	s := tr.session(t, testToken)
 	if v := s.InitializeResult(); v.ServerInfo.Name == "" || v.Capabilities.Tools == nil || v.Capabilities.Resources == nil {
@@ -354,7 +355,7 @@ func (tr *tour) assistant(t *testing.T) {
 	}
 }
 
-// session connects the official MCP client.
+// session connects with the official MCP client.
 func (w *world) session(t *testing.T, token string) *sdk.ClientSession {
 	t.Helper()
 	s, err := sdk.NewClient(&sdk.Implementation{Name: "e2e", Version: "1"}, nil).Connect(t.Context(),
@@ -379,7 +380,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.w.asked.RoundTrip(r)
 }
 
-// plain are the transports for machines that look after the server.
+// plain tests the routes for machines that monitor the server.
 func (tr *tour) plain(t *testing.T) {
 	for _, path := range []string{"/healthz", "/readyz"} {
 		if a := tr.do("GET", path, "", "Authorization", "").is(200); !strings.Contains(a.body, `"status":"`) {

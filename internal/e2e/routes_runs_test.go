@@ -16,20 +16,20 @@ import (
 	"github.com/hocket-run/hocket/internal/client/api"
 )
 
-// start starts a run of a stored workflow and waits until it rests.
+// start starts a run of a stored workflow and waits until it has ended or paused.
 func (tr *tour) start(t *testing.T, workflow string, input any) api.Run {
 	t.Helper()
 	res := must(tr.c.StartRunWithResponse(tr.ctx, &api.StartRunParams{Wait: new("1m")}, api.StartBody{Workflow: &workflow, Input: input}))
 	return gave(t, res, 201, res.JSON201)
 }
 
-// runs starts runs and looks at them (P24, P36).
+// runs starts and inspects runs (P24, P36).
 func (tr *tour) runs(t *testing.T) {
 	tr.run = tr.start(t, "poem", "rain")
 	if tr.run.Status != "completed" || tr.run.Output != "says by poet" || tr.run.Input != "rain" || tr.run.Usage.ModelCalls != 1 || *tr.run.Workflow.Version != 1 {
 		t.Errorf("ran %+v", tr.run)
 	}
-	// The same request again is the same run; another one with its key is refused.
+	// Repeating the request returns the same run; a different request with its key is rejected.
 	params := &api.StartRunParams{IdempotencyKey: new("k1"), Prefer: new("wait=60")}
 	first := must(tr.c.StartRunWithResponse(tr.ctx, params, api.StartBody{Workflow: new("poem"), Input: "snow"}))
 	again := must(tr.c.StartRunWithResponse(tr.ctx, params, api.StartBody{Workflow: new("poem"), Input: "snow"}))
@@ -53,7 +53,8 @@ func (tr *tour) runs(t *testing.T) {
 	if n := gave(t, counts, 200, counts.JSON200); n.Status["completed"] < 2 || n.Workflow["poem"] < 2 {
 		t.Errorf("counted %+v", n)
 	}
-	refused(t, must(tr.c.SignalRunWithResponse(tr.ctx, tr.run.Id, "paid", nil, api.SignalBody{Value: 1})), 409, "conflict") // it has ended
+	// it has ended
+	refused(t, must(tr.c.SignalRunWithResponse(tr.ctx, tr.run.Id, "paid", nil, api.SignalBody{Value: 1})), 409, "conflict")
 	order := must(tr.c.StartRunWithResponse(tr.ctx, &api.StartRunParams{Prefer: new("wait=60")}, api.StartBody{Document: new("workflow: [{type: signal, signal: paid}]\n")}))
 	paused := gave(t, order, 201, order.JSON201)
 	signal := must(tr.c.SignalRunWithResponse(tr.ctx, paused.Id, "paid", nil, api.SignalBody{Value: 1}))
@@ -69,7 +70,7 @@ func (tr *tour) runs(t *testing.T) {
 	refused(t, must(tr.c.CancelRunWithResponse(tr.ctx, tr.run.Id, nil, api.CancelInputBody{})), 409, "conflict")
 }
 
-// projections are views of a run.
+// projections reads the views of a run.
 func (tr *tour) projections(t *testing.T) {
 	call := must(tr.c.GetCallWithResponse(tr.ctx, tr.run.Id, "1.0.1", nil))
 	if c := gave(t, call, 200, call.JSON200); c.Model != "openai/m" || len(c.Messages) == 0 || !c.Ended {
@@ -118,7 +119,7 @@ func (tr *tour) long(t *testing.T) {
 	refused(t, must(tr.c.ListStepsWithResponse(tr.ctx, run.Id, &api.ListStepsParams{Cursor: new("x")})), 400, "invalid")
 }
 
-// answers gives answers to waits that are open at once (P1, P23, P24).
+// answers answers waits that are open at the same time (P1, P23, P24).
 func (tr *tour) answers(t *testing.T) {
 	run := tr.start(t, "gates", nil)
 	list := must(tr.c.ListWaitsWithResponse(tr.ctx, &api.ListWaitsParams{Workflow: new("gates")}))
@@ -127,7 +128,7 @@ func (tr *tour) answers(t *testing.T) {
 	}
 	refused(t, must(tr.c.ResumeRunWithResponse(tr.ctx, run.Id, nil, api.ResumeBody{Decision: new("approve")})), 409, "conflict")
 	for _, node := range []string{"b", "a"} {
-		for range 2 { // the second says the same under the same key
+		for range 2 { // the second repeats it with the same key
 			res := must(tr.c.ResumeRunWithResponse(tr.ctx, run.Id, &api.ResumeRunParams{Wait: new("1m"), IdempotencyKey: new("for " + node)},
 				api.ResumeBody{Decision: new("approve"), Node: &node, Note: new("for " + node)}))
 			run = gave(t, res, 200, res.JSON200)
@@ -136,7 +137,7 @@ func (tr *tour) answers(t *testing.T) {
 	if out, err := json.Marshal(run.Outputs); run.Status != "completed" || err != nil || !strings.Contains(string(out), "of a person") {
 		t.Errorf("answered: %+v", run)
 	}
-	// A run that its limits ended goes on with higher ones (D20).
+	// A run that was ended by its limits continues with higher ones (D20).
 	two := strings.Replace(poem, "name: poet}\n", "name: poet}\n  - {id: b, type: agent, name: poet}\n", 1)
 	short := must(tr.c.StartRunWithResponse(tr.ctx, &api.StartRunParams{Wait: new("1m")}, api.StartBody{Document: &two, Limits: &api.Limits{MaxSteps: new(int64(1))}}))
 	failed := gave(t, short, 201, short.JSON201)
@@ -149,7 +150,7 @@ func (tr *tour) answers(t *testing.T) {
 	}
 }
 
-// forks branches a run off, and leaves the first alone.
+// forks forks a run, which leaves the original unchanged.
 func (tr *tour) forks(t *testing.T) {
 	run := tr.start(t, "gate", nil)
 	all := must(tr.c.ListEventsWithResponse(tr.ctx, run.Id, nil))
@@ -173,7 +174,7 @@ func (tr *tour) forks(t *testing.T) {
 	}
 }
 
-// events reads events as JSON and as a stream, and by a ticket (P22).
+// events reads events as JSON and as a stream, and with a ticket (P22).
 func (tr *tour) events(t *testing.T) {
 	var all []api.EventShape
 	for cursor := new(int64(0)); cursor != nil; {
@@ -193,7 +194,7 @@ func (tr *tour) events(t *testing.T) {
 		t.Fatalf("events %+v", all)
 	}
 
-	// A run that is followed from its start gives each event once, and then the end.
+	// Following a run from its start yields each event once, and then the end.
 	res := must(tr.c.StartRunWithResponse(tr.ctx, nil, api.StartBody{Workflow: new("poem")}))
 	id, last := gave(t, res, 201, res.JSON201).Id, 0
 	_, live := tr.stream(t, id, "0")
@@ -234,7 +235,7 @@ func (tr *tour) stream(t *testing.T, id, after string) (status int, body io.Read
 	return res.StatusCode, res.Body
 }
 
-// offers is what can be used here, and what starts by itself.
+// offers lists what can be used here, and what starts on its own.
 func (tr *tour) offers(t *testing.T) {
 	tools := must(tr.c.ListToolsWithResponse(tr.ctx, nil))
 	if l := gave(t, tools, 200, tools.JSON200); len(l.Items) < 3 || !strings.Contains(string(tools.Body), `"name":"think"`) {

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/client/api"
 )
 
-// controls pauses the schedule of the workflow feeds, goes on, skips a time and asks for a run.
+// controls pauses the schedule of the workflow feeds, resumes it, skips a time and requests a run.
 func (tr *tour) controls(t *testing.T) {
 	daily := new("daily")
 	paused := must(tr.c.PauseScheduleWithResponse(tr.ctx, "feeds", &api.PauseScheduleParams{Branch: daily}))
@@ -33,7 +33,7 @@ func (tr *tour) controls(t *testing.T) {
 	refused(t, must(tr.c.PauseScheduleWithResponse(tr.ctx, "poem", nil)), 422, "invalid")
 }
 
-// signedIn signs a browser in with a code, and out.
+// signedIn signs a browser in with a code, and signs it out.
 func (tr *tour) signedIn(t *testing.T) {
 	code := must(tr.c.CreateSessionCodeWithResponse(tr.ctx))
 	text := gave(t, code, 201, code.JSON201).Code
@@ -80,7 +80,7 @@ func (tr *tour) feed(t *testing.T) {
 	}
 }
 
-// page asks for the files of the page and its routes, without a token.
+// page requests the files of the page and its routes, without a token.
 func (tr *tour) page(t *testing.T) {
 	_, open := tr.routes()
 	for _, r := range open {

@@ -14,16 +14,17 @@ import (
 	"github.com/hocket-run/hocket/internal/client/api"
 )
 
-// tour goes through a server by the generated client, as an admin who may approve.
+// tour calls the routes of a server through the generated client, as an admin who may approve.
 type tour struct {
 	*world
 	ctx context.Context
 	c   *api.ClientWithResponses
 	in  *inbox
-	run api.Run // a run of the workflow poem that has ended
+	run api.Run // a completed run of the workflow poem
 }
 
-// TestEveryRoute goes through every route of the real server by the generated client, and looks at what each gives. A route that is added and not asked here fails it.
+// TestEveryRoute calls every route of the real server through the generated client, and checks each
+// answer. It fails if a route is added that it does not call.
 func TestEveryRoute(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
@@ -66,7 +67,7 @@ func TestEveryRoute(t *testing.T) {
 	}
 }
 
-// must gives what the generated client got.
+// must returns the response of the generated client.
 func must[R any](res R, err error) R {
 	if err != nil {
 		panic(err)
@@ -74,7 +75,7 @@ func must[R any](res R, err error) R {
 	return res
 }
 
-// refused insists on a problem.
+// refused checks that the response is a problem.
 func refused(t *testing.T, res interface {
 	StatusCode() int
 	GetBody() []byte
@@ -107,7 +108,8 @@ func (tr *tour) workflows(t *testing.T) {
 	if now == tag || !strings.HasPrefix(now, `"`) {
 		t.Errorf("tag %s, then %s", tag, now)
 	}
-	// Another client still has the first: what they send is a lost update, and nothing is changed.
+	// Another client still has the first version: its request would be a lost update, and changes
+	// nothing.
 	refused(t, must(tr.c.PutWorkflowWithResponse(tr.ctx, "poem", &api.PutWorkflowParams{IfMatch: &tag}, api.DocumentBody{Document: poem})), 409, "conflict")
 	refused(t, must(tr.c.PublishWorkflowWithResponse(tr.ctx, "poem", &api.PublishWorkflowParams{IfMatch: &tag}, api.PublishInputBody{})), 409, "conflict")
 	refused(t, must(tr.c.DeleteWorkflowWithResponse(tr.ctx, "poem", &api.DeleteWorkflowParams{IfMatch: &tag})), 409, "conflict")
@@ -220,7 +222,7 @@ func (tr *tour) agents(t *testing.T) {
 	}
 }
 
-// deletes deletes what the tour made, as far as it is still there.
+// deletes deletes what the tour created, as far as it still exists.
 func (tr *tour) deletes(t *testing.T) {
 	if res := must(tr.c.DeleteAgentWithResponse(tr.ctx, "critic", nil)); res.StatusCode() != http.StatusNoContent {
 		t.Errorf("agent: %d %s", res.StatusCode(), res.Body)

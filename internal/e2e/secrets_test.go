@@ -25,13 +25,14 @@ import (
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
-// Texts that are looked for, by what they are. The password of the store is another.
+// private holds texts to look for, by what they are. The password of the store is another.
 var private = map[string]string{
 	"instruction": "canary-instruction-1", "input": "canary-input-2", "reply": "canary-reply-3", "argument": "canary-argument-4", "result": "canary-result-5", "tool error": "canary-toolerror-6",
 	"key of the provider": "canary-apikey-7", "note": "canary-note-8", "echo of the provider": "canary-echo-10", "long reply": "canary-long-11", "token": testToken,
 }
 
-// secretly is a workflow whose first agent calls a tool, whose second one gives a long reply, and whose third one fails.
+// secretly is a workflow whose first agent calls a tool, whose second agent returns a long reply,
+// and whose third agent fails.
 const secretly = `name: secretly
 agents:
   clerk:
@@ -61,18 +62,18 @@ func answerSecretly(r modeltest.Request) modeltest.Answer {
 	return modeltest.Answer{Text: "canary-reply-3", Latency: 30 * time.Millisecond}
 }
 
-// forms gives how a text may be written.
+// forms returns the encodings in which a text may appear.
 func forms(text string) []string {
 	quoted, _ := json.Marshal(text)
 	all := []string{text, strings.Trim(string(quoted), `"`), url.QueryEscape(text), url.PathEscape(text), hex.EncodeToString([]byte(text)), strings.ToUpper(hex.EncodeToString([]byte(text)))}
-	for shift := range 3 { // base64 of a longer text that has it, without what depends on the neighbours
+	for shift := range 3 { // base64 within a longer text, without what depends on the context
 		enc := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + text))
 		all = append(all, enc[4:len(enc)-4])
 	}
 	return all
 }
 
-// exposed gives the private texts that a text has.
+// exposed returns the private texts that a text contains.
 func exposed(text string) (found []string) {
 	for what, secret := range private {
 		if slices.ContainsFunc(forms(secret), func(form string) bool { return strings.Contains(text, form) }) {
@@ -85,7 +86,7 @@ func exposed(text string) (found []string) {
 	return found
 }
 
-// activity collects the statements that sessions show, until stop is called.
+// activity collects the statements shown for sessions until stop is called.
 func activity(t *testing.T, server *pgtest.Server) (stop func() []string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -98,7 +99,7 @@ func activity(t *testing.T, server *pgtest.Server) (stop func() []string) {
 		for ; ctx.Err() == nil; <-tick.C {
 			var rows pgx.Rows
 			var err error
-			if conn == nil || conn.IsClosed() { // the server is restarted
+			if conn == nil || conn.IsClosed() { // the server is being restarted
 				conn, err = pgx.Connect(ctx, server.Superuser(pgtest.Name))
 			}
 			if err == nil {
@@ -127,8 +128,10 @@ func activity(t *testing.T, server *pgtest.Server) (stop func() []string) {
 	}
 }
 
-// TestNothingPrivateIsShown: runs with prompts, replies, tools and failures on two servers and a worker that print debug logs, through a restart of PostgreSQL and a kill. Neither their logs, nor errors, nor the
-// log of PostgreSQL with all statements, nor pg_stat_activity have a prompt, a reply, an argument, a result, a key or the password of the store.
+// TestNothingPrivateIsShown checks runs with prompts, replies, tools and failures on two servers
+// and a worker that print debug logs, through a restart of PostgreSQL and a kill. Neither their
+// logs, nor errors, nor the log of PostgreSQL with all statements, nor pg_stat_activity contain a
+// prompt, a reply, an argument, a result, a key or the password of the store.
 func TestNothingPrivateIsShown(t *testing.T) {
 	t.Parallel()
 	const runs = 20
@@ -149,7 +152,7 @@ func TestNothingPrivateIsShown(t *testing.T) {
 	c := newCluster(t, server.TCP(t).String())
 	c.config = fmt.Sprintf("outbound: {allow: ['%s']}\nserver: {takeOverAfter: 15s}\n", strings.TrimPrefix(book.URL, "http://"))
 	c.env = []string{"OPENAI_BASE_URL=" + m.BaseURL(), "OPENAI_API_KEY=canary-apikey-7"}
-	from := len(server.Said(t)) // what made the user of tests
+	from := len(server.Said(t)) // after the creation of the test user
 	stop := activity(t, server)
 	all := []*member{c.join("", "-v"), c.join("", "-v"), c.work("-v", "--max-driven", "5")}
 	c.apply("secretly", fmt.Sprintf(secretly, book.URL, "book"))
@@ -207,7 +210,7 @@ func TestNothingPrivateIsShown(t *testing.T) {
 				t.Fatalf("%d %s", status, data)
 			}
 			for _, w := range o.Waiting {
-				answer := `{"wait": %q, "input": "retry"}` // to a call of unknown outcome
+				answer := `{"wait": %q, "input": "retry"}` // for a call of unknown outcome
 				if w.Kind == "approval" {
 					answer = `{"wait": %q, "decision": "approve", "note": "canary-note-8"}`
 				}

@@ -20,7 +20,7 @@ import (
 	"github.com/hocket-run/hocket/internal/testinput"
 )
 
-// binary is the program, built once for all tests, and temporalBinary the one with Temporal.
+// binary is the program, built once for all tests, and temporalBinary is the program with Temporal.
 var (
 	binary         = building("../..", "hocket")
 	temporalBinary = building("../../temporal", "hocket-temporal")
@@ -38,13 +38,15 @@ func building(module, name string) func() (string, error) {
 	})
 }
 
-// programs is the folder of the programs that tests build.
+// programs is the folder for the programs that tests build.
 var programs string
 
-// inputs are named once for all tests: what the program is built from, and the specs of the page.
+// inputs declares the inputs of all tests once: what the program is built from, and the specs of
+// the page.
 var inputs sync.Once
 
-// programOf gives the program that the environment names by HOCKET_TEST_PROGRAM (see variant), else that of this repository.
+// programOf returns the program named by HOCKET_TEST_PROGRAM in env (see variant), or else the
+// program of this repository.
 func programOf(t *testing.T, env []string) string {
 	t.Helper()
 	for _, e := range env {
@@ -77,10 +79,10 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// testToken is an admin's, who may approve.
+// testToken is the token of an admin who may approve.
 const testToken = "hk_e2e-token-of-the-tests-0123456789abcdefghijk"
 
-// process is a hocket serve.
+// process is a process of hocket serve.
 type process struct {
 	cmd  *exec.Cmd
 	url  string
@@ -94,7 +96,8 @@ type process struct {
 
 var listening = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 
-// serve starts the server in the folder home, and waits until it is ready. The test ends it.
+// serve starts the server in the folder home, and waits until it is ready. The end of the test
+// stops it.
 func serve(t *testing.T, home string, env []string, args ...string) *process {
 	t.Helper()
 	p := begin(t, home, env, args...)
@@ -102,13 +105,13 @@ func serve(t *testing.T, home string, env []string, args ...string) *process {
 	return p
 }
 
-// begin is serve for a server that is not ready.
+// begin is serve without waiting until the server is ready.
 func begin(t *testing.T, home string, env []string, args ...string) *process {
 	t.Helper()
 	return listen(t, home, env, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
 }
 
-// listen starts a verb that listens.
+// listen starts a command that listens.
 func listen(t *testing.T, home string, env []string, args ...string) *process {
 	t.Helper()
 	p := prepared(t, home, env, args...)
@@ -120,7 +123,7 @@ func listen(t *testing.T, home string, env []string, args ...string) *process {
 	return p
 }
 
-// prepared gives a verb that is not started yet.
+// prepared returns a command that is not started yet.
 func prepared(t *testing.T, home string, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{cmd: exec.Command(programOf(t, env), args...), done: make(chan struct{}), more: make(chan struct{}, 1)}
@@ -129,7 +132,8 @@ func prepared(t *testing.T, home string, env []string, args ...string) *process 
 	return p
 }
 
-// launch starts a verb that listens, and reads what it says. theirs are files that only the program needs.
+// launch starts a command that listens, and reads its output. theirs are files that only the
+// program needs.
 func (p *process) launch(t *testing.T, stderr io.Reader, theirs ...io.Closer) {
 	t.Helper()
 	if err := p.cmd.Start(); err != nil {
@@ -173,7 +177,7 @@ func (p *process) said() string {
 	return p.log.String()
 }
 
-// ready waits until the server takes requests.
+// ready waits until the server accepts requests.
 func (p *process) ready(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -195,7 +199,7 @@ func (p *process) ready(t *testing.T) {
 	}
 }
 
-// kill ends the process at once, as a crash does.
+// kill ends the process immediately, as a crash does.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.done

@@ -10,10 +10,11 @@ import (
 	"testing"
 )
 
-// SEC17, issue 12, attack 8: clients that open MCP sessions and leave without a word lock no client out, their own token neither, and the memory of their sessions is
-// bounded. A session in use stays.
+// TestAbandonedSessions checks that clients that open MCP sessions and leave without closing them
+// lock no client out, not even with their own token, and that the memory of their sessions is
+// limited (SEC17, issue 12, attack 8). A session in use is kept.
 func TestAbandonedSessions(t *testing.T) {
-	attacks := size(t, "HOCKET_LOAD_SESSIONS", 260) // a token has 200
+	attacks := size(t, "HOCKET_LOAD_SESSIONS", 260) // a token may have 200
 	w := newWorld(t, "\n")
 	before := w.p.rss()
 	open := func() string {
@@ -22,7 +23,7 @@ func TestAbandonedSessions(t *testing.T) {
 			"Accept", "application/json, text/event-stream").is(http.StatusOK)
 		return a.header.Get("Mcp-Session-Id")
 	}
-	var calls atomic.Int64 // ids of calls under way in one session must differ
+	var calls atomic.Int64 // ids of concurrent calls in a session must differ
 	use := func(id string) int {
 		return w.do("POST", "/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, 2+calls.Add(1)), "Accept", "application/json, text/event-stream", "Mcp-Session-Id", id).status
 	}

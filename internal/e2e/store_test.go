@@ -18,12 +18,12 @@ import (
 	"testing"
 	"time"
 
-	_ "modernc.org/sqlite" // to be another program on the store
+	_ "modernc.org/sqlite" // acts as another program on the store
 
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 )
 
-// verb is what a hocket verb gave.
+// verb is the result of a hocket command.
 type verb struct {
 	out, err string
 	status   int
@@ -47,7 +47,8 @@ func hocket(t *testing.T, home string, env []string, args ...string) verb {
 	return verb{out.String(), errs.String(), cmd.ProcessState.ExitCode(), time.Since(began)}
 }
 
-// seize takes the write lock of the store at home, as BEGIN IMMEDIATE in sqlite3 does. It fails where another process has it.
+// seize takes the write lock of the store at home, as BEGIN IMMEDIATE in sqlite3 does. It fails if
+// another process holds it.
 func seize(home string) (free func(), err error) {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(home, "hocket.db")+"?_txlock=immediate&_pragma=busy_timeout(1000)")
 	if err != nil {
@@ -61,7 +62,7 @@ func seize(home string) (free func(), err error) {
 	return func() { _, _ = tx.Rollback(), db.Close() }, nil
 }
 
-// status asks a server without a token.
+// status requests a path from a server without a token.
 func (p *process) status(ctx context.Context, path string) (int, string) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+path, http.NoBody)
 	if err != nil {
@@ -77,7 +78,7 @@ func (p *process) status(ctx context.Context, path string) (int, string) {
 	return res.StatusCode, fmt.Sprint(body.Detail)
 }
 
-// until waits for a readiness, and tells what was said with it and how long it took.
+// until waits for a readiness status, and returns the response body and how long it took.
 func (p *process) until(t *testing.T, want int) (said string, took time.Duration) {
 	t.Helper()
 	began := time.Now()
@@ -95,8 +96,9 @@ func (p *process) until(t *testing.T, want int) (said string, took time.Duration
 	}
 }
 
-// TestAttackLock holds the write lock of the store of a server, as any program with sqlite3 can. Who reads is served; who writes is told, and gives up in time; the server
-// says that it is not ready, and goes on by itself.
+// TestAttackLock holds the write lock of a server's store, as any program with sqlite3 can. Reads
+// are served; writes report it and fail in time; the server reports that it is not ready, and
+// continues on its own.
 func TestAttackLock(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -142,7 +144,8 @@ func TestAttackLock(t *testing.T) {
 	}
 }
 
-// TestAttackFullDisk fills the disk of a store, on a file system of its own. Reads work, a server starts, is not ready, says why, and recovers by itself.
+// TestAttackFullDisk fills the disk of a store, on a separate file system. Reads work, and a server
+// starts, is not ready, reports why, and recovers on its own.
 func TestAttackFullDisk(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -202,8 +205,9 @@ func TestAttackFullDisk(t *testing.T) {
 	t.Logf("a run was started and completed in %s", time.Since(began).Round(time.Millisecond))
 }
 
-// TestAttackHung stops a server in the middle of its runs. Verbs say who drives a run, --take-over takes one, another server takes the others after a while. When the
-// stopped server goes on it is fenced: no journaled call is repeated, and nothing that it does is stored.
+// TestAttackHung stops a server in the middle of its runs. Commands report who drives a run,
+// --take-over takes one, and another server takes the others after a while. When the stopped server
+// continues it is fenced: no journaled call is repeated, and nothing that it does is stored.
 func TestAttackHung(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -235,7 +239,8 @@ func TestAttackHung(t *testing.T) {
 	for i := range runs {
 		w.do("POST", "/api/v1/runs", `{"workflow": "poem", "input": "bees"}`).is(201).into(&runs[i])
 	}
-	for tick := time.NewTicker(20 * time.Millisecond); asked.Load() < int32(len(runs)); <-tick.C { // both calls are out
+	// both calls are in flight
+	for tick := time.NewTicker(20 * time.Millisecond); asked.Load() < int32(len(runs)); <-tick.C {
 		if t.Context().Err() != nil {
 			t.Fatal(hung.said())
 		}
@@ -280,14 +285,14 @@ func TestAttackHung(t *testing.T) {
 	}
 }
 
-// stop stops the process, at a moment at which it does not hold the store.
+// stop stops the process at a moment when it does not hold the store's lock.
 func (p *process) stop(t *testing.T, home string) {
 	t.Helper()
 	for range 100 {
 		if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
-		var state syscall.WaitStatus // macOS says that it continued
+		var state syscall.WaitStatus // macOS reports it as continued
 		if _, err := syscall.Wait4(p.cmd.Process.Pid, &state, syscall.WUNTRACED, nil); err != nil || !state.Stopped() && !state.Continued() {
 			t.Fatalf("the server is not stopped: %v, %v", state, err)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/temporalserver"
 )
 
-// onTemporal makes a cluster whose runs a Temporal server carries.
+// onTemporal creates a cluster whose runs a Temporal server executes.
 func onTemporal(t *testing.T, db, address, namespace string) *cluster {
 	t.Helper()
 	c := newCluster(t, db)
@@ -27,7 +27,8 @@ func onTemporal(t *testing.T, db, address, namespace string) *cluster {
 	return c
 }
 
-// TestTemporalKills is TestClusterKills with runs that Temporal carries: their calls are made by three processes, one after another of which is killed (P12, P18, D8).
+// TestTemporalKills is TestClusterKills with runs on Temporal: their calls are made by three
+// processes, which are killed one after another (P12, P18, D8).
 func TestTemporalKills(t *testing.T) {
 	t.Parallel()
 	faultmatrix.Proves(t, "temporal-worker")
@@ -35,14 +36,15 @@ func TestTemporalKills(t *testing.T) {
 	onTemporal(t, pgtest.URL(t), address, namespace).survives(killtest.Kills())
 }
 
-// TestTemporalShare is TestClusterShare with runs that Temporal carries.
+// TestTemporalShare is TestClusterShare with runs on Temporal.
 func TestTemporalShare(t *testing.T) {
 	t.Parallel()
 	address, namespace := temporalserver.Namespace(t)
 	onTemporal(t, pgtest.URL(t), address, namespace).share()
 }
 
-// TestTemporalTakeover kills the worker that has a call under way: another one makes the call. It logs how long that takes, the timeout of heartbeats being 10 s.
+// TestTemporalTakeover kills the worker that has a call in flight: another one makes the call. It
+// logs how long that takes, with a heartbeat timeout of 10 s.
 func TestTemporalTakeover(t *testing.T) {
 	t.Parallel()
 	const kills = 5
@@ -74,7 +76,9 @@ func TestTemporalTakeover(t *testing.T) {
 	t.Logf("calls of killed workers begin elsewhere after %v, median %s; the timeout of heartbeats is 10 s", took, took[kills/2])
 }
 
-// TestTemporalStopped stops a worker in the middle of calls, as a machine does that is suspended, and continues it. Another worker makes the calls, and nothing that the first one has then is stored.
+// TestTemporalStopped stops a worker in the middle of calls, as when a machine is suspended, and
+// continues it. Another worker makes the calls, and no result that the first one has then is
+// stored.
 func TestTemporalStopped(t *testing.T) {
 	t.Parallel()
 	faultmatrix.Proves(t, "temporal-stopped")
@@ -93,7 +97,8 @@ func TestTemporalStopped(t *testing.T) {
 	}
 	heir := c.join("")
 	c.mu.Lock()
-	c.members, hung.killed, hung.ended = []*member{heir}, true, time.Now() // its calls are lost, those too that it begins before it knows that it lost the run
+	// its calls are lost, even those started before it notices
+	c.members, hung.killed, hung.ended = []*member{heir}, true, time.Now()
 	c.mu.Unlock()
 	if err := hung.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)

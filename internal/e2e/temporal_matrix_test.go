@@ -18,7 +18,8 @@ import (
 	"github.com/hocket-run/hocket/internal/temporalserver"
 )
 
-// TestTemporalStoreRestarts is TestDatabaseRestarts with runs that Temporal carries: a worker keeps the result of a call until the store takes it.
+// TestTemporalStoreRestarts is TestDatabaseRestarts with runs on Temporal: a worker keeps the
+// result of a call until the store accepts it.
 func TestTemporalStoreRestarts(t *testing.T) {
 	t.Parallel()
 	faultmatrix.Proves(t, "temporal-store")
@@ -27,7 +28,7 @@ func TestTemporalStoreRestarts(t *testing.T) {
 	onTemporal(t, server.URL(t), address, namespace).outlives(server)
 }
 
-// persisted is a cluster on a Temporal server of its own, which keeps what it knows in two databases.
+// persisted is a cluster with its own Temporal server, which keeps its data in two databases.
 type persisted struct {
 	*cluster
 	carrier   *temporalserver.Server
@@ -35,7 +36,7 @@ type persisted struct {
 	databases []string
 }
 
-// onDisk makes a cluster whose store and whose Temporal server are on a server of PostgreSQL.
+// onDisk creates a cluster whose store and Temporal server use one PostgreSQL server.
 func onDisk(t *testing.T, start func() *pgtest.Server) *persisted {
 	t.Helper()
 	temporalserver.Require(t)
@@ -46,8 +47,9 @@ func onDisk(t *testing.T, start func() *pgtest.Server) *persisted {
 	return p
 }
 
-// TestTemporalOutage kills Temporal and stops PostgreSQL at once, in the middle of runs, and starts both again. All runs end: their calls are made again only where they were under way for longer than
-// heartbeats may be missing.
+// TestTemporalOutage kills Temporal and stops PostgreSQL at the same time, in the middle of runs,
+// and restarts both. All runs end: their calls are repeated only if they were in flight for longer
+// than heartbeats may be missing.
 func TestTemporalOutage(t *testing.T) {
 	t.Parallel()
 	faultmatrix.Proves(t, "temporal-and-store")
@@ -74,7 +76,8 @@ func TestTemporalOutage(t *testing.T) {
 	t.Logf("%d runs ended %s after both were started: %d calls of models and %d of the tool were made again, %d times a person was asked", runs, time.Since(began).Round(10*time.Millisecond), l.calls, l.tools, l.asked)
 }
 
-// TestTemporalKilled kills Temporal under runs and starts it again. Meanwhile servers stay ready: calls that were under way are stored, runs are started and answered. No call is made again.
+// TestTemporalKilled kills Temporal under runs and restarts it. Meanwhile servers stay ready:
+// results of calls in flight are stored, and runs are started and answered. No call is repeated.
 func TestTemporalKilled(t *testing.T) {
 	t.Parallel()
 	faultmatrix.Proves(t, "temporal-killed")
@@ -120,7 +123,7 @@ func TestTemporalKilled(t *testing.T) {
 	t.Logf("the runs ended %s after Temporal was started", time.Since(began).Round(10*time.Millisecond))
 }
 
-// asks waits until a run asks a person, and gives the wait.
+// asks waits until a run asks a person, and returns the wait.
 func (c *cluster) asks(ctx context.Context, run string) (wait string) {
 	c.t.Helper()
 	var o struct {
@@ -134,8 +137,10 @@ func (c *cluster) asks(ctx context.Context, run string) (wait string) {
 	return o.Waiting[0].ID
 }
 
-// TestTemporalRestored restores the databases of Temporal from a backup of before: it knows of calls that were made long ago, of runs that have ended, and nothing of the newest ones. The journal is
-// ahead: all runs end, and calls are made again only where they were under way at the restore.
+// TestTemporalRestored restores the databases of Temporal from an earlier backup: Temporal then
+// knows of calls that were made long ago and of runs that have ended, but not of the newest ones.
+// The journal is ahead: all runs end, and calls are repeated only if they were in flight at the
+// restore.
 func TestTemporalRestored(t *testing.T) {
 	t.Parallel()
 	faultmatrix.Proves(t, "temporal-restored")
@@ -147,7 +152,7 @@ func TestTemporalRestored(t *testing.T) {
 	c.apply("gate", gate)
 	asks := c.start(ctx, "gate", "asks")
 	wait := c.asks(ctx, asks)
-	// under starts runs and waits until each has a call under way.
+	// under starts runs and waits until each has a call in flight.
 	under := func(key string) (release func(), ids []string) {
 		release = c.hold()
 		for i := range runs {
@@ -193,7 +198,9 @@ func TestTemporalRestored(t *testing.T) {
 	t.Logf("all runs ended %s after the restore: %d calls were made again", time.Since(began).Round(10*time.Millisecond), l.calls)
 }
 
-// TestTemporalAway starts a server and a worker while Temporal cannot be reached. They say that they are not ready and why, runs that are started meanwhile wait, and all goes on by itself.
+// TestTemporalAway starts a server and a worker while Temporal cannot be reached. They report that
+// they are not ready and why, runs that are started meanwhile wait, and everything continues on its
+// own.
 func TestTemporalAway(t *testing.T) {
 	t.Parallel()
 	temporalserver.Require(t)
@@ -211,7 +218,7 @@ func TestTemporalAway(t *testing.T) {
 	if said := c.readiness(http.StatusServiceUnavailable); !strings.Contains(said, "the Temporal server cannot be reached") {
 		t.Errorf("not ready: %s", said)
 	}
-	c.members = servers[:1] // who answers
+	c.members = servers[:1] // the server that answers
 	c.apply("order", fmt.Sprintf(order, c.book.URL))
 	run := c.start(ctx, "order", "waits")
 	carrier.Start(t)
@@ -227,7 +234,7 @@ func TestTemporalAway(t *testing.T) {
 	c.members = servers[:1]
 	c.ended(ctx, run)
 	c.madeOnce(1)
-	if by := c.byMember(); by[servers[1].number] != orderCalls-1 { // and one of the tool
+	if by := c.byMember(); by[servers[1].number] != orderCalls-1 { // and one tool call
 		t.Errorf("calls by member: %v", by)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/temporalserver"
 )
 
-// kind gives what drives a run.
+// kind returns what drives a run.
 func (c *cluster) kind(run string) journal.Kind {
 	c.t.Helper()
 	s := c.open()
@@ -28,7 +28,9 @@ func (c *cluster) kind(run string) journal.Kind {
 	return h.Kind
 }
 
-// TestTemporalMove: `resume --driver` moves a paused run to Temporal and back. A run that a living process drives is not moved; when that process was killed it is, and goes on.
+// TestTemporalMove checks that `resume --driver` moves a paused run to Temporal and back. A run
+// that a living process drives is not moved; once that process is killed the run is moved, and
+// continues.
 func TestTemporalMove(t *testing.T) {
 	t.Parallel()
 	address, namespace := temporalserver.Namespace(t)
@@ -60,7 +62,7 @@ func TestTemporalMove(t *testing.T) {
 	moved("r", journal.KindRun)
 	resume(3, "paused", slices.Concat(with, []string{"r", "--driver", "temporal"})...)
 	moved("r", journal.KindTemporal)
-	resume(3, "paused", slices.Concat(with, replies, []string{"r", "--reject"})...) // Temporal carries it
+	resume(3, "paused", slices.Concat(with, replies, []string{"r", "--reject"})...) // Temporal executes it
 	moved("r", journal.KindTemporal)
 	resume(0, "", slices.Concat(replies, []string{"r", "--driver", "embedded", "--approve"})...)
 	moved("r", journal.KindServe)
@@ -85,12 +87,12 @@ func TestTemporalMove(t *testing.T) {
 	}
 	resume(0, "reply 3", slices.Concat(with, []string{run, "--driver", "temporal"})...)
 	moved(run, journal.KindTemporal)
-	if n := c.called(); n != 3 { // the one of the process that was killed, that one again, and the second
+	if n := c.called(); n != 3 { // the killed process's call, its repetition, and the second
 		t.Errorf("%d calls", n)
 	}
 }
 
-// called counts the calls that were made.
+// called returns the number of calls that were made.
 func (c *cluster) called() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -39,7 +39,9 @@ workflow:
   - {id: visible-node, type: agent, name: writer}
 `
 
-// TestTemporalHoldsNoText: after runs that complete, fail, are answered and cancelled, no table of Temporal's databases holds a prompt, a reply, an argument, a result, an error or a secret of them.
+// TestTemporalHoldsNoText checks that after runs that complete, fail, are answered and are
+// cancelled, no table of Temporal's databases contains a prompt, a reply, an argument, a result, an
+// error or a secret of them.
 func TestTemporalHoldsNoText(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -111,7 +113,7 @@ func TestTemporalHoldsNoText(t *testing.T) {
 	}
 	end(asks, "completed")
 
-	// The texts are in the journals, so that looking for them means something.
+	// The texts are in the journals, which shows that the search can find them.
 	var journals strings.Builder
 	for _, events := range c.journals() {
 		data, err := json.Marshal(events)
@@ -147,7 +149,7 @@ func TestTemporalHoldsNoText(t *testing.T) {
 	}
 }
 
-// around gives what is beside a text of a dump.
+// around returns the surroundings of a text in a dump.
 func around(dump, text string) string {
 	i := max(strings.Index(dump, text), strings.Index(dump, hex.EncodeToString([]byte(text))))
 	return dump[max(0, i-200):min(len(dump), i+200)]

@@ -15,7 +15,8 @@ import (
 	"github.com/hocket-run/hocket/internal/temporalserver"
 )
 
-// command runs the binary to its end, on a store in PostgreSQL, and gives what it printed and its status.
+// command runs the binary to its end, on a store in PostgreSQL, and returns its standard output,
+// its standard error and its status.
 func command(t *testing.T, db string, args ...string) (out, told string, status int) {
 	t.Helper()
 	bin := built(t, temporalBinary)
@@ -25,11 +26,11 @@ func command(t *testing.T, db string, args ...string) (out, told string, status 
 	var text, problems strings.Builder
 	c.Stdout, c.Stderr = &text, &problems
 	c.Env = append(os.Environ(), "HOCKET_DB="+db, "HOCKET_HOME="+t.TempDir(), "NO_COLOR=1")
-	_ = c.Run() // the status tells
+	_ = c.Run() // the status is checked by the caller
 	return text.String(), problems.String(), c.ProcessState.ExitCode()
 }
 
-// TestTemporalDoctor: doctor shows the server and its namespace.
+// TestTemporalDoctor checks that doctor shows the server and its namespace.
 func TestTemporalDoctor(t *testing.T) {
 	t.Parallel()
 	address, namespace := temporalserver.Namespace(t)
@@ -43,7 +44,8 @@ func TestTemporalDoctor(t *testing.T) {
 	}
 }
 
-// TestTemporalRefused: what cannot work ends with status 2 and one sentence, and nothing runs.
+// TestTemporalRefused checks that an impossible configuration ends with status 2 and one sentence,
+// and that nothing runs.
 func TestTemporalRefused(t *testing.T) {
 	t.Parallel()
 	address, _ := temporalserver.Namespace(t)

@@ -11,7 +11,8 @@ import (
 	"unsafe"
 )
 
-// terminal gives both ends of a terminal: what a program writes to theirs is read from ours.
+// terminal returns both ends of a terminal: output that a program writes to theirs is read from
+// ours.
 func terminal(t *testing.T) (ours, theirs *os.File) {
 	t.Helper()
 	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -33,7 +34,8 @@ func terminal(t *testing.T) (ours, theirs *os.File) {
 	return ours, theirs
 }
 
-// serveAtTerminal starts the server as a person does, at a terminal, and gives the link that it prints there.
+// serveAtTerminal starts the server at a terminal, as a person does, and returns the link that it
+// prints there.
 func serveAtTerminal(t *testing.T, home string, env []string) (p *process, link string) {
 	t.Helper()
 	ours, theirs := terminal(t)

@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// SEC17, issue 12, attack 7: wrong tokens from the address of everybody, as behind a proxy, keep no right token out, not even one that the server has never seen. Behind a
-// proxy that is trusted, wrong tokens are counted by client.
+// TestWrongTokens checks that wrong tokens from an address that everyone shares, as behind a proxy,
+// lock out no valid token, not even one that the server has never seen (SEC17, issue 12, attack 7).
+// Behind a trusted proxy, wrong tokens are counted per client.
 func TestWrongTokens(t *testing.T) {
 	attacks := size(t, "HOCKET_LOAD_TOKENS", 200)
 	w := newWorld(t, "server: {limits: {failures: 20}, trustedProxies: [127.0.0.1, '::1']}\n")
@@ -34,7 +35,7 @@ func TestWrongTokens(t *testing.T) {
 			})
 		}
 		right := 0
-		for i := range 10 { // while the attack goes on
+		for i := range 10 { // during the attack
 			var made struct{ Token string }
 			text := w.do("POST", "/api/v1/tokens", fmt.Sprintf(`{"name": "t%d", "role": "run"}`, i), header...).is(http.StatusCreated).body
 			if err := json.Unmarshal([]byte(text), &made); err != nil || made.Token == "" {
@@ -51,7 +52,8 @@ func TestWrongTokens(t *testing.T) {
 		t.Logf("%d wrong tokens %v: answers %v; %d right tokens that were new were let in; memory %d MiB before, %d MiB after", n/8*8, header, got, right, before, w.p.rss())
 		return got
 	}
-	// A minute after the first wrong token the next twenty are looked at, on a slow machine within the test.
+	// A minute after the first wrong token the next twenty are checked; on a slow machine that
+	// happens within the test.
 	if got := attack(attacks); got[401] < 20 || got[429] == 0 || got[401]+got[429] != attacks/8*8 {
 		t.Errorf("without a proxy: %v", got)
 	}

@@ -21,11 +21,12 @@ import (
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 )
 
-// atOnce is how many clients ask for a view at the same time.
+// atOnce is the number of clients that request a view concurrently.
 const atOnce = 6
 
-// growth is by how many bytes the server may grow then: by 64 MB where values are stored beside the records. Values within records are decoded by each reader, and
-// what that leaves behind is collected later: for all readers together that is some more.
+// growth returns by how many bytes the server may grow meanwhile: 64 MB if values are stored
+// separately from the records. Values within records are decoded by each reader, and the garbage is
+// collected later, so more is allowed for all readers together.
 func growth(kind string) int64 {
 	if kind == "large" {
 		return 64 << 20
@@ -33,8 +34,9 @@ func growth(kind string) int64 {
 	return 4 * 64 << 20
 }
 
-// sizes of the attacked runs: many outputs above the limit of references, and more that are just below it. make test-all makes them those of the attack that was
-// made first: 60 outputs of 4 MB, and 900 of 30 KB.
+// sizes returns the sizes of the attacked runs: many outputs above the size at which references are
+// used, and more outputs just below it. make test-all uses the sizes of the original attack: 60
+// outputs of 4 MB, and 900 of 30 KB.
 func sizes() (large, largeBytes, small, smallBytes int) {
 	if longtest.Enabled() {
 		return 60, 4 << 20, 900, 30 << 10
@@ -42,8 +44,9 @@ func sizes() (large, largeBytes, small, smallBytes int) {
 	return 16, 1 << 20, 150, 30 << 10
 }
 
-// TestViewsOfLargeRuns asks for every view of runs with large outputs, six clients at once, and measures how much the server grows (item 2, SEC17): a view holds
-// references, each value is streamed, and what is at an address is what its digest says.
+// TestViewsOfLargeRuns requests every view of runs with large outputs, with six concurrent clients,
+// and measures how much the server grows (item 2, SEC17): a view contains references, each value is
+// streamed, and the content at an address matches its digest.
 func TestViewsOfLargeRuns(t *testing.T) {
 	if _, err := os.Stat("/proc/self/clear_refs"); err != nil {
 		t.Skip("the most memory that a process had is told by /proc alone")
@@ -71,12 +74,12 @@ func TestViewsOfLargeRuns(t *testing.T) {
 	}
 }
 
-// long gives a text of n bytes that no other number gives.
+// long returns a text of n bytes that is unique to number.
 func long(number string, n int) string {
 	return number + strings.Repeat("<é\n>", n/5+1)[:n-len(number)-4] + "end."
 }
 
-// chain runs a document of n agents, one behind the other.
+// chain runs a document of n agents in sequence.
 func (w *world) chain(kind string, n int) string {
 	w.t.Helper()
 	nodes, edges := []string{`{"id":"s","type":"start","data":{"initialInput":"x"}}`}, []string{}
@@ -98,7 +101,7 @@ func (w *world) chain(kind string, n int) string {
 	id := o.ID
 	for o.Status == "running" || o.Status == "pending" {
 		var page struct{ Items []struct{ ID, Status string } }
-		w.do("GET", "/api/v1/runs?limit=1", "").is(200).into(&page) // which reads no events
+		w.do("GET", "/api/v1/runs?limit=1", "").is(200).into(&page) // reads no events
 		o = page.Items[0]
 	}
 	if o.Status != "completed" {
@@ -107,7 +110,7 @@ func (w *world) chain(kind string, n int) string {
 	return id
 }
 
-// attack asks for a path with several clients at once, none of which keeps the answer.
+// attack requests a path with several concurrent clients, none of which keeps the answer.
 func (w *world) attack(kind, path string) {
 	w.t.Helper()
 	before, most, bytes := w.while(func() int64 { return w.get(path, io.Discard) })
@@ -120,7 +123,7 @@ func (w *world) attack(kind, path string) {
 	}
 }
 
-// values reads the outputs that references name.
+// values reads the outputs that the references name.
 func (w *world) values(kind, run string) {
 	w.t.Helper()
 	var o struct {
@@ -156,12 +159,13 @@ func (w *world) values(kind, run string) {
 	})
 	n := len(refs)
 	w.t.Logf("%s run, %d at once, values of %d references: memory %d MB, at most %d MB", kind, atOnce, n, before>>20, most>>20)
-	if kind == "large" && n != len(o.Outputs)-1 || most-before > growth(kind) { // but the start
+	if kind == "large" && n != len(o.Outputs)-1 || most-before > growth(kind) { // except the start
 		w.t.Errorf("%d references of %d outputs; the server grew from %d to %d MB", n, len(o.Outputs), before>>20, most>>20)
 	}
 }
 
-// while has several clients do something at once, and gives the memory of the server before and the most of it meanwhile.
+// while runs do in several clients concurrently, and returns the memory of the server before and
+// its maximum meanwhile.
 func (w *world) while(do func() int64) (before, most, bytes int64) {
 	w.t.Helper()
 	proc := fmt.Sprintf("/proc/%d/", w.p.cmd.Process.Pid)
@@ -178,7 +182,7 @@ func (w *world) while(do func() int64) (before, most, bytes int64) {
 	return before, memory(w.t, proc, "VmHWM:"), sizes[0]
 }
 
-// memory reads a line of a process's status, in bytes.
+// memory reads a line of a process's status and returns its value in bytes.
 func memory(t *testing.T, proc, name string) int64 {
 	t.Helper()
 	text, err := os.ReadFile(proc + "status")
@@ -198,7 +202,7 @@ func memory(t *testing.T, proc, name string) int64 {
 	return 0
 }
 
-// get writes what a path answers, and gives its size.
+// get copies the response of a path to a writer, and returns its size.
 func (w *world) get(path string, to io.Writer) int64 {
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, w.p.url+path, http.NoBody)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // pairOfAgents is a workflow with two calls.
 const pairOfAgents = "agents:\n  a: {model: openai/m, instruction: a}\n  b: {model: openai/m, instruction: b}\nworkflow:\n  - {type: agent, name: a}\n  - {type: agent, name: b}\n"
 
-// byMember counts the calls of models that each member made.
+// byMember returns the number of model calls that each member made.
 func (c *cluster) byMember() map[int]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,7 +33,7 @@ func (c *cluster) byMember() map[int]int {
 	return by
 }
 
-// haveMade tells whether n calls were made.
+// haveMade returns a function that reports whether n calls were made.
 func (c *cluster) haveMade(n int) func() bool {
 	return func() bool {
 		c.mu.Lock()
@@ -42,8 +42,9 @@ func (c *cluster) haveMade(n int) func() bool {
 	}
 }
 
-// TestWorkers: a server that drives nothing starts 500 runs, which two workers share. One is killed as by `kill -9`, and another one drains. All runs end, no call is made again whose reply is
-// stored, and the calls of the worker that drains are not made again at all (D8, P18).
+// TestWorkers checks a server that drives nothing and starts 500 runs, which two workers share. One
+// worker is killed as by `kill -9`, and another one drains. All runs end, no call is repeated whose
+// reply is stored, and no call of the draining worker is repeated at all (D8, P18).
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	const runs, calls = 500, 2
@@ -54,7 +55,7 @@ func TestWorkers(t *testing.T) {
 	c.apply("pair", pairOfAgents)
 	victim, leaving := c.work("--place", "one"), c.work("--place", "two")
 	var all sync.WaitGroup
-	room := make(chan struct{}, 100) // clients at once
+	room := make(chan struct{}, 100) // concurrent clients
 	for i := range runs {
 		all.Go(func() {
 			room <- struct{}{}
@@ -82,7 +83,8 @@ func TestWorkers(t *testing.T) {
 	t.Logf("calls by member: %v; %d were in progress at the kill and made again", by, l.calls)
 }
 
-// TestPlace: runs that need the programs of a machine wait visibly while no process has its place, and go on when one has it. They are answered and cancelled meanwhile.
+// TestPlace checks that runs that need the programs of a machine wait visibly while no process has
+// its place, and continue when one has it. They can be answered and cancelled meanwhile.
 func TestPlace(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

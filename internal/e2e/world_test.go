@@ -28,7 +28,7 @@ import (
 // Documents of the tests.
 const (
 	poem = "agents:\n  poet: {model: openai/m, instruction: by poet}\nworkflow:\n  - {id: a, type: agent, name: poet}\n"
-	// gates are agents side by side, each of which waits for a person before it thinks.
+	// gates is a workflow of parallel agents, each of which waits for a person before it thinks.
 	gates = `permissions: {ask: [think]}
 agents:
   a: {model: openai/m, instruction: by a, toolsets: [{type: think}]}
@@ -43,7 +43,8 @@ workflow:
  "connections": [{"source": "s", "target": "ok"}, {"source": "ok", "target": "p", "sourceHandle": "approve"}]}`
 )
 
-// says answers every call with the instruction of the agent. An agent that has the tool think calls it first, and answers with what that gave.
+// says answers every call with the agent's instruction. An agent that has the tool think calls it
+// first, and answers with the tool's result.
 func says(r modeltest.Request) modeltest.Answer {
 	switch {
 	case r.Messages[len(r.Messages)-1].Role == chat.RoleTool:
@@ -54,7 +55,7 @@ func says(r modeltest.Request) modeltest.Answer {
 	return modeltest.Answer{Text: "says " + r.System}
 }
 
-// world is a server with a model that answers, and a client that keeps what it asked.
+// world is a server with a fake model, and a client that records its requests.
 type world struct {
 	t     *testing.T
 	p     *process
@@ -79,7 +80,8 @@ func newWorld(t *testing.T, config string, env ...string) *world {
 	return w
 }
 
-// routes are all that the server answers: the operations of its own document, and the transports that are in no document.
+// routes returns all routes of the server: the operations of its own document, and the transports
+// that are in no document.
 func (w *world) routes() (guarded, open []string) {
 	w.t.Helper()
 	s, err := server.Open(w.t.Context(), server.Config{Service: service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(name string) string {
@@ -110,14 +112,14 @@ func (w *world) routes() (guarded, open []string) {
 	return guarded, open
 }
 
-// on gives the same world for another test.
+// on returns the same world for another test.
 func (w *world) on(t *testing.T) *world {
 	c := *w
 	c.t = t
 	return &c
 }
 
-// asked keeps which routes were asked and answered with success. It is a transport.
+// asked is a transport that records which routes were requested and answered successfully.
 type asked struct {
 	mu   sync.Mutex
 	seen map[string]bool
@@ -134,7 +136,7 @@ func (a *asked) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// has tells whether a route was asked.
+// has reports whether a route was requested.
 func (a *asked) has(route string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -150,7 +152,7 @@ func (a *asked) has(route string) bool {
 	return false
 }
 
-// client gives the generated client with the token.
+// client returns the generated client with a token.
 func (w *world) client(token string) *api.ClientWithResponses {
 	w.t.Helper()
 	c, err := api.NewClientWithResponses(w.p.url, api.WithHTTPClient(&http.Client{Transport: w.asked}), api.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
@@ -163,7 +165,7 @@ func (w *world) client(token string) *api.ClientWithResponses {
 	return c
 }
 
-// answer is a response as tests look at it.
+// answer is a response as tests inspect it.
 type answer struct {
 	t      *testing.T
 	route  string
@@ -172,7 +174,8 @@ type answer struct {
 	body   string
 }
 
-// do makes a request as an admin who may approve. header are names and values; a value "" takes the header away.
+// do sends a request as an admin who may approve. header holds names and values; an empty value
+// removes the header.
 func (w *world) do(method, path, body string, header ...string) answer {
 	w.t.Helper()
 	ctx := w.t.Context()
@@ -206,7 +209,7 @@ func (w *world) do(method, path, body string, header ...string) answer {
 	return answer{w.t, method + " " + path, res.StatusCode, res.Header, string(data)}
 }
 
-// roundTrip asks without a world too.
+// roundTrip also works without a world.
 func (a *asked) roundTrip(r *http.Request) (*http.Response, error) {
 	if a == nil {
 		return client.Transport.RoundTrip(r)
@@ -229,7 +232,8 @@ func (a answer) into(v any) {
 	}
 }
 
-// problem is the code of a refusal, which says that it is one.
+// problem returns the code of a problem response, and an error if the response is not a valid
+// problem.
 func (a answer) problem() (code string, err error) {
 	var p struct {
 		Status int
@@ -248,7 +252,7 @@ func (a answer) problem() (code string, err error) {
 	return p.Code, nil
 }
 
-// gave insists on the status of an answer of the generated client.
+// gave checks the status of a response of the generated client, and returns its body.
 func gave[T any](t *testing.T, res interface {
 	StatusCode() int
 	GetBody() []byte

@@ -16,7 +16,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// FuzzActivate: whatever comes in, a run takes it or stays as it was, with an error that says why (P24). Nothing panics.
+// FuzzActivate checks that a run accepts an input or stays unchanged and returns an error that says
+// why, whatever the input (P24). Nothing panics.
 func FuzzActivate(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -24,13 +25,13 @@ func FuzzActivate(f *testing.F) {
 	})
 }
 
-// TestActivateOdd is FuzzActivate with cases of its own.
+// TestActivateOdd is FuzzActivate with generated cases.
 func TestActivateOdd(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) { activateOdd(t, rt) })
 }
 
-// refusals are all errors that Activate may give: a *DivergenceError would be a defect.
+// refusals lists all errors that Activate may return: a *DivergenceError would be a bug.
 var refusals = []error{
 	engine.ErrUnknownCommand, engine.ErrEnded, engine.ErrNotStarted, engine.ErrStarted, engine.ErrNotReopenable, engine.ErrWaitNotFound, engine.ErrWaitAmbiguous,
 	engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrInput, engine.ErrAnswer, engine.ErrNote,
@@ -64,7 +65,7 @@ func activateOdd(t *testing.T, rt *rapid.T) {
 	}
 }
 
-// odd makes inputs that a run may or may not expect.
+// odd generates inputs that a run may or may not expect.
 type odd struct {
 	w  *enginetest.World
 	rt *rapid.T
@@ -72,7 +73,7 @@ type odd struct {
 
 func (o odd) int(name string, n int) int { return rapid.IntRange(0, max(0, n-1)).Draw(o.rt, name) }
 
-// value is odd JSON, or no JSON at all.
+// value returns unusual JSON, or no JSON at all.
 func (o odd) value() engine.Value {
 	return engine.Value(rapid.SampledFrom([]string{
 		``, `null`, `{}`, `[]`, `""`, `"yes"`, `"reject this"`, `"retry"`, `{"decision":"approve","note":7}`, `{"decision":42}`, `1e999`, `-0`, `"\ud800"`, `{"a":{"a":1,"a":2}}`, `{"no`, `tru`,
@@ -80,7 +81,7 @@ func (o odd) value() engine.Value {
 	}).Draw(o.rt, "value"))
 }
 
-// id is the id of a command that was given, or nearly one.
+// id returns the id of an issued command, or one close to it.
 func (o odd) id() string {
 	var ids []string
 	for id := range o.w.Calls {
@@ -122,7 +123,7 @@ func (o odd) input() engine.InputData {
 	case 4:
 		r := engine.FuncResult{ID: o.id(), Output: o.value(), Failure: o.failure()}
 		if !json.Valid(r.Output) {
-			r.Output = nil // the driver's kit refuses those
+			r.Output = nil // the driver's kit rejects those
 		}
 		if o.int("goto", 3) == 0 {
 			r.Goto = []string{rapid.SampledFrom([]string{"", "n1", "n2", "n3", "nowhere"}).Draw(o.rt, "to")}

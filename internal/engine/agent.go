@@ -22,7 +22,7 @@ func (s *agents) ask(id, fr int, added ...chat.Message) {
 		s.frameFailed(id, fr, Failure{Code: CodeMaxTurns, Message: fmt.Sprintf("agent %s did not finish within %d turns", a.Title(), a.Turns())}, s.steps.failStep)
 		return
 	}
-	if !s.budget.hasSlot(id) { // a person's answer was its last result: others have its slot (P31)
+	if !s.budget.hasSlot(id) { // its last result was a person's answer: other steps have its slot (P31)
 		return
 	}
 	if len(added) == 0 && s.compacts(id, fr) {
@@ -39,11 +39,11 @@ func (s *agents) ask(id, fr int, added ...chat.Message) {
 	})
 }
 
-// system is the system prompt of a frame.
+// system returns the system prompt of a frame.
 func (s *agents) system(id, fr int) string {
 	f, a := s.frame(id, fr), s.agent(id, fr)
 	system := a.System
-	if f.System != "" || a.SystemTemplate != nil { // a template may expand to nothing (S4-15)
+	if f.System != "" || a.SystemTemplate != nil { // a template may expand to "" (S4-15)
 		system = f.System
 	}
 	parts := slices.Concat([]string{system}, s.facts(a))
@@ -53,7 +53,7 @@ func (s *agents) system(id, fr int) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n")
 }
 
-// facts gives what an agent is given about the world, as it was when the run began.
+// facts returns the facts about the environment for an agent, as of the start of the run.
 func (s *agents) facts(a *plan.Agent) []string {
 	var out []string
 	add := func(wanted bool, name string) {
@@ -69,7 +69,7 @@ func (s *agents) facts(a *plan.Agent) []string {
 	return out
 }
 
-// answered ends a frame with its answer, or asks the model to mend it (P25).
+// answered ends a frame with its answer, or asks the model to correct it (P25).
 func (s *agents) answered(id, fr int, reply chat.Message) {
 	a := s.agent(id, fr)
 	out, reason := finalOutput(a, reply.Text.String())
@@ -96,7 +96,8 @@ func (s *agents) answered(id, fr int, reply chat.Message) {
 	s.steps.complete(id, &done, s.state.plan.out...)
 }
 
-// finalOutput makes an agent's output of a reply's text. reason tells why the text does not fit the agent's schema, "" where it does.
+// finalOutput converts the text of a reply into the agent's output. reason is why the text does not
+// match the agent's schema, or "" if it does.
 func finalOutput(a *plan.Agent, text string) (out Value, reason string) {
 	if a.Schema != nil {
 		v, ok := chat.JSONIn(text)
@@ -117,8 +118,9 @@ func finalOutput(a *plan.Agent, text string) (out Value, reason string) {
 	return expr.Quote(text), ""
 }
 
-// frameFailed fails an agent loop: a sub-agent's failure is its parent's (S0-56), and so on outward, up to a parent whose model reads it as the
-// call's result. Where there is none, end fails the step.
+// frameFailed fails an agent loop: a sub-agent's failure becomes its parent's (S0-56), and so on
+// outward, up to a parent whose model receives it as the result of the call. If there is none, end
+// fails the step.
 func (s *agents) frameFailed(id, fr int, f Failure, end func(int, Failure)) {
 	if s.graph.Step(id).Status != stepRunning {
 		return
@@ -139,7 +141,8 @@ func (s *agents) frameFailed(id, fr int, f Failure, end func(int, Failure)) {
 	}
 }
 
-// failInside fails every sub-agent of a step that is at work inside frame outer, or in the whole step where outer is negative, innermost first.
+// failInside fails every active sub-agent of a step inside frame outer, or in the whole step if
+// outer is negative, innermost first.
 func (s *agents) failInside(id, outer int, f Failure) {
 	a := s.graph.Step(id).Loop.Agent
 	if a == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// solo is a run of one agent node.
+// solo is a run of a single agent node.
 func solo(t *testing.T, a workflow.Agent, change func(*workflow.Node)) *enginetest.World {
 	t.Helper()
 	a.ID = "a"
@@ -34,7 +34,8 @@ func failure(t *testing.T, w *enginetest.World) engine.Failure {
 	return f.Error
 }
 
-// P42: the conversation is the same in whatever order the results of parallel tool calls come.
+// TestToolResultsInAnyOrder checks that the conversation is the same in whatever order the results
+// of parallel tool calls arrive (P42).
 func TestToolResultsInAnyOrder(t *testing.T) {
 	t.Parallel()
 	for _, order := range [][]string{{"x", "y", "z"}, {"x", "z", "y"}, {"y", "x", "z"}, {"y", "z", "x"}, {"z", "x", "y"}, {"z", "y", "x"}} {
@@ -65,7 +66,8 @@ tool! 3: from z
 	}
 }
 
-// Arguments that are no JSON object never reach a tool: the model is told, and may try again.
+// TestBadArguments checks that arguments that are not a JSON object never reach a tool: the model
+// is told, and may try again.
 func TestBadArguments(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{`"{\"q\": oops"`, `[1]`, `7`, `true`} {
@@ -82,7 +84,7 @@ func TestBadArguments(t *testing.T) {
 	}
 	w := solo(t, workflow.Agent{}, nil)
 	w.Finish("a", enginetest.Asks(enginetest.Call("1", "x", `"no"`)))
-	w.Asked("a") // every call was answered by the engine: the model is asked at once
+	w.Asked("a") // the engine answered every call: the model is called immediately
 	w = solo(t, workflow.Agent{}, nil)
 	w.Finish("a", enginetest.Asks(chat.ToolCall{ID: "1", Name: "x"}, enginetest.Call("2", "x", `null`)))
 	if got := len(w.Pending); got != 2 {
@@ -90,7 +92,8 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
-// Providers and scripts leave ids of tool calls out or repeat them: each call still has its own arguments and its own result.
+// TestToolCallIDs checks that each call has its own arguments and result even if providers and
+// scripts omit or repeat the ids of tool calls.
 func TestToolCallIDs(t *testing.T) {
 	t.Parallel()
 	for name, ids := range map[string][]string{
@@ -132,7 +135,7 @@ func TestToolCallIDs(t *testing.T) {
 	}
 }
 
-// The same id in two turns is two calls.
+// TestToolCallIDAgainInNextTurn checks that the same id in two turns means two calls.
 func TestToolCallIDAgainInNextTurn(t *testing.T) {
 	t.Parallel()
 	w := solo(t, workflow.Agent{}, nil)
@@ -147,7 +150,7 @@ func TestToolCallIDAgainInNextTurn(t *testing.T) {
 	}
 }
 
-// S0-16, P11: a finite number of model calls, by default too.
+// TestTurnLimit checks that the number of model calls is finite, even by default (S0-16, P11).
 func TestTurnLimit(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[int]int{0: workflow.DefaultMaxTurns, 3: 3} {
@@ -165,15 +168,16 @@ func TestTurnLimit(t *testing.T) {
 	}
 }
 
-// P27: N identical calls one after another end the step with no_progress; a different one in between starts the count anew. So do N rounds of two or
-// three calls whose results are the same: what changes may be what the agent waits for.
+// TestNoProgress checks that N identical calls in sequence end the step with no_progress, and that
+// a different call in between restarts the count (P27). The same holds for N rounds of two or three
+// calls with unchanged results: a changing result may be what the agent waits for.
 func TestNoProgress(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		agent  workflow.Agent
-		args   string // a letter for the arguments of each turn
+		args   string // one letter per turn for its arguments
 		moving bool   // results change
-		turns  int    // until the step ends; 0: it does not
+		turns  int    // turns until the step ends; 0 means it does not
 	}{
 		"default is five":           {workflow.Agent{}, "aaaaaaaa", false, 5},
 		"whatever the results":      {workflow.Agent{}, "aaaaaaaa", true, 5},
@@ -216,7 +220,8 @@ func TestNoProgress(t *testing.T) {
 	}
 }
 
-// P25: a reply that does not fit the schema is mended, a bounded number of times; what fits is a JSON value of the declared types.
+// TestStructuredOutput checks that a reply that does not match the schema is corrected, a limited
+// number of times, and that a matching reply is a JSON value of the declared types (P25).
 func TestStructuredOutput(t *testing.T) {
 	t.Parallel()
 	schema := []byte(`{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"],"additionalProperties":false}`)
@@ -224,7 +229,7 @@ func TestStructuredOutput(t *testing.T) {
 	for name, tc := range map[string]struct {
 		repairs *int
 		replies []string
-		want    string // output; "" fails
+		want    string // output; "" means failure
 	}{
 		"fits":                    {nil, []string{`{"ok":true}`}, `{"ok":true}`},
 		"in a fence":              {nil, []string{"Here:\n```json\n{\"ok\": false}\n```"}, `{"ok":false}`},
@@ -261,7 +266,7 @@ func TestStructuredOutput(t *testing.T) {
 	}
 }
 
-// S0-16: trimmed text, and what stands for an empty one.
+// TestReplyText checks that text is trimmed, and what replaces an empty one (S0-16).
 func TestReplyText(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -282,7 +287,8 @@ func TestReplyText(t *testing.T) {
 	}
 }
 
-// P3, P12, ADR 6: a failed model call inside a tool loop is made again by itself; no tool call is repeated.
+// TestRetryInsideToolLoop checks that a failed model call inside a tool loop is repeated on its
+// own, without repeating a tool call (P3, P12, ADR 6).
 func TestRetryInsideToolLoop(t *testing.T) {
 	t.Parallel()
 	w := solo(t, workflow.Agent{}, func(n *workflow.Node) { n.Retry = &workflow.Retry{MaxRetries: 2} })
@@ -310,7 +316,8 @@ func TestRetryInsideToolLoop(t *testing.T) {
 	}
 }
 
-// A step that fails as a whole begins anew: new conversation, new calls, its attempts counted together.
+// TestRetryOfAgentStep checks that a step that fails as a whole starts again: a new conversation
+// and new calls, with its attempts counted together.
 func TestRetryOfAgentStep(t *testing.T) {
 	t.Parallel()
 	w := solo(t, workflow.Agent{Output: &workflow.Output{Schema: []byte(`{"type":"object"}`), Repairs: new(int)}}, func(n *workflow.Node) { n.Retry = &workflow.Retry{MaxRetries: 1} })

@@ -6,34 +6,37 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/plan"
 )
 
-// agents decides what follows in the agent loops of a run: what a reply, the result of a tool call or the end of a sub-agent leads to. It reads the state and the graph, makes events, and
-// leaves it to the run what the end of a step and the bounds of a call lead to.
+// agents decides what follows in the agent loops of a run from a reply, the result of a tool call
+// or the end of a sub-agent. It reads the state and the graph and creates events; the consequences
+// of the end of a step and of the limits on calls are left to the run.
 type agents struct {
 	*recorder
 	steps  agentSteps
 	budget agentBudget
 }
 
-// agentSteps is what the graph does with the end of a step.
+// agentSteps is how the graph handles the end of a step.
 type agentSteps interface {
 	complete(step int, d *StepCompleted, ports ...string)
-	// failStep fails a step, which may be tried again; giveUp fails it for good.
+	// failStep fails a step, which may be retried; giveUp fails it permanently.
 	failStep(step int, f Failure)
 	giveUp(step int, f Failure)
 	cancelStep(step int, reason string)
-	// endAll cancels what else runs in the scope of a step.
+	// endAll cancels everything else that runs in the scope of a step.
 	endAll(step int)
-	// unwind ends what is at work inside a frame of a step.
+	// unwind ends everything active inside a frame of a step.
 	unwind(step, outer int, f Failure)
 }
 
-// agentBudget is what bounds the calls of agent loops. A call that may not be made now is withheld, or its step has ended.
+// agentBudget limits the calls of agent loops. A call that may not be made now is withheld, or its
+// step has ended.
 type agentBudget interface {
 	hasSlot(step int) bool
 	reserve(step, frame int, model string, added []chat.Message) (*Reserved, bool)
-	// mayCallTool is asked before a tool call. key is that of one that is made again, or empty.
+	// mayCallTool reports whether a tool call may be made. key is the key of a call that is
+	// repeated, or empty.
 	mayCallTool(step int, key string) bool
-	// meetSize ends the run by its size.
+	// meetSize ends the run because of its size.
 	meetSize(step int)
 }
 
@@ -42,18 +45,20 @@ func (s *agents) agent(id, fr int) *plan.Agent {
 	return s.graph.FlowOf(id).Agents[s.frame(id, fr).Agent]
 }
 
-// nextCall names the next call of a frame.
+// nextCall returns the name of the next call of a frame.
 func (s *agents) nextCall(id, fr int) string {
 	return s.callID(id, fr, s.graph.Step(id).Loop.Numbered+1)
 }
 
-// isActive tells whether a frame goes on: a call of its turn may have ended it, the step or this attempt of the step.
+// isActive reports whether a frame continues: a call of its turn may have ended it, the step or
+// this attempt of the step.
 func (s *agents) isActive(id, fr int) bool {
 	st := s.graph.Step(id)
 	return st.Status == stepRunning && st.Loop.Agent != nil && !s.frame(id, fr).Done && !s.state.Loop.IsAsleep(id)
 }
 
-// inputTokens estimates the input of a frame's next call: by its bytes, and by what its last call had and what came since.
+// inputTokens estimates the input of a frame's next call, from its bytes and from the input of its
+// last call plus what was added since.
 func (s *agents) inputTokens(id, fr int, added []chat.Message) int64 {
 	f, a := s.frame(id, fr), s.agent(id, fr)
 	msgs := s.state.Loop.Conv(f.Conv)
@@ -71,7 +76,7 @@ func (s *agents) inputTokens(id, fr int, added []chat.Message) int64 {
 	return est
 }
 
-// outputBound is the most that an agent's answer may take, its reasoning included.
+// outputBound returns the maximum number of tokens in an agent's answer, including reasoning.
 func (s *agents) outputBound(id, fr int) int64 {
 	a := s.agent(id, fr)
 	most := int64(defaultOutput)

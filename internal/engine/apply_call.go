@@ -6,7 +6,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// What events of calls change beside the loop: what the run has used, and what a step was given.
+// Changes by events of calls outside the loop: what the run has used, and the input of a step.
 
 // Step implements loop.World.
 func (s *state) Step(step int) *loop.Step { return &s.graph.Step(step).Loop }
@@ -34,7 +34,8 @@ func (s *state) Flow(step int) int { return s.graph.FlowPlace(step) }
 // Text implements loop.World.
 func (s *state) Text(step int) text.Text { return s.graph.StepText(step) }
 
-// Settle implements loop.World. What the runs and sessions of a call that is gone may still use counts as used, because nothing reports it any more.
+// Settle implements loop.World. Anything that the runs and sessions of a call that is gone may
+// still use counts as used, because nothing reports it any more.
 func (s *state) Settle(key string, c *loop.Call, gone bool) {
 	switch {
 	case c.Kind == loop.Model:
@@ -46,7 +47,7 @@ func (s *state) Settle(key string, c *loop.Call, gone bool) {
 	}
 }
 
-// loopKind makes the entry of an event that concerns the loop alone.
+// loopKind returns the entry of an event that concerns only the loop.
 func loopKind[D any, P interface {
 	*D
 	Data
@@ -54,7 +55,7 @@ func loopKind[D any, P interface {
 	return kindOf(checkLoop(check), func(s *state, ev *Event, d P) { apply(&s.Loop, s, ev, d) })
 }
 
-// checkLoop is a check of the loop.
+// checkLoop adapts a check of the loop.
 func checkLoop[P Data](check func(*loop.Loop, loop.World, *Event, P) string) func(*state, *Event, P) string {
 	return func(s *state, ev *Event, d P) string { return check(&s.Loop, s, ev, d) }
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 )
 
-// seeds gives a fuzz test bytes from which rapid draws whole cases.
+// seeds seeds a fuzz test with bytes from which rapid draws complete cases.
 func seeds(f *testing.F) {
 	f.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -26,8 +26,8 @@ func seeds(f *testing.F) {
 	}
 }
 
-// FuzzApply: whatever a journal holds, folding it gives a *DivergenceError or a run which can be taken up. Nothing
-// panics, nothing hangs: a checksum that holds does not make a journal sane.
+// FuzzApply checks that folding any journal yields a *DivergenceError or a run that can be resumed.
+// Nothing panics or hangs: a valid checksum does not make a journal sane.
 func FuzzApply(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -35,7 +35,7 @@ func FuzzApply(f *testing.F) {
 	})
 }
 
-// TestApplyAltered is FuzzApply with cases of its own.
+// TestApplyAltered is FuzzApply with generated cases.
 func TestApplyAltered(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) { applyAltered(t, rt) })
@@ -68,7 +68,8 @@ func applyAltered(t *testing.T, rt *rapid.T) {
 	takeUp(w, r)
 }
 
-// takeUp lets a folded run go on as a driver would: it may find out now that nothing can go on, but it may not panic.
+// takeUp resumes a folded run as a driver would: the run may now find that nothing can continue,
+// but it must not panic.
 func takeUp(w *enginetest.World, r *engine.Run) {
 	w.T.Helper()
 	w.Run, w.SkipLaws, w.Pending, w.Timers, w.Cancelled = r, true, r.Open(), nil, map[string]bool{}
@@ -104,7 +105,7 @@ func takeUp(w *enginetest.World, r *engine.Run) {
 	}
 }
 
-// altered is a journal that is being changed.
+// altered is a journal that is being modified.
 type altered struct {
 	rt     *rapid.T
 	events []engine.Event
@@ -120,11 +121,11 @@ func (j *altered) change() {
 	}
 	i, k := j.int("event", len(j.events)), j.int("other", len(j.events))
 	switch j.int("change", 9) {
-	case 0: // one is missing
+	case 0: // one event is missing
 		j.events = slices.Delete(j.events, i, i+1)
-	case 1: // a duplicate
+	case 1: // one event is duplicated
 		j.events = slices.Insert(j.events, k, j.events[i])
-	case 2: // two changed places
+	case 2: // two events are swapped
 		j.events[i], j.events[k] = j.events[k], j.events[i]
 	case 3: // the rest is missing
 		j.events = j.events[:i]
@@ -155,7 +156,7 @@ func (j *altered) alter(ev *engine.Event) {
 	if json.Unmarshal(raw, &fields) != nil {
 		return
 	}
-	// Fields that are left out when they are empty are set too.
+	// Fields that are omitted when empty are set too.
 	for _, name := range []string{"scope", "frame", "branch", "late", "call", "held", "same", "reply", "from", "attempt", "toolCallId", "wait", "goto", "token", "length", "output", "detail", "key", "value"} {
 		if _, ok := fields[name]; !ok && j.int("more", 12) == 0 {
 			fields[name] = nil
@@ -182,7 +183,7 @@ func (j *altered) alter(ev *engine.Event) {
 		fields[name] = rapid.Bool().Draw(j.rt, "bool")
 	case 4:
 		fields[name] = []any{j.int("first", 9), j.int("second", 9)}
-	default: // what another event has there
+	default: // the value of another event
 		raw, err := json.Marshal(other.Data)
 		var theirs map[string]any
 		if err != nil || json.Unmarshal(raw, &theirs) != nil {
@@ -199,7 +200,7 @@ func (j *altered) alter(ev *engine.Event) {
 	}
 }
 
-// copied gives events of their own.
+// copied returns a deep copy of events.
 func copied(t testing.TB, events []engine.Event) []engine.Event {
 	t.Helper()
 	out := slices.Clone(events)

@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
-// checkRunCreated tells why a run cannot begin with a stored event: it is one of another definition or of a newer engine.
+// checkRunCreated returns the reason why a run cannot start with a stored event, namely that the
+// event belongs to another definition or was written by a newer engine.
 func checkRunCreated(s *state, _ *Event, d *RunCreated) string {
 	switch {
 	case s.Created != nil:
@@ -28,10 +29,11 @@ func checkRunCreated(s *state, _ *Event, d *RunCreated) string {
 	return ""
 }
 
-// applyStatus gives the run the status that the event says.
+// applyStatus sets the run's status to that of the event.
 func (s *state) applyStatus(ev *Event) { s.Status = event.StatusOf(ev.Data) }
 
-// becomes is the apply of events that change the status alone. That a run failed has no check: drivers fail runs that cannot go on, whatever is at work in them.
+// becomes applies events that change only the status. There is no check for the failure of a run:
+// drivers fail runs that cannot continue, whatever is active in them.
 func becomes[P Data](s *state, ev *Event, _ P) { s.applyStatus(ev) }
 
 func applyRunCreated(s *state, ev *Event, d *RunCreated) {
@@ -94,7 +96,7 @@ func applyRunResumed(s *state, ev *Event, d *RunResumed) {
 	}
 	s.setLimits(d.Limits)
 	s.Ending, s.Limit = nil, ""
-	if f := s.graph.Scope(0).Failed; f != nil { // a step failed for good while the limit was ending the run
+	if f := s.graph.Scope(0).Failed; f != nil { // a step failed permanently while the limit ended the run
 		s.Ending = &ending{Status: StatusFailed, Failure: *f}
 	}
 }
@@ -139,7 +141,7 @@ func applyLimitReached(s *state, ev *Event, d *LimitReached) {
 		s.graph.NextRound()
 		return
 	default:
-		return // the failure of a step follows
+		return // a step failure follows
 	}
 	if d.IsHandoff() {
 		s.Active, s.Trips = 0, nil

@@ -48,7 +48,7 @@ func applyEdgeTaken(s *state, ev *Event, d *EdgeTaken) {
 	s.graph.Travel(ev.Step, d)
 }
 
-// checkEnds tells why a step can neither end nor begin anew.
+// checkEnds returns the reason why a step can neither end nor start again.
 func checkEnds[P Data](s *state, ev *Event, _ P) string {
 	st := s.graph.Step(ev.Step)
 	if st.Wait != "" {
@@ -87,7 +87,7 @@ func applyStepCompleted(s *state, ev *Event, d *StepCompleted) {
 
 func applyStepFailed(s *state, ev *Event, d *StepFailed) {
 	f := d.Error
-	if f.Node == ev.Node && !s.callOfFailed(ev.Step) { // neither a call's failure nor that of a step inside, which were noted
+	if f.Node == ev.Node && !s.callOfFailed(ev.Step) { // failures of a call or an inner step were already noted
 		s.failed(ev, f.Message, s.graph.Step(ev.Step).Retries+1)
 	}
 	if s.graph.Fail(ev.Step, d) && s.Ending == nil {
@@ -110,7 +110,8 @@ func applyStepSkipped(s *state, ev *Event, d *StepSkipped) {
 	s.endStep(ev)
 }
 
-// endStep ends the step of an event as it says: its calls that are out are cancelled, its timers and conversations are gone.
+// endStep ends the step of an event: its calls in flight are cancelled, and its timers and
+// conversations are removed.
 func (s *state) endStep(ev *Event) {
 	s.Loop.End(s, ev.Step, s.At)
 	calls := &s.graph.Step(ev.Step).Loop
@@ -125,7 +126,7 @@ func checkStepRetrying(s *state, ev *Event, d *StepRetrying) string {
 }
 
 func applyStepRetrying(s *state, ev *Event, d *StepRetrying) {
-	if d.Model != "" { // a retry of the agent's own
+	if d.Model != "" { // a retry by the agent itself
 		s.Loop.Sleep(s, ev, d)
 		return
 	}
@@ -138,14 +139,14 @@ func applyStepRetrying(s *state, ev *Event, d *StepRetrying) {
 	s.graph.Retry(ev.Step, &f, d.Call == "")
 }
 
-// failed notes a failed attempt of a run with typed state (S2-78).
+// failed records a failed attempt of a run with typed state (S2-78).
 func (s *state) failed(ev *Event, message string, attempt int) {
 	if s.plan.root.Workflow.Rules.KeepErrors {
 		s.Errors = append(s.Errors, FailedAttempt{Node: ev.Node, Message: message, At: ev.At, Attempt: attempt})
 	}
 }
 
-// callOfFailed tells whether a call of the step has just failed.
+// callOfFailed reports whether a call of the step has just failed.
 func (s *state) callOfFailed(id int) bool {
 	return s.graph.Step(id).Loop.Calls > 0 && s.Loop.Any(func(c *loop.Call) bool { return c.Step == id && c.State == loop.Failed })
 }

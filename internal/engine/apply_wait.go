@@ -72,7 +72,7 @@ func applyWaitAnswered(s *state, ev *Event, d *WaitAnswered) {
 	}
 	rules := &s.plan.root.Workflow.Rules
 	if s.graph.StepScope(w.Step).Flow == 0 && s.graph.StepNode(w.Step).ID == rules.Handoff {
-		s.graph.ResetUsed() // steps and clock start again (S3-15)
+		s.graph.ResetUsed() // steps and clock restart (S3-15)
 		s.Active, s.Trips = 0, nil
 	}
 	if rules.SharedConversation && w.Kind == workflow.WaitQuestion {

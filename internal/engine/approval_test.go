@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// noted is an agent whose prompt is a note and its input.
+// noted is an agent whose prompt is the note and its input.
 func noted(id string) workflow.Node {
 	n := enginetest.Agent(id)
 	n.Agent.Prompt.Text = "{{APPROVAL_NOTE}}|{{PREVIOUS_OUTPUT}}"
@@ -28,7 +28,7 @@ func decides(w *enginetest.World, node, decision, note string) {
 	w.Feed(engine.Answer{Wait: open[i].ID, Value: enginetest.Text(decision), Note: note})
 }
 
-// prompted wants the prompt of the model call that is out, also after a crash, and answers it.
+// prompted checks the prompt of the model call in flight, also after a crash, and answers the call.
 func prompted(w *enginetest.World, node, want, reply string) {
 	w.T.Helper()
 	for range 2 {
@@ -40,7 +40,8 @@ func prompted(w *enginetest.World, node, want, reply string) {
 	w.Finish(node, enginetest.Say("%s", reply))
 }
 
-// ADR 46: {{APPROVAL_NOTE}} is the note of the approval that was answered last on the path to the step, literally and in the same pass as the output.
+// TestApprovalNote checks that {{APPROVAL_NOTE}} is the note of the approval that was answered last
+// on the path to the step, inserted literally and in the same pass as the output (ADR 46).
 func TestApprovalNote(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -109,7 +110,8 @@ func TestApprovalNote(t *testing.T) {
 	}
 }
 
-// An approval without an answer before its deadline gives no note: the one before it counts.
+// TestApprovalNoteAfterDeadline checks that an approval that was not answered before its deadline
+// has no note: the previous approval counts.
 func TestApprovalNoteAfterDeadline(t *testing.T) {
 	t.Parallel()
 	late := enginetest.Approval("late")
@@ -121,7 +123,8 @@ func TestApprovalNoteAfterDeadline(t *testing.T) {
 	prompted(w, "z", "before|go", "end")
 }
 
-// A bound on bytes counts the notes that a prompt would hold, before it is made (SEC17).
+// TestApprovalNoteCounts checks that a byte limit counts the notes that a prompt would contain,
+// before the prompt is built (SEC17).
 func TestApprovalNoteCounts(t *testing.T) {
 	t.Parallel()
 	n := noted("z")

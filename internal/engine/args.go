@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// toolArguments makes the arguments of a tool node.
+// toolArguments builds the arguments of a tool node.
 func (s viewer) toolArguments(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 	input := s.graph.Value(t.From)
 	switch {
@@ -37,7 +37,8 @@ func (s viewer) toolArguments(n *plan.Node, t graph.Token, d *StepStarted) *Fail
 	return nil
 }
 
-// mapList makes the list of a map. It is part of the event only where it is not what the step was given.
+// mapList builds the list of a map. It is part of the event only if it differs from the step's
+// input.
 func (s viewer) mapList(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 	var list Value
 	switch {
@@ -69,7 +70,7 @@ func (s viewer) mapList(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 	return nil
 }
 
-// sleepUntil tells when a sleep node that begins now ends.
+// sleepUntil computes when a sleep node that starts now ends.
 func (s viewer) sleepUntil(n *plan.Node, t graph.Token, now time.Time, d *StepStarted) *Failure {
 	text, f := s.expand("sleep", n.Text, s.ahead(t))
 	if f != nil {
@@ -92,7 +93,8 @@ func (s viewer) sleepUntil(n *plan.Node, t graph.Token, now time.Time, d *StepSt
 	return nil
 }
 
-// runOutput makes the output of a run that completes, where the workflow says what it is and no end node with an output was the last step; and checks it.
+// runOutput builds and checks the output of a run that completes, if the workflow defines an output
+// and the last step was not an end node with one.
 func (s viewer) runOutput(d *RunCompleted) *Failure {
 	root, out := s.plan.root, s.graph.Value(d.OutputStep)
 	if d.OutputStep == 0 {
@@ -124,12 +126,14 @@ func (s viewer) runOutput(d *RunCompleted) *Failure {
 	return nil
 }
 
-// endedWith tells whether a step is one of an end node that says the output; one that was skipped says nothing.
+// endedWith reports whether a step belongs to an end node that defines the output; a skipped step
+// does not.
 func (s viewer) endedWith(step int) bool {
 	return step > 0 && s.graph.Step(step).Status == event.Completed && s.graph.StepNode(step).Kind == workflow.KindEnd && s.graph.StepNode(step).Value != nil
 }
 
-// evaluate makes a value of the definition, as large as a prompt at most and within what is left of the bytes of the run.
+// evaluate evaluates a value of the definition, which may be at most as large as a prompt and must
+// fit in the remaining bytes of the run.
 func (s viewer) evaluate(what string, v *expr.Value, seen env) (Value, *Failure) {
 	if v.Size(seen, prompt.MaxBytes) > prompt.MaxBytes {
 		return nil, &Failure{Code: CodeValueTooLarge, Message: what + ": " + prompt.ErrTooLarge.Error()}
@@ -144,7 +148,7 @@ func (s viewer) evaluate(what string, v *expr.Value, seen env) (Value, *Failure)
 	return out, s.fitting(int64(len(out)))
 }
 
-// expand makes a text of the definition, as evaluate a value.
+// expand expands a string of the definition, with the same limits as evaluate.
 func (s viewer) expand(what string, t *expr.Interpolation, seen env) (string, *Failure) {
 	if t == nil {
 		return "", nil
@@ -159,7 +163,8 @@ func (s viewer) expand(what string, t *expr.Interpolation, seen env) (string, *F
 	return expr.Text(v), s.fitting(int64(len(v)))
 }
 
-// holds tells whether the condition of a step that a token is to start holds; true where it has none.
+// holds reports whether the condition of a step that a token is about to start is true; it is true
+// if the step has none.
 func (s viewer) holds(n *plan.Node, t graph.Token) (bool, error) {
 	c := n.Node.If
 	switch {

@@ -27,13 +27,13 @@ func (l *lifecycle) start(d Start) {
 	}
 }
 
-// admitted lets the entry have the input, once.
+// admitted passes the input to the entry, once.
 func (l *lifecycle) admitted() {
 	if l.state.Status != StatusPending {
 		return
 	}
 	l.emit(0, "", &RunStarted{})
-	if l.state.plan.root.Workflow.Entry != "" { // a workflow without nodes has nothing to begin with (S1-7)
+	if l.state.plan.root.Workflow.Entry != "" { // a workflow without nodes has nothing to start (S1-7)
 		l.emit(0, "", &EdgeTaken{Edge: -1, To: l.state.plan.root.Workflow.Entry, Token: l.graph.Tokens + 1})
 	}
 }
@@ -42,7 +42,7 @@ func isEmptyInput(v Value) bool {
 	return len(v) == 0 || bytes.Equal(v, []byte(`""`)) || bytes.Equal(v, []byte(`null`))
 }
 
-// MergeLimits puts the limits that are set in over above those in base.
+// MergeLimits returns base with the limits that are set in over.
 func MergeLimits(base, over workflow.Limits) workflow.Limits {
 	if over.MaxSteps != nil {
 		base.MaxSteps = over.MaxSteps
@@ -60,7 +60,7 @@ func MergeLimits(base, over workflow.Limits) workflow.Limits {
 	return base
 }
 
-// override sets a limit that is above its zero value.
+// override replaces a limit if over is above its zero value.
 func override[T cmp.Ordered](base *T, over T) {
 	var zero T
 	if over > zero {

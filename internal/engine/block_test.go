@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// block is a fork of a, b and c with z after it.
+// block is a fork of a, b and c, followed by z.
 func block(t *testing.T, f workflow.Fork, retry *workflow.Retry) *enginetest.World {
 	t.Helper()
 	fork := enginetest.Fork("f", f, "a", "b", "c")
@@ -23,7 +23,8 @@ func block(t *testing.T, f workflow.Fork, retry *workflow.Retry) *enginetest.Wor
 	return w
 }
 
-// D10, D12, S2-51, S4-12, P13: what settles a block, and what becomes of the rest.
+// TestBlocks checks what settles a block, and what happens to the remaining branches (D10, D12,
+// S2-51, S4-12, P13).
 func TestBlocks(t *testing.T) {
 	t.Parallel()
 	say, fail := enginetest.Say("x"), enginetest.Fails("server", "boom")
@@ -35,7 +36,7 @@ func TestBlocks(t *testing.T) {
 		fork   workflow.Fork
 		events []event
 		want   string
-		input  string // what z was given
+		input  string // input of z
 	}{
 		"all":                      {workflow.Fork{}, []event{{"c", say}, {"a", say}, {"b", say}}, "+f, +a, +b, +c, .c, .a, .b, .f, +z", `{"a":"x","b":"x","c":"x"}`},
 		"fail fast cancels":        {workflow.Fork{}, []event{{"a", say}, {"b", fail}}, "+f, +a, +b, +c, .a, !b server, xc, !f server", ""},
@@ -73,7 +74,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// D10: the run waits for cancelled calls, at most five seconds; what they used still counts, an answer of theirs changes nothing.
+// TestLosersSettle checks that the run waits for cancelled calls, at most five seconds; their usage
+// still counts, but their answers change nothing (D10).
 func TestLosersSettle(t *testing.T) {
 	t.Parallel()
 	w := block(t, workflow.Fork{Until: workflow.UntilRace}, nil)
@@ -92,7 +94,8 @@ func TestLosersSettle(t *testing.T) {
 	}
 }
 
-// S4-20 to S4-23, P14: retries are timers; the attempt counts; a block is tried again as a whole.
+// TestRetry checks that retries are timers, that the attempt counts, and that a block is retried as
+// a whole (S4-20 to S4-23, P14).
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	n := enginetest.Agent("a")
@@ -124,7 +127,7 @@ func TestRetry(t *testing.T) {
 	w = block(t, workflow.Fork{}, &workflow.Retry{MaxRetries: 1})
 	w.Finish("a", enginetest.Say("one"))
 	w.Finish("b", enginetest.Fails("server", "boom"))
-	w.Pending = w.Pending[:0] // c was cancelled; it answers late or never
+	w.Pending = w.Pending[:0] // c was cancelled: it answers late or never
 	w.Fire("retry:1")
 	w.Finish("a", enginetest.Say("two"))
 	w.Finish("b", enginetest.Say("two"))
@@ -134,7 +137,8 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// P2: a branch that ends before the join does not hang it; if none arrives, the block is skipped and says why.
+// TestSkippedBranches checks that a branch that ends before the join does not block it; if none
+// arrives, the block is skipped and says why (P2).
 func TestSkippedBranches(t *testing.T) {
 	t.Parallel()
 	decide := workflow.Node{ID: "d", Kind: workflow.KindDecide, Decide: &workflow.Decide{
@@ -152,7 +156,8 @@ func TestSkippedBranches(t *testing.T) {
 	wantTrace(t, w, 0, "+f, +d, .d, ~f, completed")
 }
 
-// P5: a free join runs once with all inputs, whatever the lengths of the branches.
+// TestJoinLengths checks that a free join runs once with all inputs, whatever the lengths of the
+// branches (P5).
 func TestJoinLengths(t *testing.T) {
 	t.Parallel()
 	for la := 1; la <= 4; la++ {
@@ -193,7 +198,8 @@ func TestJoinLengths(t *testing.T) {
 	}
 }
 
-// P15: a loop body with a fan-out, a join and an approval, three rounds: identity is (node, iteration), and no answer is used twice.
+// TestLoopWithForkAndApproval runs three rounds of a loop body with a fan-out, a join and an
+// approval: identity is (node, iteration), and no answer is used twice (P15).
 func TestLoopWithForkAndApproval(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes("h", enginetest.Fork("f", workflow.Fork{}, "a", "b"), enginetest.In("f", enginetest.Agent("a")), enginetest.In("f", enginetest.Agent("b")),
@@ -225,7 +231,8 @@ func TestLoopWithForkAndApproval(t *testing.T) {
 	}
 }
 
-// S4-9, S4-35, D31: limit executions of the header are allowed; the next one fails and names the step. An inner loop starts anew on each outer pass.
+// TestLoopLimit checks that limit executions of the header are allowed, and that the next one fails
+// and names the step (S4-9, S4-35, D31). An inner loop starts again in each outer pass.
 func TestLoopLimit(t *testing.T) {
 	t.Parallel()
 	again := func(id, port string) workflow.Node {
@@ -263,7 +270,8 @@ func TestLoopLimit(t *testing.T) {
 	}
 }
 
-// S0-47, S2-32, P21, D20: maxSteps ends the run with a named error, keeps what was done, and can be raised.
+// TestMaxSteps checks that maxSteps ends the run with a named error, keeps the completed work, and
+// can be raised (S0-47, S2-32, P21, D20).
 func TestMaxSteps(t *testing.T) {
 	t.Parallel()
 	five := 5
@@ -293,10 +301,11 @@ func TestMaxSteps(t *testing.T) {
 	w.Model = answer
 	w.Start("go")
 	w.Go(nil)
-	wantStatus(t, w, engine.StatusCompleted) // S2-32: ending on the last allowed step is completed
+	wantStatus(t, w, engine.StatusCompleted) // S2-32: ending on the last allowed step counts as completed
 }
 
-// D20, D21: a run that timed out keeps its calls, which are given again when it is reopened; pauses do not count.
+// TestTimeout checks that a run that timed out keeps its calls, which are issued again when it is
+// reopened, and that pauses do not count (D20, D21).
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(enginetest.Question("q"), "a"), "q -> a")
@@ -317,7 +326,8 @@ func TestTimeout(t *testing.T) {
 	wantStatus(t, w, engine.StatusCompleted)
 }
 
-// P11: cancelling closes waits, cancels calls, and ends the run once they have settled.
+// TestCancel checks that cancelling closes waits, cancels calls, and ends the run once they have
+// settled (P11).
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	w := block(t, workflow.Fork{}, nil)
@@ -333,10 +343,11 @@ func TestCancel(t *testing.T) {
 	if err := w.Try(engine.Answer{Wait: "w1", Value: enginetest.Text("yes")}); !errors.Is(err, engine.ErrWaitClosed) {
 		t.Errorf("answer after cancel: %v, want ErrWaitClosed (P24)", err)
 	}
-	w.Feed(engine.Cancel{}) // again: no effect
+	w.Feed(engine.Cancel{}) // repeated: no effect
 }
 
-// P30, P21: an error edge carries the failure as data; the failed node has no output of its own.
+// TestErrorEdge checks that an error edge carries the failure as data, and that the failed node has
+// no output of its own (P30, P21).
 func TestErrorEdge(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, enginetest.Graph(nodes("a", "z"), "a:error -> z"), nil)
@@ -349,7 +360,8 @@ func TestErrorEdge(t *testing.T) {
 	wantStatus(t, w, engine.StatusCompleted)
 }
 
-// P31: never more steps in flight than MaxConcurrency; a sleeping retry holds no slot (P14).
+// TestMaxConcurrency checks that no more than MaxConcurrency steps are in flight, and that a
+// sleeping retry holds no slot (P31, P14).
 func TestMaxConcurrency(t *testing.T) {
 	t.Parallel()
 	a := enginetest.Agent("a")

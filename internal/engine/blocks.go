@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// blocks decides about steps that contain others, which are parallel blocks, maps and sub-flows: how they begin, when they end, and with what.
+// blocks decides how steps that contain others (parallel blocks, maps and sub-flows) start, when
+// they end, and with what result.
 type blocks struct {
 	*recorder
 	steps blocksSteps
@@ -24,7 +25,7 @@ type blocksSteps interface {
 	cancelBranches(step int, reason string)
 }
 
-// closeScopes looks at scopes in which nothing lives any more and lets their owners go on.
+// closeScopes checks scopes in which nothing is active any more and lets their owners continue.
 func (b *blocks) closeScopes() {
 	for _, id := range b.graph.TakeAwake() {
 		sc := b.graph.Scope(id)
@@ -33,7 +34,7 @@ func (b *blocks) closeScopes() {
 		}
 		switch b.graph.StepNode(sc.Owner).Kind {
 		case workflow.KindSubflow:
-			if sc.Live == 0 && !b.state.Loop.IsAsleep(sc.Owner) { // one that waits for its next attempt has not begun
+			if sc.Live == 0 && !b.state.Loop.IsAsleep(sc.Owner) { // not started while it waits for its next attempt
 				b.endFlow(sc.Owner)
 			}
 		case workflow.KindMap:
@@ -46,10 +47,10 @@ func (b *blocks) closeScopes() {
 	}
 }
 
-// fork starts the branches of a fork, each in a scope of its own.
+// fork starts the branches of a fork, each in its own scope.
 func (b *blocks) fork(id int, n *plan.Node) {
 	f := b.graph.FlowOf(id)
-	b.expect(3 * len(n.Fork.Branches)) // an edge for each, and the begin of its first step
+	b.expect(3 * len(n.Fork.Branches)) // an edge for each, and the start of its first step
 	for i, branch := range n.Fork.Branches {
 		scopeID := len(b.graph.Scopes)
 		for _, e := range n.Ports[branch.ID] {
@@ -64,7 +65,7 @@ func (b *blocks) fork(id int, n *plan.Node) {
 	b.settleBlock(id)
 }
 
-// settleBlock ends a fork once its branches say so (D12).
+// settleBlock ends a fork when the state of its branches requires it (D12).
 func (b *blocks) settleBlock(id int) {
 	switch verdict, failed := b.graph.Verdict(id); verdict {
 	case graph.BlockCompletes:
@@ -97,7 +98,7 @@ func (b *blocks) completeBlock(id int) {
 	b.steps.complete(id, &StepCompleted{Update: update}, b.state.plan.out...)
 }
 
-// failBlock fails a fork with the failure of the first of the failed branches, in declared order.
+// failBlock fails a fork with the failure of the first failed branch in declared order.
 func (b *blocks) failBlock(id int, failed []int) {
 	f := *b.graph.Scope(failed[0]).Failed
 	if n := b.graph.StepNode(id); (n.Fork.Until == workflow.UntilAny || n.Fork.Until == workflow.UntilQuorum) && !event.BoundsRun(f.Code) {
@@ -107,7 +108,8 @@ func (b *blocks) failBlock(id int, failed []int) {
 	b.steps.failStep(id, f)
 }
 
-// beginFlow enters the graph of a sub-flow. The first state that the program gives is recorded with the edge (D4).
+// beginFlow enters the graph of a sub-flow. The initial state that the program returns is recorded
+// with the edge (D4).
 func (b *blocks) beginFlow(id int, n *plan.Node) {
 	st := b.graph.Step(id)
 	d := &EdgeTaken{Edge: -1, To: b.graph.FlowIn(st.Block.Scopes[0]).Workflow.Entry, Token: b.graph.Tokens + 1, Scope: st.Block.Scopes[0]}
@@ -126,7 +128,7 @@ func (b *blocks) beginFlow(id int, n *plan.Node) {
 	b.emitStep(id, d)
 }
 
-// endFlow completes a sub-flow in which nothing lives any more.
+// endFlow completes a sub-flow in which nothing is active any more.
 func (b *blocks) endFlow(id int) {
 	n, d := b.graph.StepNode(id), &StepCompleted{}
 	if b.graph.FlowIn(b.graph.Step(id).Block.Scopes[0]).Workflow.Rules.StateFlows {

@@ -14,15 +14,17 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// What follows from budgets: package ledger says what fits, and here is decided what becomes of the run (P20).
+// Consequences of budgets: package ledger determines what fits, and this file decides what happens
+// to the run (P20).
 const (
-	// defaultOutput is reserved for the answer of an agent that sets no bound of its own: what current models take as a bound.
+	// defaultOutput is reserved for the answer of an agent that sets no limit of its own; it is a
+	// limit that current models accept.
 	defaultOutput = 16_384
-	// bytesPerToken and tokensPerMessage estimate input.
+	// bytesPerToken, tokensPerMessage and tokensPerCall are used to estimate input.
 	bytesPerToken, tokensPerMessage, tokensPerCall = 3, 4, 16
 )
 
-// BoundByWorkflow is the budget of all runs of a workflow, which drivers keep.
+// BoundByWorkflow is the shared budget of all runs of a workflow, which drivers keep.
 const BoundByWorkflow = "workflow"
 
 // Around implements ledger.World.
@@ -48,7 +50,8 @@ func (s *state) Calls() iter.Seq[ledger.Call] {
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// budgetMet says that a budget is used up: the node fails, the run ends, or a person is asked for more.
+// budgetMet handles a budget that is used up: the node fails, the run ends, or a person is asked
+// for a larger budget.
 func (b *budgets) budgetMet(id int, met *ledger.Balance, detail string, limit int64) {
 	switch {
 	case met.Bound == ledger.BoundByNode:
@@ -71,7 +74,9 @@ func (b *budgets) budgetMet(id int, met *ledger.Balance, detail string, limit in
 	}
 }
 
-// metWorkflow ends the run by the budget of its workflow, which its driver keeps. The call that met it waits for the reopening; false: the run ends anyway, and nothing is reopened.
+// metWorkflow ends the run because of the budget of its workflow, which its driver keeps. The call
+// that exceeded it waits for the reopening; false means that the run ends anyway and cannot be
+// reopened.
 func (b *budgets) metWorkflow(step int, text string) bool {
 	if b.state.Ending == nil {
 		b.emitStep(step, &LimitReached{Limit: CodeWorkflowBudget, Detail: text})
@@ -80,7 +85,8 @@ func (b *budgets) metWorkflow(step int, text string) bool {
 	return b.state.Ending.Limit
 }
 
-// budgetMetBelow says that the budget of a step is used up by what its call started: the one that has least left of what is asked about.
+// budgetMetBelow handles a step's budget that was used up by work that its call started: of the
+// step's budgets, the one with the least left of detail.
 func (b *budgets) budgetMetBelow(step int, detail string) {
 	if b.state.Ending != nil {
 		return // it waits for the reopening
@@ -90,7 +96,8 @@ func (b *budgets) budgetMetBelow(step int, detail string) {
 	}
 }
 
-// waitsForBudget tells whether a failed call that had too little budget stays, to be made again under a larger one.
+// waitsForBudget reports whether a failed call that had too little budget is kept, to be repeated
+// with a larger one.
 func (b *budgets) waitsForBudget(step int, f *Failure, detail string, late bool) bool {
 	if f == nil || detail == "" || late || b.state.isFailing() {
 		return false
@@ -98,12 +105,13 @@ func (b *budgets) waitsForBudget(step int, f *Failure, detail string, late bool)
 	return ledger.BoundsDetail(b.balances(step), detail)
 }
 
-// askedForBudget tells whether a person is being asked for more.
+// askedForBudget reports whether a person is being asked for a larger budget.
 func (b *budgets) askedForBudget() bool {
 	return len(b.state.Waits.Open(func(w *waits.Wait) bool { return w.Limit != nil })) > 0
 }
 
-// largerBudget reads an answer to the question for more: limits, or nil where the run is to end. A mere number is of what the budget bounds.
+// largerBudget parses the answer to the question for a larger budget. It returns limits, or nil if
+// the run is to end. A plain number has the unit of the budget.
 func (b *budgets) largerBudget(met *LimitReached, text string) (*workflow.Limits, error) {
 	text = strings.TrimSpace(text)
 	if strings.EqualFold(text, workflow.BudgetStop) {
@@ -123,7 +131,8 @@ func (b *budgets) largerBudget(met *LimitReached, text string) (*workflow.Limits
 	return &l, nil
 }
 
-// cutShort takes an answer that ended where the budget said: it is paid for, and it is no answer (P30).
+// cutShort handles an answer that was cut off by the budget: it is paid for, but it is not an
+// answer (P30).
 func (b *budgets) cutShort(key string, c *loop.Call, d ModelResult) {
 	step, bound := c.Step, c.Reserved.Bound
 	f := Failure{Code: CodeBudget, Message: fmt.Sprintf("the answer was cut off after %d tokens, the rest of the budget", c.Reserved.Output), Node: b.graph.NodeID(step)}
@@ -141,7 +150,8 @@ func (b *budgets) cutShort(key string, c *loop.Call, d ModelResult) {
 	}
 }
 
-// ledgerState is the state of a tool or function call as the ledger distinguishes it. A call that waits for its retry timer is none of them.
+// ledgerState returns the state of a tool or function call in the ledger's terms. A call that waits
+// for its retry timer has none of the named states.
 func ledgerState(c *loop.Call) ledger.CallState {
 	switch {
 	case c.State == loop.Open:
@@ -156,7 +166,7 @@ func ledgerState(c *loop.Call) ledger.CallState {
 	return ledger.CallOther
 }
 
-// spend counts what a model call used. free: it was turned away before it cost anything.
+// spend counts what a model call used. free means that it was rejected before it cost anything.
 func (s *state) spend(ev *Event, key string, u *chat.Usage, costUSD *float64, free bool) {
 	s.Ledger.Charge(s, ev.Step, s.Ledger.UseOfModel(key, s.Loop.Call(key).Model, u, costUSD, free))
 }
@@ -168,7 +178,8 @@ func (s *state) countCalls(ev *Event) {
 	}
 }
 
-// isBudget tells whether a run that ended by this limit makes no calls any more that use something.
+// isBudget reports whether a run that was ended by this limit makes no more calls that use
+// something.
 func isBudget(limit string) bool {
 	return limit == CodeBudget || limit == CodeParentBudget || limit == CodeMaxBytes
 }

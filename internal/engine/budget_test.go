@@ -9,8 +9,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// P20, D20: a budget stops the run before the call that would exceed it, wherever that call would be made, keeps what was done, and the run goes on
-// from there under a larger budget: nothing is paid twice.
+// TestBudget checks that a budget stops the run before the call that would exceed it, wherever that
+// call would be made, that completed work is kept, and that the run continues from there with a
+// larger budget: nothing is paid twice (P20, D20).
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	used := func(r *engine.ModelResult) *engine.ModelResult {
@@ -20,7 +21,8 @@ func TestBudget(t *testing.T) {
 	tool := enginetest.Call("1", "search", `{}`)
 	sub := enginetest.Call("1", "subagent_k", `{"input":"x"}`)
 	for name, tc := range map[string]struct {
-		// before are the answers until the budget is used up, after those when the run goes on.
+		// before holds the answers until the budget is used up, after the answers when the run
+		// continues.
 		before, after []any
 		agent         workflow.Agent
 		node          func(*workflow.Node)
@@ -69,7 +71,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// P20: a retry and a fallback are calls too.
+// TestBudgetStopsRetries checks that a retry and a fallback count as calls (P20).
 func TestBudgetStopsRetries(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, retrying("a", 1), "b", "c"), "s -> a; s -> b; s -> c",
@@ -92,7 +94,8 @@ func TestBudgetStopsRetries(t *testing.T) {
 	wantStatus(t, w, engine.StatusCompleted)
 }
 
-// P20: a retry that falls due when the budget is used up is not made.
+// TestBudgetStopsDueRetry checks that a retry that becomes due when the budget is used up is not
+// made (P20).
 func TestBudgetStopsDueRetry(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, retrying("a", 1), "b"), "s -> a; s -> b")
@@ -110,7 +113,9 @@ func TestBudgetStopsDueRetry(t *testing.T) {
 	wantStatus(t, w, engine.StatusCompleted)
 }
 
-// D10, D20: a limit that is met while a loser's call still settles gives up that call alone; the steps that the limit stopped go on after a reopening.
+// TestBudgetWhileLosersSettle checks that a limit that is reached while a loser's call still
+// settles abandons only that call, and that the steps that the limit stopped continue after a
+// reopening (D10, D20).
 func TestBudgetWhileLosersSettle(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "x", "y"), enginetest.In("f", enginetest.Agent("x")), enginetest.In("f", enginetest.Agent("y")), "e", "z"),
@@ -121,7 +126,7 @@ func TestBudgetWhileLosersSettle(t *testing.T) {
 	w.Finish("x", enginetest.Fails("broken", "boom"))
 	e := enginetest.Reply("e")
 	e.Usage = &chat.Usage{InputTokens: 40_000}
-	w.Finish("e", e) // uses up the budget; y has not answered
+	w.Finish("e", e) // uses up the budget before y has answered
 	wantStatus(t, w, engine.StatusRunning)
 	w.Fire("settle")
 	if limit := w.Run.EndedByLimit(); limit != engine.CodeBudget {

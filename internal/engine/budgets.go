@@ -6,14 +6,15 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/loop"
 )
 
-// budgets decides whether the bounds of a run leave room for a call: budgets, the limit of concurrency, and the size of the run. Where they do not, the call is withheld, its step fails,
-// a person is asked, or the run ends. It reads the state and changes nothing of it but by events.
+// budgets decides whether the limits of a run leave room for a call: budgets, the concurrency
+// limit, and the size of the run. If they do not, the call is withheld, its step fails, a person is
+// asked, or the run ends. It reads the state and changes it only through events.
 type budgets struct {
 	*recorder
 	calls callSize
-	// steps fails a step, which may be tried again.
+	// steps fails a step, which may be retried.
 	steps interface{ failStep(step int, f Failure) }
-	// withheld: there may be calls that wait until others have settled.
+	// withheld means that there may be calls that wait until others have settled.
 	withheld bool
 }
 
@@ -21,12 +22,13 @@ type budgets struct {
 type callSize interface {
 	// inputTokens estimates the input, with messages that are added first.
 	inputTokens(step, frame int, added []chat.Message) int64
-	// outputBound is the most that the answer may take.
+	// outputBound is the maximum number of tokens in the answer.
 	outputBound(step, frame int) int64
 }
 
-// reserve asks the budgets for a model call. False: the call is not made now. Then either the limit was met, or the call waits for others to free
-// what they reserved, or for a person. Nil and true: no budget bounds it.
+// reserve reserves budget for a model call. It returns false if the call is not made now: either a
+// limit was reached, or the call waits for others to release their reservations, or for a person.
+// Nil and true mean that no budget limits the call.
 func (b *budgets) reserve(id, fr int, model string, added []chat.Message) (*Reserved, bool) {
 	if b.endedByBudget() || b.full(id) {
 		return nil, false
@@ -49,7 +51,8 @@ func (b *budgets) reserve(id, fr int, model string, added []chat.Message) (*Rese
 	return v, true
 }
 
-// mayCallTool asks the budgets for a tool call, which uses up nothing but a call. key is that of one that is made again, or empty.
+// mayCallTool reports whether the budgets allow a tool call, which uses up only a call. key is the
+// key of a call that is repeated, or empty.
 func (b *budgets) mayCallTool(id int, key string) bool {
 	if b.endedByBudget() || b.full(id) {
 		return false
@@ -66,7 +69,8 @@ func (b *budgets) mayCallTool(id int, key string) bool {
 	return b.fitsBudget(id, ledger.FitCalls(balances, own, idle))
 }
 
-// fitsBudget tells whether a call fits the budgets of its step. Where it does not, the budget is met or the call waits.
+// fitsBudget reports whether a call fits the budgets of its step. If it does not, the budget is
+// used up or the call waits.
 func (b *budgets) fitsBudget(id int, fit ledger.Fit) bool {
 	switch {
 	case fit.Met != nil:
@@ -79,15 +83,17 @@ func (b *budgets) fitsBudget(id int, fit ledger.Fit) bool {
 	return true
 }
 
-// balances gives the budgets that a step's calls must fit.
+// balances returns the budgets that a step's calls must fit.
 func (b *budgets) balances(step int) []ledger.Balance { return b.state.Ledger.Balances(&b.state, step) }
 
-// endedByBudget tells whether the run ends by a limit after which nothing is called that uses something.
+// endedByBudget reports whether the run ends because of a limit after which no call is made that
+// uses something.
 func (b *budgets) endedByBudget() bool {
 	return b.state.Ending != nil && b.state.Ending.Limit && isBudget(b.state.Limit)
 }
 
-// hasSlot tells whether a step may have a call out; one that may not is looked at again.
+// hasSlot reports whether a step may have a call in flight; a step that may not is checked again
+// later.
 func (b *budgets) hasSlot(id int) bool {
 	if b.graph.Step(id).Loop.Out > 0 || b.slot() {
 		return true
@@ -96,18 +102,20 @@ func (b *budgets) hasSlot(id int) bool {
 	return false
 }
 
-// maySlot tells whether a call that was out before may be out again: it needs no slot where others that have one may wait for what its runs hold.
+// maySlot reports whether a call that was in flight before may be in flight again: it needs no slot
+// if calls that have one may be waiting for what its runs hold.
 func (b *budgets) maySlot(key string, c *loop.Call) bool {
 	return b.graph.Step(c.Step).Loop.Out > 0 || b.slot() || b.state.Ledger.HasReserved(key)
 }
 
-// slot tells whether one more step may have calls out.
+// slot reports whether one more step may have calls in flight.
 func (b *budgets) slot() bool {
 	limit := b.state.Limits.MaxConcurrency
 	return limit <= 0 || b.state.Loop.Busy() < limit
 }
 
-// full tells whether the run is too large for a further call of a step, which then waits for a reopening.
+// full reports whether the run is too large for another call of a step, which then waits for a
+// reopening.
 func (b *budgets) full(id int) bool {
 	left, bounded := b.state.left()
 	if !bounded || left > 0 {

@@ -11,8 +11,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// calls decides what follows from the results of calls, and makes calls again: after a delay, when others have left room, or when a person has answered. It reads the state and changes
-// it by events alone.
+// calls decides what follows from the results of calls, and repeats calls: after a delay, when
+// others have released budget or slots, or when a person has answered. It reads the state and
+// changes it only through events.
 type calls struct {
 	*recorder
 	budgets  *budgets
@@ -35,7 +36,7 @@ type callsSteps interface {
 	unwind(step, outer int, f Failure)
 }
 
-// callsAgents goes on with agent loops.
+// callsAgents continues agent loops.
 type callsAgents interface {
 	frame(step, id int) *loop.Frame
 	agent(step, frame int) *plan.Agent
@@ -54,7 +55,7 @@ type compactions interface {
 	unsummarized(step, frame int, key string, f Failure)
 }
 
-// resumeDue tries calls and steps again whose time has come, as far as there are slots (P14, P31).
+// resumeDue retries calls and steps that are due, as far as there are slots (P14, P31).
 func (s *calls) resumeDue() {
 	if s.state.Loop.Due() == 0 || !s.state.startable() {
 		return
@@ -71,7 +72,7 @@ func (s *calls) resumeDue() {
 	}
 }
 
-// resumeWithheld makes the calls that waited for others to free what they had reserved, or a slot.
+// resumeWithheld makes the calls that waited for others to release reservations or a slot.
 func (s *calls) resumeWithheld() {
 	if !s.budgets.withheld || s.state.Limits.MaxConcurrency <= 0 && !s.state.Ledger.Bounds() {
 		return
@@ -83,7 +84,7 @@ func (s *calls) resumeWithheld() {
 	s.callWithheld()
 }
 
-// callWithheld makes the calls that a budget, or the want of a slot, withheld.
+// callWithheld makes the calls that were withheld by a budget or for lack of a slot.
 func (s *calls) callWithheld() {
 	for _, key := range s.state.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Failed }) {
 		if c := s.state.Loop.Call(key); c != nil && c.State == loop.Failed && (s.budgets.maySlot(key, c) || s.budgets.hasSlot(c.Step)) {
@@ -109,7 +110,8 @@ func (s *calls) callWithheld() {
 	}
 }
 
-// again asks for the next attempt of a call. Of a model call it asks model, which takes the place of instead; where the attempt begins afresh, the model that the agent begins with.
+// again makes the next attempt of a call. A model call uses model, which replaces the model in
+// instead; if the attempt starts afresh, it uses the model that the agent starts with.
 func (s *calls) again(key string, c *loop.Call, model string, instead *event.Instead) {
 	switch c.Kind {
 	case loop.Model:
@@ -134,7 +136,7 @@ func (s *calls) again(key string, c *loop.Call, model string, instead *event.Ins
 	}
 }
 
-// lost settles a call with unknown outcome as a person or its policy says.
+// lost settles a call of unknown outcome as decided by a person or its policy.
 func (s *calls) lost(key, what string) {
 	c := s.state.Loop.Call(key)
 	step, fr, inAgent := c.Step, c.Frame, c.ToolID != ""
@@ -142,7 +144,7 @@ func (s *calls) lost(key, what string) {
 	case "skip":
 		s.emitStep(step, &ToolReturned{Call: key, Attempt: c.Attempt, Text: "The outcome of this call is unknown; it was not repeated.", IsError: true})
 	default:
-		// No retry policy applies: trying again is what was decided against.
+		// No retry policy applies: a retry is what was decided against.
 		f := Failure{Code: CodeOutcomeUnknown, Message: fmt.Sprintf("outcome of tool %s is unknown", c.Tool), Node: s.graph.NodeID(step)}
 		if !s.handledByProgram(step, "", &f, nil) {
 			s.steps.giveUp(step, f)
@@ -156,8 +158,8 @@ func (s *calls) lost(key, what string) {
 	s.steps.complete(step, &StepCompleted{}, s.state.plan.out...)
 }
 
-// unknown goes on with a call of whose outcome its own tool knows nothing, as the tool's policy says (P12). It tells whether it did: an ordinary failure
-// is the caller's to see to.
+// unknown handles a call whose tool does not know the outcome, as the tool's policy says (P12). It
+// reports whether it did: the caller must handle an ordinary failure.
 func (s *calls) unknown(key string, c *loop.Call, d ToolResult) bool {
 	if d.Failure == nil || d.Unknown == "" || c.State != loop.Open || s.state.plan.root.Workflow.Rules.UnknownFails {
 		return false
@@ -169,7 +171,7 @@ func (s *calls) unknown(key string, c *loop.Call, d ToolResult) bool {
 	s.emitStep(c.Step, &ToolFailed{Call: key, Attempt: c.Attempt, Error: f, Unknown: true})
 	switch d.Unknown {
 	case "retry":
-		if s.state.Ending == nil { // else a reopening makes it again
+		if s.state.Ending == nil { // otherwise a reopening repeats it
 			s.again(key, s.state.Loop.Call(key), "", nil)
 		}
 	case "skip", "fail":
@@ -180,10 +182,11 @@ func (s *calls) unknown(key string, c *loop.Call, d ToolResult) bool {
 	return true
 }
 
-// maxUnknown is how often a call whose tool is declared idempotent is made again by itself, with the same key, because no answer came.
+// maxUnknown is how often a call to a tool that is declared idempotent is repeated automatically,
+// with the same key, because no answer arrived.
 const maxUnknown = 1
 
-// timerDue tries a call or a step again, as far as there is a slot, after its retry timer.
+// timerDue retries a call or a step after its retry timer, if there is a slot.
 func (s *calls) timerDue(id string, t loop.Timer) {
 	if s.now.Before(t.At) {
 		s.commands.add(&StartTimer{ID: id, After: t.Seq, At: t.At})

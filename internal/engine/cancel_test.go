@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// The reason of a cancellation reaches the last event, however many activations lie between, and through a crash.
+// TestCancelKeepsReason checks that the reason of a cancellation reaches the last event, however
+// many activations are in between, and through a crash.
 func TestCancelKeepsReason(t *testing.T) {
 	t.Parallel()
 	for name, crash := range map[string]bool{"settles": false, "crashes meanwhile": true} {
@@ -32,7 +33,8 @@ func TestCancelKeepsReason(t *testing.T) {
 	}
 }
 
-// A run that was failing, or was ending by a limit, while its last calls finished is cancelled on request; the calls settle first.
+// TestCancelWhileEnding checks that a run that was failing, or being ended by a limit, while its
+// last calls finished is cancelled on request once the calls have settled.
 func TestCancelWhileEnding(t *testing.T) {
 	t.Parallel()
 	two := 2
@@ -69,7 +71,8 @@ func TestCancelWhileEnding(t *testing.T) {
 	}
 }
 
-// P11: cancelling while a retry sleeps ends the run at once; its timer comes too late.
+// TestCancelDuringRetrySleep checks that cancelling during the delay of a retry ends the run
+// immediately; its timer is too late (P11).
 func TestCancelDuringRetrySleep(t *testing.T) {
 	t.Parallel()
 	a := enginetest.Agent("a")

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/loop"
 )
 
-// check refuses inputs that this run cannot take, before anything changes.
+// check rejects inputs that this run cannot accept, before anything changes.
 func (r *Run) check(in InputData) error {
 	if d, ok := in.(Start); ok {
 		if r.state.Created != nil {
@@ -73,9 +73,9 @@ func (r *Run) check(in InputData) error {
 		}
 		return r.budgets.checkReserve(d)
 	case TimerDue:
-		return nil // timers are never unknown: a stale one is ignored
+		return nil // timers are always known: a stale one is ignored
 	case Admitted:
-		return nil // it comes once more where a process died in between
+		return nil // repeated if a process died in between
 	case Answer:
 		_, err := r.CheckAnswer(d)
 		return err
@@ -100,7 +100,7 @@ func (r *Run) check(in InputData) error {
 	return nil
 }
 
-// checkCreated refuses what no event can hold of what a run is started with.
+// checkCreated rejects start parameters that no event can hold.
 func checkCreated(c *RunCreated) error {
 	if err := checkNames("meta of the run", c.Meta); err != nil {
 		return err
@@ -116,7 +116,7 @@ func checkCreated(c *RunCreated) error {
 
 func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
-// checkNames refuses names that no event can hold.
+// checkNames rejects names that no event can hold.
 func checkNames[V any](where string, m map[string]V) error {
 	for name := range m {
 		if !utf8.ValidString(name) {
@@ -126,7 +126,7 @@ func checkNames[V any](where string, m map[string]V) error {
 	return nil
 }
 
-// checkValues refuses what no event can hold.
+// checkValues rejects values that no event can hold.
 func checkValues(where string, values ...Value) error {
 	for _, v := range values {
 		if len(v) > 0 && !json.Valid(v) {
@@ -136,7 +136,8 @@ func checkValues(where string, values ...Value) error {
 	return nil
 }
 
-// checkCall refuses ids that no command of this run ever had. Ids of calls that have settled pass: their results come late and are ignored.
+// checkCall rejects ids that no command of this run ever had. Ids of settled calls are accepted:
+// their results arrive late and are ignored.
 func (s *state) checkCall(id string) error {
 	key, attempt, ok := parseCommandID(id)
 	if ok && attempt > 0 {
@@ -155,7 +156,7 @@ func (s *state) checkCall(id string) error {
 	return fmt.Errorf("%w: %q", ErrUnknownCommand, id)
 }
 
-// openCall gives the call that a result belongs to, nil where it is stale.
+// openCall returns the call that a result belongs to, or nil if the result is stale.
 func (s *state) openCall(id string, kind loop.Kind) (string, *loop.Call) {
 	key, attempt, _ := parseCommandID(id)
 	c := s.Loop.Call(key)

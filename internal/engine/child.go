@@ -9,15 +9,17 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Child runs are bound by an allotment of what their parent has left (P20, ADR 30). The ledger keeps it; here are the inputs and events about it.
+// Child runs are limited by an allotment of what their parent has left (P20, ADR 30). The ledger
+// keeps the allotments; this file has the inputs and events about them.
 
-// ParentBudget gives what the parent run leaves for this one; nil: nothing bounds it from there.
+// ParentBudget returns what the parent run leaves for this run; nil means no limit from there.
 func (r *Run) ParentBudget() *workflow.Budget { return r.state.Ledger.ParentBudget() }
 
-// Allotment gives what a child run may use in all; nil: no budget bounds it, or there is no such run.
+// Allotment returns the total budget of a child run; nil means that no budget limits it, or that
+// there is no such run.
 func (r *Run) Allotment(run string) *workflow.Budget { return r.state.Ledger.Allotment(run) }
 
-// Spent gives what counts against the run's budgets so far.
+// Spent returns what has counted against the run's budgets so far.
 func (r *Run) Spent() Spent {
 	a := r.state.Ledger.Used()
 	return Spent{Tokens: a.Tokens, CostUSD: a.Cost.USD(), Calls: a.Calls}
@@ -35,7 +37,7 @@ func applyCallUsed(s *state, ev *Event, d *CallUsed) {
 	}
 }
 
-// checkChildStarted tells why a stored start of a run cannot be.
+// checkChildStarted returns the reason why a stored start of a run is invalid.
 func checkChildStarted(s *state, ev *Event, d *ChildStarted) string {
 	c, b := s.Loop.Call(d.Call), d.Part
 	switch {
@@ -49,7 +51,7 @@ func checkChildStarted(s *state, ev *Event, d *ChildStarted) string {
 	return ""
 }
 
-// checkCallUsed tells why a stored report of what a call used cannot be.
+// checkCallUsed returns the reason why a stored report of a call's usage is invalid.
 func checkCallUsed(s *state, ev *Event, d *CallUsed) string {
 	c := s.Loop.Call(d.Call)
 	switch {
@@ -61,8 +63,8 @@ func checkCallUsed(s *state, ev *Event, d *CallUsed) string {
 	return ""
 }
 
-// openWork gives the tool or function call that a command asked for while it is out; a cancelled one only where late is set. Nil: it has its result, or is at
-// another attempt.
+// openWork returns the tool or function call of a command while it is in flight; a cancelled call
+// only if late is set. It returns nil if the call has its result or is at another attempt.
 func (b *budgets) openWork(id string, late bool) (string, *loop.Call) {
 	key, attempt, _ := parseCommandID(id)
 	c := b.state.Loop.Call(key)
@@ -102,7 +104,8 @@ func (b *budgets) handleUse(d CallUse) {
 	})
 }
 
-// allot decides what a child run may use in all; nil: no budget bounds it. fresh: it is not what is recorded already.
+// allot decides the total budget of a child run; nil means that no budget limits it. fresh means
+// that it differs from what is already recorded.
 func (b *budgets) allot(key string, c *loop.Call, d ChildStart) (allotment *workflow.Budget, fresh bool, err error) {
 	if b.state.Ledger.IsAllotted(d.Run, d.More != nil) {
 		return nil, false, nil

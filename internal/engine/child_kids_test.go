@@ -12,28 +12,30 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// kids are the child runs of a world, as a driver would make them: each uses what it likes of its part.
+// kids simulates the child runs of a world, as a driver would start them: each uses any part of its
+// allotment.
 type kids struct {
 	w    *enginetest.World
 	rt   *rapid.T
-	used map[string]engine.Spent // in all, by run
-	// ended are those that do nothing any more before they get more.
+	used map[string]engine.Spent // total, by run
+	// ended holds the children that do nothing more until they get more budget.
 	ended map[string]bool
 	by    map[string]int64 // tokens, by node
-	// held counts the times that a call waited for a person, untold how often something was used, or reserved, that is never reported.
+	// held counts how often a call waited for a person; untold counts usage and reservations that
+	// are never reported.
 	held   map[string]int
 	untold int
-	// short is what a budget lacked for a run, by command.
+	// short is the budget that was too small for a run, by command.
 	short map[string]string
 }
 
-// appetite is the most that a child uses; one with as much does not ask for more.
+// appetite is the most that a child uses; a child with that much does not request more.
 var appetite = workflow.Budget{MaxTokens: 20_000, MaxCostUSD: 1, MaxCalls: 30}
 
-// part gives what a child may use in all, as it is recorded.
+// part returns the recorded total budget of a child.
 func (k *kids) part(run string) *workflow.Budget { return k.w.Run.Allotment(run) }
 
-// call carries out a tool call that starts a run. False: it waits for room.
+// call executes a tool call that starts a run. It returns false if the call waits for budget.
 func (k *kids) call(c *engine.CallTool) bool {
 	run := c.Key
 	short := func(err error) bool {
@@ -44,7 +46,7 @@ func (k *kids) call(c *engine.CallTool) bool {
 		k.short[c.ID] = e.Detail
 		return true
 	}
-	if detail, ok := k.short[c.ID]; ok { // it says so later: others were told the same meanwhile
+	if detail, ok := k.short[c.ID]; ok { // reported later: others got the same answer meanwhile
 		k.finish(engine.ToolResult{ID: c.ID, Failure: &engine.Failure{Code: "failed", Message: "no budget"}, Budget: detail})
 		return true
 	}
@@ -63,10 +65,11 @@ func (k *kids) call(c *engine.CallTool) bool {
 			}
 			return true
 		}
-		if more != nil || k.used[run] == (engine.Spent{}) { // one that used nothing may never have been stored: it is begun once more
+		// a run that used nothing may never have been stored: it is started again
+		if more != nil || k.used[run] == (engine.Spent{}) {
 			k.ended[run] = false
 		}
-		if rapid.IntRange(0, 2).Draw(k.rt, "at work") > 0 { // others go on meanwhile
+		if rapid.IntRange(0, 2).Draw(k.rt, "at work") > 0 { // others continue meanwhile
 			return true
 		}
 		if k.hold(c) {
@@ -95,7 +98,7 @@ func (k *kids) call(c *engine.CallTool) bool {
 			k.by[c.Node] += used.Tokens - before
 		}
 		way := rapid.IntRange(0, 9).Draw(k.rt, "end of the run")
-		if way == 0 { // its use is not reported
+		if way == 0 { // its usage is not reported
 			k.untold++
 			k.finish(engine.ToolResult{ID: c.ID, Failure: &engine.Failure{Code: "cancelled", Message: "given up"}})
 			return true
@@ -116,7 +119,8 @@ func (k *kids) call(c *engine.CallTool) bool {
 	}
 }
 
-// hold lets a call wait for a person, now and then: for leave to be made, or because the run that it started asks one.
+// hold occasionally makes a call wait for a person: for permission to be made, or because the run
+// that it started asks a person.
 func (k *kids) hold(c *engine.CallTool) bool {
 	if k.held[c.Key] == 2 || rapid.IntRange(0, 5).Draw(k.rt, "held") > 0 {
 		return false
@@ -126,7 +130,7 @@ func (k *kids) hold(c *engine.CallTool) bool {
 	return true
 }
 
-// finish gives what became of a call.
+// finish reports the result of a call.
 func (k *kids) finish(res engine.InputData) {
 	id := ""
 	switch d := res.(type) {
@@ -143,7 +147,7 @@ func exceeds(s engine.Spent, b workflow.Budget) bool {
 	return b.MaxTokens > 0 && s.Tokens > b.MaxTokens || b.MaxCalls > 0 && s.Calls > b.MaxCalls || b.MaxCostUSD > 0 && s.CostUSD > b.MaxCostUSD+1e-9
 }
 
-// total sums what the children used.
+// total returns the sum of what the children used.
 func (k *kids) total() (s engine.Spent) {
 	for _, u := range k.used {
 		s.Tokens, s.Calls, s.CostUSD = s.Tokens+u.Tokens, s.Calls+u.Calls, s.CostUSD+u.CostUSD

@@ -17,29 +17,32 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// family is a run whose calls start runs, with what acts on it: those runs, people who answer, and a caller who reopens it.
+// family is a run whose calls start runs, together with everything that acts on it: those runs,
+// people who answer, and a caller who reopens it.
 type family struct {
 	*enginetest.World
 	rt   *rapid.T
 	kids *kids
-	// limits and above bound the run by now, nodes its nodes, in tokens.
+	// limits and above are the current limits of the run; nodes are those of its nodes, in tokens.
 	limits workflow.Limits
 	above  *workflow.Budget
 	nodes  map[string]int64
 	prices []engine.Price
-	// own is what its own calls used; reserved is what was reserved for each, seen how many events that counts.
+	// own is what its own calls used; reserved is the reservation of each; seen is the number of
+	// events counted.
 	own      engine.Spent
 	cost     chat.Money
 	reserved map[string]engine.Reserved
 	seen     int
-	// asked and reopened count how often it got more, stuck the calls in turn that found no room since something happened.
+	// asked and reopened count how often the run got more budget; stuck counts consecutive calls
+	// that found no room since something happened.
 	asked, reopened, stuck int
-	// enough: it has more than it can use unless more than untold was not told.
+	// enough means that the run has more than it can use, unless more than untold was not reported.
 	enough bool
 	untold int
 }
 
-// newFamily draws a run of parallel branches: agents and tool nodes, some of them one after another.
+// newFamily generates a run of parallel branches: agents and tool nodes, some of them in sequence.
 func newFamily(t *testing.T, rt *rapid.T) *family {
 	t.Helper()
 	f := &family{rt: rt, nodes: map[string]int64{}, reserved: map[string]engine.Reserved{}}
@@ -87,7 +90,7 @@ func newFamily(t *testing.T, rt *rapid.T) *family {
 	return f
 }
 
-// tool makes a node one whose call starts a run, and may be made again.
+// tool changes a node into a tool node whose call starts a run and may be repeated.
 func (f *family) tool(n *workflow.Node) {
 	n.Kind, n.Agent, n.Tool = workflow.KindTool, nil, &workflow.ToolNode{Tool: "child"}
 	if tries := rapid.IntRange(0, 2).Draw(f.rt, "retries"); tries > 0 {
@@ -95,7 +98,7 @@ func (f *family) tool(n *workflow.Node) {
 	}
 }
 
-// model answers a model call, which uses no more than was reserved for it.
+// model answers a model call, using no more than was reserved for it.
 func (f *family) model(c *engine.CallModel) *engine.ModelResult {
 	res := enginetest.Say("done")
 	if len(c.Messages) < 6 && rapid.Bool().Draw(f.rt, "asks") {
@@ -119,7 +122,7 @@ func (f *family) model(c *engine.CallModel) *engine.ModelResult {
 	return res
 }
 
-// look counts the calls that were made since it looked last.
+// look counts the calls that were made since the last look.
 func (f *family) look() {
 	for _, e := range f.Events[f.seen:] {
 		switch d := e.Data.(type) {
@@ -131,21 +134,22 @@ func (f *family) look() {
 		case *engine.ToolCalled:
 			f.own.Calls++
 		case *engine.WaitOpened:
-			if d.Binding != "" { // it was not made yet
+			if d.Binding != "" { // it has not been made yet
 				f.own.Calls--
 			}
 		case *engine.ToolFailed:
 			if d.Late {
 				f.kids.untold++
 			}
-		case *engine.ModelFailed, *engine.StepFailed, *engine.StepCancelled: // what it still had under way counts as all that it might use
+		case *engine.ModelFailed, *engine.StepFailed, *engine.StepCancelled:
+			// work in flight counts as all that it might use
 			f.kids.untold++
 		}
 	}
 	f.seen = len(f.Events)
 }
 
-// step lets one thing happen. False: nothing is left that could.
+// step makes one thing happen. It returns false if nothing more can happen.
 func (f *family) step() bool {
 	if f.Run.Status().Ended() {
 		return f.reopen()
@@ -186,7 +190,8 @@ func (f *family) step() bool {
 	return true
 }
 
-// isEnding tells whether the run ends by a limit as soon as its calls are back: no wait keeps it.
+// isEnding reports whether the run ends because of a limit as soon as its calls have returned: no
+// wait keeps it open.
 func (f *family) isEnding() bool {
 	for _, e := range slices.Backward(f.Events) {
 		switch d := e.Data.(type) {
@@ -203,7 +208,7 @@ func (f *family) isEnding() bool {
 	return false
 }
 
-// shortOf gives what the limit that was met last bounds, and the node that met it.
+// shortOf returns what the last reached limit restricts, and the node that reached it.
 func (f *family) shortOf() (detail, node string) {
 	for _, e := range slices.Backward(f.Events) {
 		if d, ok := e.Data.(*engine.LimitReached); ok {
@@ -213,10 +218,10 @@ func (f *family) shortOf() (detail, node string) {
 	return "", ""
 }
 
-// asksForMore tells whether a person is asked for a larger budget.
+// asksForMore reports whether a wait asks a person for a larger budget.
 func asksForMore(w engine.WaitInfo) bool { return w.Call == "" }
 
-// answer answers for a person: about a call, or with a larger budget, which is given twice.
+// answer answers for a person: about a call, or with a larger budget, which is granted twice.
 func (f *family) answer(wait engine.WaitInfo) {
 	answer := workflow.BudgetStop
 	switch {
@@ -242,7 +247,7 @@ func (f *family) answer(wait engine.WaitInfo) {
 	f.Feed(engine.Answer{Wait: wait.ID, Value: enginetest.Text(answer)})
 }
 
-// crash loses what was out.
+// crash loses everything in flight.
 func (f *family) crash() {
 	f.kids.untold++
 	var lost []engine.Lost
@@ -255,16 +260,18 @@ func (f *family) crash() {
 	f.Crash(lost...)
 }
 
-// reopen gives a run that ended by a limit more: a few times a little, then more than it can use. False: it has ended for good.
+// reopen raises the limits of a run that was ended by a limit: a few times slightly, then beyond
+// what it can use. It returns false if the run has ended permanently.
 func (f *family) reopen() bool {
 	f.keepsNothing()
 	if f.Run.EndedByLimit() == "" {
 		return false
 	}
 	short, node := f.shortOf()
-	if f.enough && (f.kids.untold > f.untold || f.nodes[node] > 0) { // no reopening raises what a node has
+	if f.enough && (f.kids.untold > f.untold || f.nodes[node] > 0) { // no reopening raises a node's budget
 		return false
-	} else if f.enough && (short != "calls" || f.reopened > 20) { // a run below may hold every call, the one too that starts it again
+	} else if f.enough && (short != "calls" || f.reopened > 20) {
+		// a child run may hold every call, even the one that restarts it
 		f.rt.Fatalf("the run ended by %s although it has more than it can use\n%s", f.Run.EndedByLimit(), f.Log())
 	}
 	if f.reopened == 0 && rapid.IntRange(0, 2).Draw(f.rt, "stays ended") == 0 {
@@ -289,7 +296,8 @@ func (f *family) reopen() bool {
 	return true
 }
 
-// keepsNothing checks that a run that has ended keeps parts for those runs only that a reopening goes on with.
+// keepsNothing checks that a run that has ended keeps allotments only for the runs that a reopening
+// continues.
 func (f *family) keepsNothing() {
 	raw := enginetest.State(f.Run)
 	var state struct {
@@ -314,9 +322,11 @@ func (f *family) keepsNothing() {
 	}
 }
 
-// P20: model calls and the runs that parallel branches start never use more than the budgets of the run, of a node and of the run above together, however often what a run used
-// is told, whatever is never told, over crashes, calls that are held or made again, and however the run ends and is reopened. What each run used counts once. Nothing waits for
-// ever, what ends keeps nothing, and a run that has enough ends.
+// TestBudgetHoldsOverChildren checks that model calls and the runs started by parallel branches
+// together never exceed the budgets of the run, of a node and of the parent run, however often
+// usage is reported, whatever is never reported, across crashes and calls that are held or
+// repeated, and however the run ends and is reopened (P20). The usage of each run counts once.
+// Nothing waits forever, an ended run keeps nothing, and a run with enough budget ends.
 func TestBudgetHoldsOverChildren(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, 30, func(rt *rapid.T) {
@@ -339,7 +349,8 @@ func TestBudgetHoldsOverChildren(t *testing.T) {
 				rt.Fatalf("node %s: %d of %d\n%s", node, f.kids.by[node], most, f.Log())
 			}
 		}
-		got, live := f.Run.Spent(), f.Run.EndedByLimit() != "" // then what runs that go on later used may not be told yet
+		// runs that continue later may not have reported their usage
+		got, live := f.Run.Spent(), f.Run.EndedByLimit() != ""
 		if !live && (got.Tokens < all.Tokens || got.Calls < all.Calls) {
 			rt.Fatalf("%+v counts, %+v was used\n%s", got, all, f.Log())
 		} else if f.kids.untold == 0 && (got.Tokens > all.Tokens || got.Calls > all.Calls) {

@@ -12,8 +12,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Command is work that the engine wants done. A driver may begin it once the events up to its After are durable (D7), and answers it by
-// the input of the same id. Ids are derived: (step, frame, call, attempt) (D6).
+// Command is work that the engine requests. A driver may start it once the events up to its After
+// are durable (D7), and answers it with the input that has the same id. Ids are derived from (step,
+// frame, call, attempt) (D6).
 type Command interface{ command() }
 
 // CallModel asks a model to continue a conversation.
@@ -26,23 +27,26 @@ type CallModel struct {
 	Step    int
 	Attempt int
 	Agent   *workflow.Agent
-	// Model is the reference to use; "" leaves it to the run's default.
+	// Model is the model reference to use; "" selects the run's default.
 	Model        string
 	System       string
 	Conversation string
-	// Messages is the conversation, shared and never changed.
+	// Messages is the conversation; it is shared and must not be changed.
 	Messages []chat.Message
-	// Tools are tools that the engine itself answers (sub-agents, routing, end); the driver adds those that the agent is granted.
+	// Tools are the tools that the engine itself answers (sub-agents, routing, end); the driver
+	// adds those granted to the agent.
 	Tools []chat.ToolDef
-	// Timeout bounds the attempt; 0: the driver's default (P11).
+	// Timeout is the maximum duration of the attempt; 0 means the driver's default (P11).
 	Timeout time.Duration
-	// MaxOutput is what a budget leaves for the answer, reasoning included; 0: no budget does.
+	// MaxOutput is what a budget leaves for the answer, including reasoning; 0 means that no budget
+	// limits it.
 	MaxOutput int64
-	// Compaction: the call asks for a summary. It has no tools, no schema and none of the agent's parameters.
+	// Compaction means that the call requests a summary. Such a call has no tools, no schema and
+	// none of the agent's parameters.
 	Compaction bool
 }
 
-// CallTool asks for one tool call.
+// CallTool requests one tool call.
 type CallTool struct {
 	ID        string
 	Key       string
@@ -53,21 +57,26 @@ type CallTool struct {
 	Agent     *workflow.Agent // nil for tool nodes
 	Tool      string
 	Arguments Value
-	// Offered are the tools that the engine itself answers for the agent: sub-agents, the hand-off, routing. For errors about a tool that does not exist.
+	// Offered are the tools that the engine itself answers for the agent: sub-agents, the handoff,
+	// routing. They are used in errors about a tool that does not exist.
 	Offered []string
-	// Iteration is the n-th execution of the node, Definition the workflow's digest: what an approval is bound to beside the rest (SEC12).
+	// Iteration is the number of this execution of the node, Definition the workflow's digest; an
+	// approval is bound to them in addition to the rest (SEC12).
 	Iteration  int
 	Definition string
-	// Approved is the binding of the action that a person approved; "": no person was asked. A driver that finds another action asks again.
+	// Approved is the binding of the action that a person approved; "" means that no person was
+	// asked. A driver that finds a different action asks again.
 	Approved string
-	// Held are the arguments with which the call was held, where the person who approved it changed them to Arguments; nil: they were not changed.
+	// Held are the arguments with which the call was held if the person who approved it changed
+	// them to Arguments; nil means that they were not changed.
 	Held Value
-	// Retry counts how often the policy of the step tried again what failed before.
+	// Retry is the number of earlier retries by the policy of the step.
 	Retry   int
 	Timeout time.Duration
 }
 
-// CallFunc asks for one call of a Go function. Input, State and Outputs are what the step saw when it started, on every attempt.
+// CallFunc requests one call of a Go function. Input, State and Outputs are what the step saw when
+// it started, on every attempt.
 type CallFunc struct {
 	ID      string
 	Key     string
@@ -79,32 +88,35 @@ type CallFunc struct {
 	Input   Value
 	State   typed.State
 	Outputs Outputs
-	// Last is the failure of the former attempt; nil on the first (S2-58).
+	// Last is the failure of the previous attempt; nil on the first (S2-58).
 	Last *Failure
-	// LastOutput is what that attempt gave despite its failure; nil: nothing.
+	// LastOutput is what that attempt returned despite its failure; nil means nothing.
 	LastOutput Value
-	// Errors are the failed attempts of the run, oldest first, at most [MaxErrors], and Updated is when a step had completed last (S2-75, S2-78).
+	// Errors are the failed attempts of the run, oldest first, at most [MaxErrors]; Updated is when
+	// a step last completed (S2-75, S2-78).
 	Errors  []FailedAttempt
 	Updated time.Time
-	// Notes are those taken of this step so far, oldest first.
+	// Notes are the notes taken of this step so far, oldest first.
 	Notes   []Note
 	Timeout time.Duration
 }
 
-// MaxErrors bounds the failed attempts that a function is given: the last ones.
+// MaxErrors is the maximum number of failed attempts that a function receives; they are the last
+// ones.
 const MaxErrors = 100
 
-// Note is [loop.Note].
+// Note is an alias of [loop.Note].
 type Note = loop.Note
 
-// Outputs are the outputs of the nodes that a step can see. Its methods may be called by any goroutine, at any time.
+// Outputs are the outputs of the nodes that a step can see. Its methods may be called by any
+// goroutine at any time.
 type Outputs struct {
 	flow  *plan.Flow
 	seen  []graph.Entry
-	steps graph.Blocks[loop.Step] // those that ended are never written again
+	steps graph.Blocks[loop.Step] // ended steps are never written again
 }
 
-// Get gives the output of a node, or false where the step cannot see one.
+// Get returns the output of a node, or false if the step cannot see one.
 func (o *Outputs) Get(node string) (Value, bool) {
 	for _, e := range o.seen {
 		if o.flow.Nodes[e.Node].ID == node {
@@ -114,7 +126,7 @@ func (o *Outputs) Get(node string) (Value, bool) {
 	return nil, false
 }
 
-// All gives node ids and outputs, in the order in which the nodes first ran.
+// All yields node ids and outputs, in the order in which the nodes first ran.
 func (o *Outputs) All() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		for _, e := range o.seen {
@@ -125,7 +137,8 @@ func (o *Outputs) All() iter.Seq2[string, Value] {
 	}
 }
 
-// StartTimer asks for TimerDue at At. Deadline: the timer is the deadline of a wait, a reminder of it, or the timeout of a step, which stay while the run is paused (D21).
+// StartTimer requests TimerDue at At. Deadline means that the timer is the deadline of a wait, a
+// reminder for it, or the timeout of a step; such timers stay while the run is paused (D21).
 type StartTimer struct {
 	ID       string
 	After    uint64
@@ -133,13 +146,15 @@ type StartTimer struct {
 	Deadline bool
 }
 
-// CancelCalls asks that the commands named be stopped. Each still answers, with whatever it has (D10).
+// CancelCalls requests that the named commands be stopped. Each still answers with whatever it has
+// (D10).
 type CancelCalls struct {
 	IDs   []string
 	After uint64
 }
 
-// OpenWait tells that a person is asked. It needs no answer from the driver and is not given again after a crash: the wait is open in the state, where [Run.Waits] and answers find it.
+// OpenWait announces that a person is asked. It needs no answer from the driver and is not issued
+// again after a crash: the wait is open in the state, where [Run.Waits] and answers find it.
 type OpenWait struct {
 	Wait  string
 	After uint64
@@ -147,7 +162,8 @@ type OpenWait struct {
 	Step  int
 }
 
-// Finish tells that the run has ended with Status. It is the last command unless the run is reopened.
+// Finish announces that the run has ended with Status. It is the last command unless the run is
+// reopened.
 type Finish struct {
 	Status Status
 	After  uint64
@@ -161,13 +177,14 @@ func (*CancelCalls) command() {}
 func (*OpenWait) command()    {}
 func (*Finish) command()      {}
 
-// Decision is what an activation gives: events to be stored in one transaction, then commands to be carried out.
+// Decision is the result of an activation: events to be stored in one transaction, then commands to
+// be executed.
 type Decision struct {
 	Events   []Event
 	Commands []Command
 }
 
-// WaitInfo is an open wait as it is shown.
+// WaitInfo describes an open wait.
 type WaitInfo struct {
 	ID       string
 	Node     string
@@ -177,8 +194,9 @@ type WaitInfo struct {
 	Options  []string
 	Since    time.Time
 	Deadline time.Time
-	// Call is the tool call that is asked about, "" for wait nodes. Binding is "" where the question is what became of it; else Tool, Arguments, Binding,
-	// Changed, Schema, Signal, Filter and Roles are as in WaitOpened.
+	// Call is the tool call that the wait is about, or "" for wait nodes. Binding is "" if the
+	// question is about the outcome of the call; otherwise Tool, Arguments, Binding, Changed,
+	// Schema, Signal, Filter and Roles are as in WaitOpened.
 	Call      string
 	Tool      string
 	Arguments Value
@@ -191,10 +209,12 @@ type WaitInfo struct {
 	Roles     []string
 }
 
-// CommandID gives the id of the command that asks for an attempt of a call, both as events name them.
+// CommandID returns the id of the command for an attempt of a call; call and attempt are as in
+// events.
 func CommandID(call string, attempt int) string { return commandID(call, attempt) }
 
-// CallID gives the id of a command that asks for a call, which its result has; "" for others.
+// CallID returns the id of a command that requests a call, which its result also has, or "" for
+// other commands.
 func CallID(c Command) string {
 	switch c := c.(type) {
 	case *CallModel:

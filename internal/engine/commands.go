@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Timer ids of the run itself; those of calls, steps and waits are built by packages loop and waits, and by stepTimeout.
+// Timer ids of the run itself; those of calls, steps and waits are built by packages loop and
+// waits, and by stepTimeout.
 const (
 	timerTimeout = "timeout"
 	timerSettle  = "settle"
@@ -21,7 +22,7 @@ const (
 type commander struct {
 	*recorder
 	agents promptedAgents
-	used   *CallFunc // a command that was given back; nil: there is none
+	used   *CallFunc // a returned command for reuse; may be nil
 
 	// first is the number of the first event of this activation.
 	first uint64
@@ -29,21 +30,22 @@ type commander struct {
 	added []Command
 }
 
-// promptedAgents is what agents are given with a call.
+// promptedAgents provides what agents receive with a call.
 type promptedAgents interface {
 	system(step, frame int) string
 	toolDefs(step, frame int) []chat.ToolDef
-	// offered names the tools that the engine answers.
+	// offered returns the names of the tools that the engine answers.
 	offered(step, frame int) []string
 }
 
-// begin begins an activation.
+// begin starts an activation.
 func (c *commander) begin() { c.first, c.added = c.state.Seq+1, nil }
 
-// add gives a command in this activation.
+// add issues commands in this activation.
 func (c *commander) add(cmds ...Command) { c.added = append(c.added, cmds...) }
 
-// take gives the commands of an activation: those that its events opened and that are still open, and those that were added.
+// take returns the commands of an activation: those that its events opened and that are still open,
+// and those that were added.
 func (c *commander) take(events []Event) []Command {
 	var cmds []Command
 	for i := range events {
@@ -82,7 +84,7 @@ func (c *commander) take(events []Event) []Command {
 		case *RunStarted, *RunResumed:
 			cmds = c.appendTimeout(cmds, ev.Seq)
 		case *LimitReached:
-			if d.IsHandoff() { // the clock starts again
+			if d.IsHandoff() { // the clock restarts
 				cmds = c.appendTimeout(cmds, ev.Seq)
 			}
 		case *RunCompleted:
@@ -116,12 +118,12 @@ func (c *commander) appendCall(cmds []Command, key string, seq uint64) []Command
 	return cmds
 }
 
-// open gives the commands without result in the order in which they were first given.
+// open returns the commands without a result in the order in which they were first issued.
 func (c *commander) open() []Command {
 	s := &c.state
 	var cmds []Command
 	if s.Status == StatusRunning {
-		if !s.cancelled() { // what is at work may finish; it is not begun anew
+		if !s.cancelled() { // calls in progress may finish but are not restarted
 			cmds = c.calls(s.Seq + 1)
 		}
 		cmds = c.appendTimeout(cmds, s.Seq)
@@ -135,7 +137,8 @@ func (c *commander) open() []Command {
 	return cmds
 }
 
-// calls gives the calls without result that were asked for before event seq, in the order in which they were given.
+// calls returns the calls without a result that were requested before event seq, in the order in
+// which they were issued.
 func (c *commander) calls(seq uint64) []Command {
 	var cmds []Command
 	for _, key := range c.state.Loop.Keys(func(call *loop.Call) bool { return call.State == loop.Open && call.Seq < seq }) {
@@ -144,7 +147,7 @@ func (c *commander) calls(seq uint64) []Command {
 	return cmds
 }
 
-// reissue gives every call and timer that was given before this activation and is open.
+// reissue issues every open call and timer from before this activation again.
 func (c *commander) reissue() {
 	c.add(c.calls(c.first)...)
 	c.add(c.state.timers(c.first)...)
@@ -161,7 +164,8 @@ func (c *commander) cancelCalls(match func(*loop.Call) bool) {
 	}
 }
 
-// timers gives the timers of waits, steps and calls that were asked for before event seq: those of each by id.
+// timers returns the timers of waits, steps and calls that were requested before event seq, each
+// group sorted by id.
 func (s *state) timers(seq uint64) []Command {
 	var cmds []Command
 	for _, t := range s.Waits.Timers() {
@@ -187,7 +191,7 @@ func startWaitTimer(t waits.Timer) *StartTimer {
 	return &StartTimer{ID: t.ID, After: t.Seq, At: t.At, Deadline: true}
 }
 
-// timeout gives the timer of the run's own time limit, nil where there is none.
+// timeout returns the timer of the run's own time limit, or nil if there is none.
 func (s *state) timeout(seq uint64) Command {
 	limit := time.Duration(s.Limits.Timeout)
 	if limit <= 0 || s.Status != StatusRunning {
@@ -244,7 +248,7 @@ func (c *commander) command(key string, call *loop.Call) Command {
 	}
 }
 
-// newCallFunc gives a place to a command, that of one that was given back where there is one.
+// newCallFunc stores a command, reusing a returned one if there is one.
 func (c *commander) newCallFunc(cmd CallFunc) *CallFunc {
 	p := c.used
 	if p == nil {
@@ -255,7 +259,7 @@ func (c *commander) newCallFunc(cmd CallFunc) *CallFunc {
 	return p
 }
 
-// errors gives the last of the first n failed attempts, nil where there are none.
+// errors returns the last of the first n failed attempts, or nil if there are none.
 func (s *state) errors(n int) []FailedAttempt {
 	if n > len(s.Errors) || n <= 0 {
 		return nil
@@ -263,7 +267,8 @@ func (s *state) errors(n int) []FailedAttempt {
 	return slices.Clip(s.Errors[max(0, n-MaxErrors):n])
 }
 
-// ToolCall gives the agent for which an open tool call is made, nil for a tool node, and its arguments, as its [CallTool] has them. False: there is no such call.
+// ToolCall returns the agent for which an open tool call is made, or nil for a tool node, and its
+// arguments, as in its [CallTool]. ok is false if there is no such call.
 func (r *Run) ToolCall(call string) (agent *workflow.Agent, arguments Value, ok bool) {
 	c := r.state.Loop.Call(call)
 	if c == nil || c.Kind != loop.Tool || c.State != loop.Open {
@@ -272,7 +277,7 @@ func (r *Run) ToolCall(call string) (agent *workflow.Agent, arguments Value, ok 
 	return r.state.agentOf(c), r.state.argumentsOf(c), true
 }
 
-// agentOf gives the agent for which an open tool call is made; nil for a tool node.
+// agentOf returns the agent for which an open tool call is made, or nil for a tool node.
 func (s *state) agentOf(c *loop.Call) *workflow.Agent {
 	a := s.graph.Step(c.Step).Loop.Agent
 	if a == nil {
@@ -281,7 +286,7 @@ func (s *state) agentOf(c *loop.Call) *workflow.Agent {
 	return s.graph.FlowOf(c.Step).Agents[a.Frames[c.Frame].Agent].Agent
 }
 
-// argumentsOf gives the arguments of a tool call, which for that of a tool node are what the step was given.
+// argumentsOf returns the arguments of a tool call; for a tool node they are the input of the step.
 func (s *state) argumentsOf(c *loop.Call) Value {
 	if c.Args == nil && c.ToolID == "" {
 		return s.graph.StepInput(c.Step)
@@ -289,7 +294,8 @@ func (s *state) argumentsOf(c *loop.Call) Value {
 	return s.Loop.Arguments(s, c)
 }
 
-// stopped gives the calls that were told to stop, in the order in which they were given: those that were cancelled, and all that are open once the run was.
+// stopped returns the calls that were told to stop, in the order in which they were issued: those
+// that were cancelled, and all open calls once the run was cancelled.
 func (c *commander) stopped() []Command {
 	s := &c.state
 	if s.Status.Ended() {

@@ -12,7 +12,9 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/loop"
 )
 
-// compacts asks for a summary of a part of a frame's conversation where it is as long as its agent says, before its next call. It tells whether it does; the call is made afterwards.
+// compacts requests a summary of a part of a frame's conversation before its next call if the
+// conversation has reached the agent's threshold. It reports whether it does; the call is made
+// afterwards.
 func (s *agents) compacts(id, fr int) bool {
 	f, a := s.frame(id, fr), s.agent(id, fr)
 	if a.Compaction == nil || s.state.isFailing() {
@@ -35,7 +37,8 @@ func (s *agents) compacts(id, fr int) bool {
 	return true
 }
 
-// overflowed asks for a summary where a provider did not take the conversation of a call, once until it has answered. It tells whether it does.
+// overflowed requests a summary if a provider rejected the conversation of a call as too long, once
+// until it has answered. It reports whether it does.
 func (s *agents) overflowed(key string, c *loop.Call, f Failure) bool {
 	fr := s.frame(c.Step, c.Frame)
 	a := s.agent(c.Step, c.Frame)
@@ -51,7 +54,8 @@ func (s *agents) overflowed(key string, c *loop.Call, f Failure) bool {
 	return true
 }
 
-// compactLimit gives the tokens from which the conversation of a frame is shortened; 0: they are not known.
+// compactLimit returns the number of tokens at which the conversation of a frame is shortened; 0
+// means that it is unknown.
 func (s *agents) compactLimit(id, fr int) int64 {
 	a := s.agent(id, fr)
 	model, _ := s.state.Loop.Begins(&s.state, id, a.Agent, s.now)
@@ -64,7 +68,9 @@ func (s *agents) compactLimit(id, fr int) int64 {
 	return a.Compaction.Threshold(window)
 }
 
-// contextTokens is how many tokens the next call of a frame has: what the provider counted of the last one, its answer and what came since; estimated where it counted nothing.
+// contextTokens returns the number of tokens in the next call of a frame: the provider's count for
+// the last call, its answer and what was added since; it is estimated if the provider counted
+// nothing.
 func (s *agents) contextTokens(id, fr int) int64 {
 	f := s.frame(id, fr)
 	if f.Input <= 0 {
@@ -74,7 +80,7 @@ func (s *agents) contextTokens(id, fr int) int64 {
 	return chat.AddTokens(f.Input, messageTokens(msgs[min(f.Seen, len(msgs)):]))
 }
 
-// isAlone tells whether no call that is out or is to be made again has the conversation.
+// isAlone reports whether no call that is in flight or will be repeated uses the conversation.
 func (s *agents) isAlone(conv string) bool {
 	return !s.state.Loop.Any(func(c *loop.Call) bool {
 		st := s.graph.Step(c.Step)
@@ -82,7 +88,7 @@ func (s *agents) isAlone(conv string) bool {
 	})
 }
 
-// askSummary makes the call for a summary.
+// askSummary makes the model call for a summary.
 func (s *agents) askSummary(id, fr int, k *event.Compaction) {
 	f, a := s.frame(id, fr), s.agent(id, fr)
 	model, instead := a.Compaction.Model, (*event.Instead)(nil)
@@ -99,7 +105,7 @@ func (s *agents) askSummary(id, fr int, k *event.Compaction) {
 	})
 }
 
-// summarized goes on after the reply to a call for a summary.
+// summarized continues after the reply to a summary call.
 func (s *agents) summarized(id, fr int, key string, k *event.Compaction, reply chat.Message, stop string) {
 	f := s.frame(id, fr)
 	if stop == event.StopRefusal || reply.Text.IsBlank() {
@@ -124,7 +130,8 @@ func (s *agents) summarized(id, fr int, key string, k *event.Compaction, reply c
 	s.afterCompaction(id, fr)
 }
 
-// unsummarized goes on with the whole conversation where no summary came. Its next call says whether there is room.
+// unsummarized continues with the whole conversation if there is no summary. Its next call shows
+// whether it fits.
 func (s *agents) unsummarized(id, fr int, key string, f Failure) {
 	n := len(s.state.Loop.Conv(s.frame(id, fr).Conv))
 	s.emitStep(id, &AgentCompacted{Call: key, Frame: fr, Conversation: s.frame(id, fr).Conv, Before: n, After: n, Error: &f})

@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// works has an agent make n rounds of one tool call each, whose results have 300 bytes, and gives how often a summary was asked for. With crash the process dies before each result.
+// works runs an agent for n rounds of one tool call each, with results of 300 bytes, and returns
+// how often a summary was requested. With crash the process dies before each result.
 func works(t *testing.T, w *enginetest.World, n int, crash bool) (summaries int) {
 	t.Helper()
 	for i := 1; i <= n; {
@@ -44,7 +45,7 @@ func uncounted(r *engine.ModelResult) *engine.ModelResult {
 	return r
 }
 
-// wholeTalk demands that each reply stands before the results of its calls, all of them, and that the task is there.
+// wholeTalk checks that each reply precedes all results of its calls, and that the task is present.
 func wholeTalk(t *testing.T, msgs []chat.Message) {
 	t.Helper()
 	if msgs[0].Role != chat.RoleUser || msgs[0].Text.String() != "go" {
@@ -68,8 +69,9 @@ func wholeTalk(t *testing.T, msgs []chat.Message) {
 	}
 }
 
-// a conversation with as many tokens as its agent says is shortened before the next call: the task, the summary and the last groups stay. What follows is the same with a crash
-// before each result, and no summary is asked for twice.
+// TestCompaction checks that a conversation that reaches its agent's token threshold is shortened
+// before the next call: the task, the summary and the last groups stay. The outcome is
+// the same with a crash before each result, and no summary is requested twice.
 func TestCompaction(t *testing.T) {
 	t.Parallel()
 	agent := workflow.Agent{Model: "m", MaxTurns: 200, NoProgress: 100, Compaction: &workflow.Compaction{Tokens: 1000, Keep: 2}}
@@ -100,7 +102,8 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
-// pinned results stay, whole groups of them, and the summary of a summary takes its place.
+// TestCompactionPins checks that pinned results stay, in whole groups, and that the summary of a
+// summary replaces it.
 func TestCompactionPins(t *testing.T) {
 	t.Parallel()
 	w := solo(t, workflow.Agent{Model: "m", MaxTurns: 200, NoProgress: 100, Compaction: &workflow.Compaction{Tokens: 1000, Keep: 1, Pin: []string{"plan"}}}, nil)
@@ -115,7 +118,8 @@ func TestCompactionPins(t *testing.T) {
 	}
 }
 
-// where no summary comes the conversation stays whole, the event says why, and the next one is asked for after four more groups.
+// TestCompactionFails checks that without a summary the conversation stays whole, that the event
+// says why, and that the next summary is requested after four more groups.
 func TestCompactionFails(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]*engine.ModelResult{"refused": {Stop: "refusal"}, "empty": enginetest.Say(" "), "failed": enginetest.Fails("content_filter", "no")} {
@@ -141,7 +145,8 @@ func TestCompactionFails(t *testing.T) {
 	}
 }
 
-// where the provider does not take the conversation it is shortened once, and the call is made anew; where that does not help, fallbacks and the step decide.
+// TestCompactionAfterOverflow checks that a conversation that the provider rejects is shortened
+// once and the call repeated; if that does not help, fallbacks and the step decide.
 func TestCompactionAfterOverflow(t *testing.T) {
 	t.Parallel()
 	w := solo(t, workflow.Agent{Model: "m", Fallbacks: []string{"large"}, MaxTurns: 200, NoProgress: 100, Compaction: &workflow.Compaction{Keep: 1}}, nil)
@@ -166,7 +171,8 @@ func TestCompactionAfterOverflow(t *testing.T) {
 	wantStatus(t, w, engine.StatusCompleted)
 }
 
-// the tokens are those that the provider counted, where it did, and the window is that of the model.
+// TestCompactionCounts checks that the provider's token counts are used if available, and that the
+// window is the model's.
 func TestCompactionCounts(t *testing.T) {
 	t.Parallel()
 	used := func(r *engine.ModelResult, in int64) *engine.ModelResult {
@@ -190,8 +196,9 @@ func TestCompactionCounts(t *testing.T) {
 	}
 }
 
-// what a conversation that is shortened costs grows with its turns: the journal, and what its model is sent, are at 2n turns at most a little more than twice those of n. Of one that stays whole the
-// model is sent about four times as much.
+// TestCompactionGrowth checks that the cost of a conversation that is shortened grows with its
+// turns: the journal, and what its model is sent, are at 2n turns at most slightly more than
+// twice those at n. For a conversation that stays whole the model is sent about four times as much.
 func TestCompactionGrowth(t *testing.T) {
 	t.Parallel()
 	cost := func(n int, c *workflow.Compaction) (journal, sent int) {

@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Compile refuses what cannot run and nothing else: a condition that is only odd runs as it stands.
+// TestCompile checks that Compile rejects only what cannot run: a condition that is merely odd runs
+// as written.
 func TestCompile(t *testing.T) {
 	t.Parallel()
 	asks := func(text string) func(*workflow.Workflow) {
@@ -20,7 +21,7 @@ func TestCompile(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		change func(*workflow.Workflow)
-		want   string // part of the error; "" for none
+		want   string // part of the error; "" means no error
 	}{
 		"as it is":                {func(*workflow.Workflow) {}, ""},
 		"odd condition":           {asks(`"$steps.a.output" == "yes"`), ""},

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Limits of a run stand over those of its definition, one by one.
+// TestLimitsOfRun checks that the limits of a run override those of its definition individually.
 func TestLimitsOfRun(t *testing.T) {
 	t.Parallel()
 	over := workflow.Limits{MaxSteps: new(7), MaxRounds: 2, MaxLoopIterations: 3, Timeout: 4, MaxConcurrency: 5, MaxTokens: 6, MaxCostUSD: 0.5, MaxBytes: 1 << 20}
@@ -32,7 +32,7 @@ func TestLimitsOfRun(t *testing.T) {
 	}
 }
 
-// S2-52: a wait that approves itself asks no person.
+// TestAutoApprove checks that a wait that approves itself asks no person (S2-52).
 func TestAutoApprove(t *testing.T) {
 	t.Parallel()
 	gate, question := enginetest.Approval("g"), enginetest.Question("q")
@@ -46,7 +46,8 @@ func TestAutoApprove(t *testing.T) {
 	}
 }
 
-// P21: a bound that a loop meets leads along the edge for limits, where there is one.
+// TestLimitEdge checks that reaching the limit of a loop follows the edge for limits, if there is
+// one (P21).
 func TestLimitEdge(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes("a", "z"), "a:out => a; a:on_limit -> z")
@@ -63,7 +64,8 @@ func TestLimitEdge(t *testing.T) {
 	wantTrace(t, w, 0, "+a, .a, +a, .a, +a, !a max_loop_iterations, +z, .z, completed")
 }
 
-// What a function raises is in the journal, and a node that goes to one place twice goes there once (S2-34).
+// TestSignalsAndGoto checks that signals raised by a function are in the journal, and that a node
+// that names one target twice goes there once (S2-34).
 func TestSignalsAndGoto(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(workflow.Node{ID: "n", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "fn"}}, "y", "z"), "n -> y")
@@ -83,7 +85,7 @@ func TestSignalsAndGoto(t *testing.T) {
 	}
 }
 
-// A function sees the outputs of the nodes before it, and none that are not.
+// TestOutputs checks that a function sees the outputs of the nodes before it, and no others.
 func TestOutputs(t *testing.T) {
 	t.Parallel()
 	fn := func(id string) workflow.Node {
@@ -108,7 +110,8 @@ func TestOutputs(t *testing.T) {
 	}
 }
 
-// Joins that wait for each other alone: the first in declared order goes on, and nothing hangs (P2).
+// TestJoinsWaitForEachOther checks joins that wait only for each other: the first one in declared
+// order continues, and nothing hangs (P2).
 func TestJoinsWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	join := func(id string) workflow.Node {

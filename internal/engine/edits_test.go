@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// appenders is a loop of a function, and of a block whose branches both append to the list "log".
+// appenders is a loop of a function and a block whose branches both append to the list "log".
 func appenders(t *testing.T, serial bool) *enginetest.World {
 	t.Helper()
 	all := append(nodes(funcNode("a")), enginetest.Fork("p", workflow.Fork{}, "b", "c")...)
@@ -28,7 +28,7 @@ func appenders(t *testing.T, serial bool) *enginetest.World {
 	return enginetest.New(t, g, nil)
 }
 
-// model is the typed state of a run as copies of whole values.
+// model is the typed state of a run, with whole values copied.
 type model map[string]string
 
 func (m model) check(t *rapid.T, w *enginetest.World, node string) {
@@ -47,7 +47,7 @@ func (m model) check(t *rapid.T, w *enginetest.World, node string) {
 	t.Fatalf("%s was not called\n%s", node, w.Log())
 }
 
-// finish lets a function return, and gives the state with what it changed.
+// finish makes a function return, and returns the state with its changes.
 func (m model) finish(t *rapid.T, w *enginetest.World, node string, changes model) model {
 	m.check(t, w, node)
 	out := maps.Clone(m)
@@ -70,7 +70,8 @@ func appended(list, element string) string {
 	return strings.TrimSuffix(list, "]") + "," + element + "]"
 }
 
-// drawChanges draws what a function changes: fields that grow, shrink, change inside, go, or are written anew.
+// drawChanges generates the changes of a function: fields that grow, shrink, change inside, are
+// removed, or are rewritten.
 func (m model) drawChanges(t *rapid.T) model {
 	out := model{}
 	for _, name := range []string{"log", "text", "map"} {
@@ -102,8 +103,10 @@ func (m model) drawChanges(t *rapid.T) model {
 	return out
 }
 
-// D5, D27: a state that grows, shrinks and changes is the same as if each value were copied, in functions, in branches, where those join, after crashes, in
-// a fold of the events and in a fork of them. The world folds the events after each activation and compares all that the run knows.
+// TestStatesAreWhatCopiesGave checks that a state that grows, shrinks and changes is the same as if
+// each value were copied: in functions, in branches, where branches join, after crashes, in a fold
+// of the events and in a fork of them (D5, D27). The world folds the events after each activation
+// and compares everything that the run knows.
 func TestStatesAreWhatCopiesGave(t *testing.T) {
 	t.Parallel()
 	edits := 0
@@ -156,7 +159,8 @@ func TestStatesAreWhatCopiesGave(t *testing.T) {
 	}
 }
 
-// P6: a run whose state gains as much at each step stores bytes in proportion to its steps: what a function changed is stored once.
+// TestStoredStateIsLinear checks that a run whose state grows by the same amount at each step
+// stores bytes in proportion to its steps: each change by a function is stored once (P6).
 func TestStoredStateIsLinear(t *testing.T) {
 	t.Parallel()
 	stored := func(n int) int {
@@ -193,7 +197,8 @@ func TestStoredStateIsLinear(t *testing.T) {
 	}
 }
 
-// A stored change that belongs to another state, or makes no JSON, and a completion without the result that it names, are damage.
+// TestDamagedResultsDiverge checks that a stored change that belongs to another state, or yields
+// invalid JSON, and a completion without the result that it names, count as damage.
 func TestDamagedResultsDiverge(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 300)

@@ -10,63 +10,74 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/waits"
 )
 
-// Bounds of signals: of the value of one, and in number and bytes of those that a run keeps because no step has taken them.
+// Limits of signals: the size of a signal's value, and the number and total size of the signals
+// that a run keeps because no step has taken them.
 const (
 	MaxSignalBytes     = waits.MaxSignalBytes
 	MaxKeptSignals     = waits.MaxKept
 	MaxKeptSignalBytes = waits.MaxKeptBytes
 )
 
-// FailedAttempt is one failure of a run with typed state: of a function's attempt, or of a step as a whole (S2-78).
+// FailedAttempt is a failure in a run with typed state: of an attempt of a function, or of a step
+// as a whole (S2-78).
 type FailedAttempt struct {
 	Node    string
 	Message string
 	At      time.Time
-	Attempt int // from 1
+	Attempt int // counted from 1
 }
 
-// Errors of Activate. They leave the run unchanged.
+// Errors returned by Activate. They leave the run unchanged.
 var (
-	// ErrUnknownCommand: an input answers a call or timer that this run never asked for.
+	// ErrUnknownCommand is returned when an input answers a call or timer that this run never
+	// requested.
 	ErrUnknownCommand = errors.New("input answers an unknown command")
-	// ErrEnded: the run has ended and takes nothing but a reopening.
+	// ErrEnded is returned when the run has ended and accepts nothing but a reopening.
 	ErrEnded = errors.New("run has ended")
-	// ErrNotStarted, ErrStarted: Start must be the first input, and only the first.
+	// ErrNotStarted and ErrStarted are returned when Start is not the first input, or not only the
+	// first.
 	ErrNotStarted = errors.New("run has not started")
 	ErrStarted    = errors.New("run has already started")
-	// ErrNotReopenable: the run did not end at a limit (D20).
+	// ErrNotReopenable is returned when the run did not end at a limit (D20).
 	ErrNotReopenable = errors.New("run did not end at a limit")
-	// ErrAbove: the run met what the run above left for it, and goes on with that one only.
+	// ErrAbove is returned when the run used up what its parent run left for it; it can only
+	// continue together with the parent run.
 	ErrAbove = errors.New("the run used up the remaining budget of its parent run; give the parent run a larger budget")
-	// ErrWaitNotFound: no wait has that id, or no wait is open.
+	// ErrWaitNotFound is returned when no wait has that id, or no wait is open.
 	ErrWaitNotFound = waits.ErrNotFound
-	// ErrWaitAmbiguous: several waits are open and none was named (P1, D17).
+	// ErrWaitAmbiguous is returned when several waits are open and none was named (P1, D17).
 	ErrWaitAmbiguous = waits.ErrAmbiguous
-	// ErrWaitAnswered: the wait has been answered otherwise before (P24).
+	// ErrWaitAnswered is returned when the wait already has a different answer (P24).
 	ErrWaitAnswered = waits.ErrAnswered
-	// ErrWaitClosed: the wait was closed without an answer.
+	// ErrWaitClosed is returned when the wait was closed without an answer.
 	ErrWaitClosed = waits.ErrClosed
-	// ErrInput: the input of a run, or a result, holds a value that is not JSON.
+	// ErrInput is returned when the input of a run, or a result, contains a value that is not JSON.
 	ErrInput = errors.New("value is not JSON")
-	// ErrNoteLate: the call that a note belongs to has its result, was cancelled, or is at another attempt.
+	// ErrNoteLate is returned when the call of a note has its result, was cancelled, or is at
+	// another attempt.
 	ErrNoteLate = errors.New("call no longer accepts notes")
-	// ErrNote: a note has no fit key or no JSON value, comes twice, or is one too many. The text says which.
+	// ErrNote is returned when a note has an invalid key or no JSON value, is a duplicate, or is
+	// one too many. The message says which.
 	ErrNote = loop.ErrNote
-	// ErrCallLate: the call that starts a run, or tells what it used, has its result, was cancelled, or is at another attempt.
+	// ErrCallLate is returned when a call that starts a run, or reports what it used, has its
+	// result, was cancelled, or is at another attempt.
 	ErrCallLate = errors.New("call has ended")
-	// ErrNoRoom: others hold what is left of a budget; there may be room when one of them has settled.
+	// ErrNoRoom is returned when other calls hold what is left of a budget; there may be room when
+	// one of them has settled.
 	ErrNoRoom = errors.New("other calls have reserved the remaining budget")
-	// ErrPrice: a budget bounds money, and the price of the model that is to be called is unknown.
+	// ErrPrice is returned when a budget limits money and the price of the model to be called is
+	// unknown.
 	ErrPrice error = priceError{}
-	// ErrState: the input of a run with typed state is no object.
+	// ErrState is returned when the input of a run with typed state is not an object.
 	ErrState = errors.New("the input of this workflow is its initial state, which must be a JSON object")
-	// ErrAnswer: the answer is none that the wait can take (S0-31).
+	// ErrAnswer is returned when the wait cannot accept the answer (S0-31).
 	ErrAnswer = waits.ErrAnswer
-	// ErrWaitRole: the wait has roles, and who answers has none of them (X-122).
+	// ErrWaitRole is returned when the wait has roles and the actor has none of them (X-122).
 	ErrWaitRole = waits.ErrRole
-	// ErrWaitSignal: the wait takes a signal, which no answer replaces (X-21).
+	// ErrWaitSignal is returned when the wait expects a signal, which no answer replaces (X-21).
 	ErrWaitSignal = waits.ErrSignalWait
-	// ErrSignalName, ErrSignal, ErrSignalsFull: see [waits.ErrSignalName] and the others.
+	// ErrSignalName, ErrSignal and ErrSignalsFull are described at [waits.ErrSignalName] and its
+	// siblings.
 	ErrSignalName  = waits.ErrSignalName
 	ErrSignal      = waits.ErrSignal
 	ErrSignalsFull = waits.ErrSignalsFull
@@ -76,21 +87,23 @@ type priceError struct{}
 
 func (priceError) Error() string { return "a budget in USD needs the price of the model" }
 
-// FailureCode is the code of the failure of a call that returns the error.
+// FailureCode returns the failure code of a call that returns the error.
 func (priceError) FailureCode() string { return CodeUncounted }
 
-// BudgetError says that a budget leaves nothing for a run that is to be started, whatever others leave of what they hold. Detail names what is used up: `tokens`, `calls`
-// or `micro-USD`.
+// BudgetError is returned when a budget leaves nothing for a run to be started, however much others
+// release of what they hold. Detail names what is used up: `tokens`, `calls` or `micro-USD`.
 type BudgetError struct{ Detail string }
 
 func (e *BudgetError) Error() string {
 	return "the budget has no " + e.Detail + " left"
 }
 
-// FailureCode is the code of the failure of a call that returns the error.
+// FailureCode returns the failure code of a call that returns the error.
 func (e *BudgetError) FailureCode() string { return CodeBudget }
 
-// UncountedError says that work was not started whose use is never reported, because the budget Bound (`run`, `node`, `workflow`, or `above`: that of the run above) bounds tokens or money.
+// UncountedError is returned when work was not started because its usage is never reported and the
+// budget Bound (`run`, `node`, `workflow`, or `above` for that of the parent run) limits tokens or
+// money.
 type UncountedError struct{ Bound string }
 
 func (e *UncountedError) Error() string {
@@ -98,10 +111,11 @@ func (e *UncountedError) Error() string {
 	return "its usage is not reported, and the budget of " + of + " limits tokens or cost; to start it anyway, set uncounted: allow in the budget"
 }
 
-// FailureCode is the code of the failure of a call that returns the error.
+// FailureCode returns the failure code of a call that returns the error.
 func (e *UncountedError) FailureCode() string { return CodeUncounted }
 
-// DivergenceError says that a journal cannot come from this definition and engine: nothing may run on it.
+// DivergenceError means that a journal cannot come from this definition and engine: nothing may run
+// on it.
 type DivergenceError struct {
 	Seq    uint64
 	Reason string

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// What events hold is in package event.
+// The contents of events are defined in package event.
 type (
 	Event = event.Event
 	Type  = event.Type
@@ -16,7 +16,7 @@ type (
 	StepStatus = event.StepStatus
 	Data       = event.Data
 	Value      = event.Value
-	// Edit is a change of a part of one field of a typed state.
+	// Edit is a partial change of one field of a typed state.
 	Edit              = typed.Edit
 	Failure           = event.Failure
 	Actor             = event.Actor
@@ -70,7 +70,7 @@ type (
 	CallReserved      = event.CallReserved
 )
 
-// Codes of failures that the engine itself makes.
+// Codes of failures that the engine itself creates.
 const (
 	CodeMaxSteps          = event.CodeMaxSteps
 	CodeMaxLoopIterations = event.CodeMaxLoopIterations
@@ -131,10 +131,11 @@ const (
 	ChannelClock      = event.ChannelClock
 )
 
-// ReasonReopened is [event.ReasonReopened].
+// ReasonReopened is an alias of [event.ReasonReopened].
 const ReasonReopened = event.ReasonReopened
 
-// StatusOf is [event.StatusOf], StepEnd [event.StepEnd], IsFree [event.IsFree], LimitsOf [event.LimitsOf], WithLimits [event.WithLimits].
+// StatusOf is an alias of [event.StatusOf], StepEnd of [event.StepEnd], IsFree of [event.IsFree],
+// LimitsOf of [event.LimitsOf], and WithLimits of [event.WithLimits].
 func StatusOf(d Data) Status           { return event.StatusOf(d) }
 func StepEnd(d Data) StepStatus        { return event.StepEnd(d) }
 func IsFree(code string) bool          { return event.IsFree(code) }
@@ -143,7 +144,8 @@ func WithLimits(d Data, change func(workflow.Limits) workflow.Limits) Data {
 	return event.WithLimits(d, change)
 }
 
-// JSONOf is [event.JSONOf], LocalBy [event.LocalBy], ReplyWarning [event.ReplyWarning].
+// JSONOf is an alias of [event.JSONOf], LocalBy of [event.LocalBy], and ReplyWarning of
+// [event.ReplyWarning].
 func JSONOf(text string) (Value, bool)                 { return event.JSONOf(text) }
 func LocalBy(c Channel) Actor                          { return event.LocalBy(c) }
 func ReplyWarning(m *chat.Message, stop string) string { return event.ReplyWarning(m, stop) }

@@ -11,14 +11,15 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// ownCall tells whether a tool call of an agent node is one that the engine answers by routing.
+// ownCall reports whether the engine answers a tool call of an agent node itself, by routing.
 func ownCall(n *plan.Node, rules workflow.Rules, tool string) bool {
 	route := n.Agent.Routing
 	return route != nil && route.Tool != "" && tool == route.Tool || rules.Conversational && tool == endTool
 }
 
-// exec carries out the tool calls of the reply before it, one after another (S3-16). Without any, its input goes on as after tools: by the edge
-// without condition, else back to who sent it (S3-4).
+// exec executes the tool calls of the preceding reply, one after another (S3-16). Without any, its
+// input continues as after tools: along the edge without a condition, or else back to the sender
+// (S3-4).
 func (s *agents) exec(id int) {
 	if st := s.graph.Step(id); st.Loop.Agent == nil || len(st.Loop.Agent.Frames[0].Turn) == 0 {
 		done := &StepCompleted{Same: true}
@@ -50,7 +51,8 @@ func (s *agents) execNext(id int) {
 	s.emitStep(id, &ToolCalled{Call: s.nextCall(id, 0), Attempt: 1, Tool: f.Turn[i].Name, ToolCallID: f.Turn[i].ID})
 }
 
-// execDone routes after the tools (S3-4): by the tool that was executed last, else by the one fallback edge, else back to the caller.
+// execDone routes after the tools (S3-4): by the tool that was executed last, or else along the
+// only fallback edge, or else back to the caller.
 func (s *agents) execDone(id int) {
 	n, caller, rules := s.graph.StepNode(id), s.graph.StepNode(s.graph.Step(id).From), s.graph.FlowOf(id).Workflow.Rules
 	var last chat.ToolCall

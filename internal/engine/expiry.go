@@ -9,10 +9,11 @@ import (
 
 const prefixTimeout = "timeout:"
 
-// stepTimeout names the timer of a step's timeout.
+// stepTimeout returns the id of the timer of a step's timeout.
 func stepTimeout(step int) string { return prefixTimeout + strconv.Itoa(step) }
 
-// timeoutOf gives the running step whose timeout a timer is; 0: it is none, or has fired.
+// timeoutOf returns the running step that a timeout timer belongs to, or 0 if the timer is not a
+// step's timeout or has fired.
 func (s *state) timeoutOf(timer string) int {
 	text, ok := strings.CutPrefix(timer, prefixTimeout)
 	step, err := strconv.Atoi(text)
@@ -22,7 +23,7 @@ func (s *state) timeoutOf(timer string) int {
 	return step
 }
 
-// expiry gives the timer of a step's timeout, nil where none runs.
+// expiry returns the timer of a step's timeout, or nil if none is running.
 func (s *state) expiry(step int) *StartTimer {
 	st := s.graph.Step(step)
 	at, seq, ok := st.Expiry()
@@ -32,11 +33,11 @@ func (s *state) expiry(step int) *StartTimer {
 	return &StartTimer{ID: stepTimeout(step), After: seq, At: at, Deadline: true}
 }
 
-// timeUp fails a step whose timeout is over, with all that runs inside of it.
+// timeUp fails a step whose timeout has expired, with everything that runs inside it.
 func (s *steps) timeUp(id int) {
 	t := s.state.expiry(id)
 	if s.now.Before(t.At) {
-		s.commands.add(t) // it came early
+		s.commands.add(t) // it fired early
 		return
 	}
 	s.emitStep(id, &TimerFired{Timer: t.ID})

@@ -15,7 +15,8 @@ func timed(n workflow.Node) workflow.Node {
 	return n
 }
 
-// the timeout of a step holds for all its attempts and the waits between them, and no policy repeats the step.
+// TestStepTimeout checks that the timeout of a step covers all its attempts and the delays between
+// them, and that no policy repeats the step.
 func TestStepTimeout(t *testing.T) {
 	t.Parallel()
 	retry := &workflow.Retry{MaxRetries: 9, Delay: workflow.Duration(time.Hour)}
@@ -49,7 +50,8 @@ func TestStepTimeout(t *testing.T) {
 	}
 }
 
-// what runs inside of a block is cancelled with it, calls and waits too, and the failure is caught as others are.
+// TestStepTimeoutOfBlock checks that everything inside a block is cancelled with it, including
+// calls and waits, and that the failure is caught like any other.
 func TestStepTimeoutOfBlock(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(append(enginetest.Fork("f", workflow.Fork{}, "a", "g"), enginetest.In("f", enginetest.Agent("a")), enginetest.In("f", enginetest.Approval("g")), enginetest.Agent("z")),
@@ -82,7 +84,8 @@ func TestStepTimeoutOfBlock(t *testing.T) {
 	}
 }
 
-// the timer of a step that was skipped, or that has ended, does not run; one that comes early is asked for again.
+// TestStepTimeoutThatDoesNotRun checks that a step that was skipped or has ended has no running
+// timer, and that a timer that fires early is requested again.
 func TestStepTimeoutThatDoesNotRun(t *testing.T) {
 	t.Parallel()
 	skipped := timed(enginetest.Agent("s"))

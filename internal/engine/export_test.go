@@ -13,11 +13,12 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// StepText is the text of what a step was given.
+// StepText returns the text of a step's input.
 func (r *Run) StepText(id int) string { return r.graph.StepText(id).String() }
 
-// CopiedPrompt makes the prompt of the step that begins with a token by copying all outputs, which the recipe of that step must equal: it is the slow twin of
-// package prompt. The run is as before the step. False for prompts of functions and of shared conversations.
+// CopiedPrompt builds the prompt of the step that starts with a token by copying all outputs, as
+// the slow twin of package prompt: the recipe of that step must equal it. The run must be in its
+// state before the step. It returns false for prompts of functions and of shared conversations.
 func (r *Run) CopiedPrompt(id int) (string, bool) {
 	t, ok := r.graph.Waiting(id)
 	if !ok {
@@ -46,7 +47,7 @@ func (r *Run) CopiedPrompt(id int) (string, bool) {
 func (r *Run) copiedContext(scopeID int, missing string) string {
 	input := expr.Text(r.state.Created.Input)
 	for sc := r.graph.Scope(scopeID); sc.Owner > 0; sc = r.graph.StepScope(sc.Owner) {
-		if m := r.graph.StepNode(sc.Owner).Map; m != nil { // the item takes the place of the input
+		if m := r.graph.StepNode(sc.Owner).Map; m != nil { // the item replaces the input
 			items, _ := jsontext.Items(r.graph.StepInput(sc.Owner))
 			input = expr.Text(items[sc.Branch-1])
 			break
@@ -112,7 +113,8 @@ func (r *Run) copiedTurns(f *plan.Flow, t graph.Token, instruction string) strin
 	return strings.Join(parts, "\n\n")
 }
 
-// GoOn decides as after an input, with all scopes awake, and gives the events: a folded run whose last activation left nothing has none.
+// GoOn decides as after an input, with all scopes awake, and returns the events: a folded run whose
+// last activation left nothing to do has none.
 func (r *Run) GoOn() []Event {
 	r.out, r.now = nil, r.state.At
 	r.commands.begin()

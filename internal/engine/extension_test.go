@@ -18,7 +18,8 @@ func failingTool(id string, c *workflow.Catch) workflow.Node {
 	return workflow.Node{ID: id, Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "act", Args: []byte("{}")}, Catch: c}
 }
 
-// extended runs a graph whose tool act fails, answers an open wait where an answer is given, and fires timers else.
+// extended runs a graph whose tool act fails; it answers an open wait if an answer is given, and
+// otherwise fires timers.
 func extended(t *testing.T, nodes []workflow.Node, edges, answer string) *enginetest.World {
 	t.Helper()
 	w := enginetest.New(t, enginetest.Graph(nodes, edges), nil)
@@ -33,7 +34,7 @@ func extended(t *testing.T, nodes []workflow.Node, edges, answer string) *engine
 	return w
 }
 
-// X-2, X-4, X-6, X-7, X-8, X-10: values, caught failures, answers and ends.
+// TestExtensions checks values, caught failures, answers and ends (X-2, X-4, X-6, X-7, X-8, X-10).
 func TestExtensions(t *testing.T) {
 	t.Parallel()
 	ask := workflow.Node{ID: "q", Kind: workflow.KindWait, Wait: &workflow.Wait{
@@ -84,7 +85,7 @@ func TestExtensions(t *testing.T) {
 	}
 }
 
-// X-9: the default is the output at the deadline.
+// TestDefaultAtDeadline checks that the default is the output at the deadline (X-9).
 func TestDefaultAtDeadline(t *testing.T) {
 	t.Parallel()
 	n := workflow.Node{ID: "q", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitQuestion, Prompt: "?", Deadline: workflow.Duration(time.Hour), Default: []byte(`{"n":0}`)}}

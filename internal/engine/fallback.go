@@ -9,22 +9,25 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Codes of failures of model calls, by what an agent does itself. Of others, such as an answer that a filter withheld, its step decides.
+// Failure codes of model calls, by how the agent itself reacts. The step handles all
+// others, such as an answer that was withheld by a filter.
 var (
-	// passing failures may be over soon: the same model is asked again, and then the next one.
+	// passing failures may be temporary: the same model is called again, and then the next one.
 	passing = []string{"server", "network", "timeout", "overloaded"}
-	// another model may not have these: it is asked at once.
+	// ofModel failures may not affect another model, which is called immediately.
 	ofModel = []string{"rate_limit", "quota_exceeded", "auth", "unknown_model", "invalid_request", "context_length_exceeded"}
 )
 
 const (
-	// Delays of an agent's own retries: the first one, and the longest.
+	// retryDelay and maxRetryDelay are the first and the longest delay of an agent's own retries.
 	retryDelay, maxRetryDelay = 200 * time.Millisecond, 2 * time.Second
-	// maxAskedDelay is how long a provider may ask to wait before the same model is asked again by its agent.
+	// maxAskedDelay is the longest delay requested by a provider after which its agent still calls
+	// the same model again.
 	maxAskedDelay = time.Minute
 )
 
-// modelFailed asks the same model again or a fallback, as the agent says; then the step's retry policy decides (D11), and then the failure stands.
+// modelFailed calls the same model again or a fallback, as the agent specifies; after that the
+// step's retry policy decides (D11), and then the failure is final.
 func (s *calls) modelFailed(key string, c *loop.Call, f Failure) {
 	id, fr := c.Step, c.Frame
 	if a := s.agents.agent(id, fr).Agent; !s.state.isFailing() && (s.agents.overflowed(key, c, f) || s.askAgain(key, c, a, f) || s.fallBack(key, c, a, f)) {
@@ -40,7 +43,7 @@ func (s *calls) modelFailed(key string, c *loop.Call, f Failure) {
 	}
 }
 
-// askAgain asks the same model again after a delay, and tells whether it does.
+// askAgain schedules another call to the same model after a delay, and reports whether it does.
 func (s *calls) askAgain(key string, c *loop.Call, a *workflow.Agent, f Failure) bool {
 	if c.Retries >= a.ModelRetries() || !slices.Contains(passing, f.Code) || f.RetryAfter() > maxAskedDelay {
 		return false
@@ -51,7 +54,7 @@ func (s *calls) askAgain(key string, c *loop.Call, a *workflow.Agent, f Failure)
 	return true
 }
 
-// fallBack asks the next model of the agent, and tells whether there is one for such a failure.
+// fallBack calls the next model of the agent, and reports whether there is one for such a failure.
 func (s *calls) fallBack(key string, c *loop.Call, a *workflow.Agent, f Failure) bool {
 	if !slices.Contains(passing, f.Code) && !slices.Contains(ofModel, f.Code) {
 		return false

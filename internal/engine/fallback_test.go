@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// asksModel expects that a call of node a asks a model, instead of another one or of none.
+// asksModel checks that a call of node a goes to a model, in place of another model or of none.
 func asksModel(t *testing.T, w *enginetest.World, model, instead string) {
 	t.Helper()
 	c, got := w.Asked("a"), "none"
@@ -29,8 +29,9 @@ func asksModel(t *testing.T, w *enginetest.World, model, instead string) {
 	}
 }
 
-// failures that may be over soon are tried again with the same model, after a delay that grows; others go to the next model at once. Of codes that no list names the step
-// decides.
+// TestFallbacks checks that temporary failures are retried with the same model, after an increasing
+// delay, and that others move on to the next model immediately. The step handles codes
+// that no list names.
 func TestFallbacks(t *testing.T) {
 	t.Parallel()
 	agent := workflow.Agent{Model: "m0", Fallbacks: []string{"m1", "m1", "m2"}, FallbackRetries: 2}
@@ -63,8 +64,9 @@ func TestFallbacks(t *testing.T) {
 	}
 }
 
-// retries are the agent's: by default two with fallbacks and none without, -1 is none. A provider that asks for a longer wait than a minute is not waited for. They do not use up
-// the attempts of the step.
+// TestModelRetries checks that retries are the agent's: by default two with fallbacks and none
+// without, and -1 for none. If a provider asks to wait longer than a minute, the agent does
+// not wait. The retries do not use up the attempts of the step.
 func TestModelRetries(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -101,8 +103,9 @@ func TestModelRetries(t *testing.T) {
 	}
 }
 
-// after a fallback has answered, the agent stays with it for the cooldown; then it asks its own model again. A fallback that fails meanwhile is followed by the next one, and the
-// cooldown is not prolonged. All of it holds after a crash.
+// TestCooldown checks that after a fallback has answered, the agent stays with it for the cooldown,
+// and then calls its own model again. A fallback that fails meanwhile is followed by the
+// next one, and the cooldown is not extended. All of this holds after a crash.
 func TestCooldown(t *testing.T) {
 	t.Parallel()
 	w := solo(t, workflow.Agent{Model: "m0", Fallbacks: []string{"m1", "m2"}, FallbackCooldown: workflow.Duration(time.Minute)}, nil)
@@ -120,14 +123,14 @@ func TestCooldown(t *testing.T) {
 	asksModel(t, w, "m1", "m0 auth")
 	answer()
 	returns(30 * time.Second)
-	asksModel(t, w, "m1", "m0 auth") // the cooldown holds
+	asksModel(t, w, "m1", "m0 auth") // the cooldown is active
 	w.Finish("a", enginetest.Fails("auth", "no"))
 	asksModel(t, w, "m2", "m1 auth")
 	answer()
 	returns(20 * time.Second)
 	asksModel(t, w, "m2", "m1 auth")
 	answer()
-	returns(11 * time.Second) // 61 seconds after the first answer of a fallback
+	returns(11 * time.Second) // 61 seconds after a fallback's first answer
 	asksModel(t, w, "m0", "none")
 	w.Finish("a", enginetest.Fails("rate_limit", "no"))
 	asksModel(t, w, "m1", "m0 rate_limit")
@@ -141,7 +144,7 @@ func TestCooldown(t *testing.T) {
 	}
 }
 
-// models gives the models that were asked, in order.
+// models returns the models that were called, in order.
 func models(w *enginetest.World) []string {
 	var out []string
 	for _, e := range w.Events {
@@ -152,7 +155,8 @@ func models(w *enginetest.World) []string {
 	return out
 }
 
-// where all models have failed the retry policy of the step decides, and its attempt begins with the agent's own model again.
+// TestFallbacksBeginAgain checks that the retry policy of the step decides once all models have
+// failed, and that its attempt starts with the agent's own model again.
 func TestFallbacksBeginAgain(t *testing.T) {
 	t.Parallel()
 	w := solo(t, workflow.Agent{Model: "m0", Fallbacks: []string{"m1"}, FallbackRetries: -1}, func(n *workflow.Node) { n.Retry = &workflow.Retry{MaxRetries: 1} })
@@ -171,7 +175,8 @@ func TestFallbacksBeginAgain(t *testing.T) {
 	}
 }
 
-// an agent has its cooldown in all steps of a run, other agents have their own.
+// TestCooldownOfAgent checks that an agent's cooldown applies in all steps of a run, and that other
+// agents have their own.
 func TestCooldownOfAgent(t *testing.T) {
 	t.Parallel()
 	second := enginetest.Agent("b")

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// The engine knows no format: formats say how a graph runs as rules, each by its name (workflow.Rules).
+// TestEngineNamesNoFormat checks that the engine knows no format: formats specify how a graph runs
+// as rules, each with its own name (workflow.Rules).
 func TestEngineNamesNoFormat(t *testing.T) {
 	t.Parallel()
 	formats := []string{"canvas", "rounds", "routes", "steps", "graph"}

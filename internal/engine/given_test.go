@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
-// What is left out of a structured result because the text has it comes back byte for byte.
+// TestStructuredIsStoredOnce checks that the part of a structured result that is omitted because
+// the text contains it is restored byte for byte.
 func TestStructuredIsStoredOnce(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("out \"and\" <more>\n", 8)
@@ -37,7 +38,7 @@ func TestStructuredIsStoredOnce(t *testing.T) {
 		}
 		want := d.Structured
 		d.Shorten()
-		if tc.kept == "" && len(want) > 0 && !d.JSON { // as it was
+		if tc.kept == "" && len(want) > 0 && !d.JSON { // unchanged
 			tc.kept = tc.structured
 		}
 		if string(d.Structured) != tc.kept {
@@ -65,7 +66,7 @@ func TestStructuredIsStoredOnce(t *testing.T) {
 	})
 }
 
-// What is damaged stays as it is.
+// TestWholeOfDamagedResults checks that damaged results stay unchanged.
 func TestWholeOfDamagedResults(t *testing.T) {
 	t.Parallel()
 	for _, d := range []*ToolReturned{

@@ -10,8 +10,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// P6: blocks and sub-flows that have ended keep no copy of the state that they began with: what a pass of a loop adds to the state of the run does not
-// depend on how large the state is.
+// TestEndedScopesKeepNoState checks that blocks and sub-flows that have ended keep no copy of the
+// state they started with: what one loop iteration adds to the state of the run does not depend on
+// how large the state is (P6).
 func TestEndedScopesKeepNoState(t *testing.T) {
 	t.Parallel()
 	const passes, large = 6, 20_000

@@ -1,6 +1,6 @@
 package engine
 
-// handle gives an input to the part that decides what follows from it.
+// handle passes an input to the component that decides what follows from it.
 func (r *Run) handle(in InputData) {
 	switch d := in.(type) {
 	case Start:

@@ -12,10 +12,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// A hand-off gives a frame to another agent: the conversation goes on, everything else is the new agent's. It happens when all other calls of the reply
-// that asked for it have their results, so that a call always belongs to the agent that made it.
+// A hand-off passes a frame to another agent: the conversation continues, everything else is the
+// new agent's. It happens once all other calls of the reply that requested it have their results,
+// so a call always belongs to the agent that made it.
 
-// handoffDef adds the tool by which an agent hands over.
+// handoffDef appends the tool with which an agent hands over.
 func handoffDef(f *plan.Flow, defs []chat.ToolDef, a *plan.Agent) []chat.ToolDef {
 	if !loop.HandsOver(a.Agent, workflow.HandoffTool) {
 		return defs
@@ -35,7 +36,8 @@ func handoffDef(f *plan.Flow, defs []chat.ToolDef, a *plan.Agent) []chat.ToolDef
 	})
 }
 
-// askedToHand answers a call of the hand-off tool that hands nothing over. The one that does is answered by [AgentHanded].
+// askedToHand answers a call of the hand-off tool that does not hand over. The call that does is
+// answered by [AgentHanded].
 func (s *agents) askedToHand(id, fr int, tc chat.ToolCall) {
 	a := s.agent(id, fr)
 	first, to, ok := loop.Accepted(a.Agent, s.state.lastReply(id, fr).ToolCalls)
@@ -49,7 +51,7 @@ func (s *agents) askedToHand(id, fr int, tc chat.ToolCall) {
 	s.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: text, IsError: true})
 }
 
-// handed gives the hand-off that is to be made; nil where there is none.
+// handed returns the pending hand-off, or nil if there is none.
 func (s *agents) handed(id, fr int) *AgentHanded {
 	tc, to, ok := s.state.Loop.Handoff(&s.state, id, fr)
 	if !ok {

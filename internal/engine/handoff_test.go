@@ -11,8 +11,10 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// S3-15: at the step limit, at the timeout and at an oscillation a person takes over; the answer joins the conversation, steps and clock start again,
-// and the answer chooses the edge, else the one without condition, else the entry.
+// TestHandoff checks that a person takes over at the step limit, at the timeout and at an
+// oscillation: the answer is added to the conversation, the step count and the clock restart, and
+// the next edge is the one that the answer selects, else the edge without a condition, else the
+// entry (S3-15).
 func TestHandoff(t *testing.T) {
 	t.Parallel()
 	loop := func(w *enginetest.World, n int, text string) {
@@ -70,7 +72,8 @@ func TestHandoff(t *testing.T) {
 	}
 }
 
-// S3-15: an oscillation is the same source, target and output; other words, other tool calls, and what a person says again and again are none.
+// TestNoOscillation checks that an oscillation requires the same source, target and output:
+// different output, different tool calls and repeated answers by a person do not count (S3-15).
 func TestNoOscillation(t *testing.T) {
 	t.Parallel()
 	handoff := func(g *workflow.Workflow) { g.Rules.Handoff = "h" }
@@ -105,7 +108,8 @@ func TestNoOscillation(t *testing.T) {
 	}
 }
 
-// A person who takes over between a call and its result leaves no call without one: no provider takes such a list.
+// TestHandoffClosesCalls checks that a person who takes over between a call and its result leaves
+// no call without a result: no provider accepts such a message list.
 func TestHandoffClosesCalls(t *testing.T) {
 	t.Parallel()
 	two := 2
@@ -127,7 +131,7 @@ func TestHandoffClosesCalls(t *testing.T) {
 			wantStatus(t, w, engine.StatusPaused)
 			w.Feed(engine.Answer{Value: enginetest.Text("yes")})
 			want := "user: help me\nassistant:  [search({}) 1] [look({}) 2]\ntool! 1: There is no result: a person took over before this call ended.\ntool! 2: There is no result: a person took over before this call ended.\nuser: yes\n"
-			if *steps == 2 { // what was done is kept
+			if *steps == 2 { // completed work is kept
 				want = "user: help me\nassistant:  [search({}) 1] [look({}) 2]\ntool! 2: There is no result: a person took over before this call ended.\ntool 1: found\nuser: yes\n"
 			}
 			if got := enginetest.Conv(w.Asked("a").Messages); got != want {
@@ -137,7 +141,8 @@ func TestHandoffClosesCalls(t *testing.T) {
 	}
 }
 
-// S3-15, S3-23: a person may answer nothing; no agent is sent a message without text for it.
+// TestHandoffEmptyAnswer checks that a person may answer with nothing, and that no agent is sent an
+// empty message for it (S3-15, S3-23).
 func TestHandoffEmptyAnswer(t *testing.T) {
 	t.Parallel()
 	w := routes(t, "a b c x h", "a:A -> a; a:calls -> x; h:out -> b", func(g *workflow.Workflow) {

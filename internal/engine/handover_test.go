@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// team is a run of one agent node whose agent may hand over to others.
+// team returns the run of one agent node whose agent can hand over to others.
 func team(t *testing.T, agents ...workflow.Agent) *enginetest.World {
 	t.Helper()
 	w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Agent("a")), "", agents...), nil)
@@ -28,7 +28,8 @@ func handTo(id, agent string) *engine.ModelResult {
 	return enginetest.Asks(enginetest.Call(id, workflow.HandoffTool, `{"agent":"`+agent+`"}`))
 }
 
-// What was said stays, under names; everything else is the new agent's: prompt, model, tools, output, limits. The step is the same one.
+// TestHandOver checks that the conversation is kept, labeled with agent names, and that everything
+// else is the new agent's: prompt, model, tools, output, limits. The step stays the same.
 func TestHandOver(t *testing.T) {
 	t.Parallel()
 	w := team(t,
@@ -57,7 +58,7 @@ func TestHandOver(t *testing.T) {
 	if got := w.Asked("a").Model; got != "m3" {
 		t.Errorf("fallback %q", got)
 	}
-	w.Finish("a", enginetest.Say("no JSON")) // the schema is that of b
+	w.Finish("a", enginetest.Say("no JSON")) // the schema is b's
 	w.Finish("a", enginetest.Say(`{"ok":true}`))
 	if got := string(w.Run.Output()); got != `{"ok":true}` {
 		t.Errorf("output %s", got)
@@ -67,7 +68,9 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// A call belongs to the agent that made it: the others of a reply are carried out first. A reply hands over once, and only to agents of the list.
+// TestHandOverBesideOtherCalls checks that the other calls of a reply are carried out before a
+// hand-off, since a call belongs to the agent that made it. A reply hands over at most once, and
+// only to listed agents.
 func TestHandOverBesideOtherCalls(t *testing.T) {
 	t.Parallel()
 	w := team(t, workflow.Agent{ID: "a", Handoffs: []string{"b", "c"}}, workflow.Agent{ID: "b"}, workflow.Agent{ID: "c"}, workflow.Agent{ID: "d"})
@@ -107,14 +110,15 @@ user: [y returned] from y
 	if got := len(w.Asked("agent b").Tools); got != 0 {
 		t.Errorf("b has no hand-offs and is offered %d tools", got)
 	}
-	// A tool of that name which is no hand-off is a tool like any other.
+	// A tool with that name that is not a hand-off is an ordinary tool.
 	w.Finish("a", handTo("1", "c"))
 	if got, want := w.Trace(0), "+a, resumed, >b"; got != want || len(w.Pending) != 1 || w.Pending[0].(*engine.CallTool).Tool != "handoff" {
 		t.Errorf("trace %s, want %s\n%s", got, want, w.Log())
 	}
 }
 
-// P27: agents that hand over to each other end: without text as a cycle without progress, with text by the turns of the first to use them up.
+// TestHandOverForEver checks that agents that hand over to each other terminate: without text as a
+// cycle without progress, with text when the first of them runs out of turns (P27).
 func TestHandOverForEver(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -146,7 +150,8 @@ func TestHandOverForEver(t *testing.T) {
 	}
 }
 
-// A sub-agent may hand over too: the last agent's answer is that of the call. One that is tried again begins with the step's own agent.
+// TestHandOverInsideAndAgain checks that a sub-agent can hand over too, and the last agent's answer
+// is the result of the call. A retried sub-agent starts again with the step's own agent.
 func TestHandOverInsideAndAgain(t *testing.T) {
 	t.Parallel()
 	w := team(t, workflow.Agent{ID: "a", Subagents: []workflow.Subagent{{Agent: "k", Tool: "ask_k"}}}, workflow.Agent{ID: "k", Handoffs: []string{"l"}}, workflow.Agent{ID: "l"})
@@ -170,7 +175,7 @@ func TestHandOverInsideAndAgain(t *testing.T) {
 	}
 }
 
-// A damaged hand-over is refused when it comes from disk.
+// TestOddHandOver checks that a damaged hand-over is rejected when read from disk.
 func TestOddHandOver(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -198,7 +203,8 @@ func TestOddHandOver(t *testing.T) {
 	}
 }
 
-// Facts of the world stand behind the system prompt of agents that ask for them, the same on every call; templates in them are plain text.
+// TestFacts checks that facts follow the system prompt of agents that request them and are the same
+// on every call. Templates inside facts are not expanded.
 func TestFacts(t *testing.T) {
 	t.Parallel()
 	agents := []workflow.Agent{
@@ -222,8 +228,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// asked plays a shape with results in an order of pick and gives everything that any model was sent, sorted, and whether
-// a step failed.
+// asked plays a shape, delivering results in the order that pick selects, and returns everything
+// sent to any model, sorted, and whether a step failed.
 func asked(t *testing.T, rt *rapid.T, s *enginetest.Shape, input string, pick func(int) int) (sent []string, failed bool) {
 	t.Helper()
 	w := enginetest.New(shrinking{t, rt}, s.Compile(), enginetest.Host{})
@@ -247,8 +253,9 @@ func asked(t *testing.T, rt *rapid.T, s *enginetest.Shape, input string, pick fu
 	})
 }
 
-// P42: what a model is sent is a function of what came before it in its own branch: in whatever order results come, over forks, joins, loops,
-// sub-flows, sub-agents and hand-offs, all models of a run are sent the same.
+// TestMessagesDoNotDependOnTheOrder checks that what a model is sent depends only on what came
+// before it in its own branch: whatever the order of results, across forks, joins, loops,
+// sub-flows, sub-agents and hand-offs, the models of a run are sent the same messages (P42).
 func TestMessagesDoNotDependOnTheOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -262,7 +269,7 @@ func TestMessagesDoNotDependOnTheOrder(t *testing.T) {
 			rt.Fatalf("a step fails in one order, and none in the other\n%s", s)
 		}
 		if failed {
-			return // a failure ends what is under way beside it: how far that is by then is the order's
+			return // a failure stops concurrent work, and how far that got depends on the order
 		}
 		if d := cmp.Diff(first, second); d != "" {
 			rt.Fatalf("another order of results, other messages (-oldest first +any order)\n%s\n%s", s, d)

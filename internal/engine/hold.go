@@ -11,28 +11,34 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Hold says that a tool call was not made because a person must decide first. The engine opens a wait for it (P8).
+// Hold reports that a tool call was not made because a person must decide first. The engine opens a
+// wait for it (P8).
 type Hold struct {
-	// Kind is workflow.WaitApproval: after a yes the call is asked for again with Binding as CallTool.Approved, after a no its result says so. Or it
-	// is workflow.WaitQuestion: the answer is the call's result. With Below it may be workflow.WaitSignal.
+	// Kind is workflow.WaitApproval or workflow.WaitQuestion. Once approved, the call is requested
+	// again with Binding as CallTool.Approved; if rejected, its result says so. The answer to a
+	// question is the call's result. With Below, Kind may also be workflow.WaitSignal.
 	Kind    string
 	Prompt  string
 	Options []string
-	// Schema is what the answer to a question must fit; nil: anything.
+	// Schema is the schema that the answer to a question must match; nil accepts anything.
 	Schema Value
-	// Arguments are what the tool would be handed, and Binding names this one action; it is not empty (SEC12).
+	// Arguments are the arguments that the tool would receive. Binding identifies this particular
+	// action and is not empty (SEC12).
 	Arguments Value
 	Binding   string
-	// Changed: the tool's definition is not the one that the run holds on to (SEC14).
+	// Changed reports that the tool's definition differs from the one that the run has pinned
+	// (SEC14).
 	Changed bool
-	// Below: the call started a run that waits; Tool and Arguments are then those of what is held there, and Input is what was given to the node that waits
-	// there. The call is made again after any answer.
+	// Below is set if the call started a child run that waits. Tool and Arguments then belong to
+	// the call held in the child run, and Input is the input of the node that waits there. The call
+	// is made again after any answer.
 	Below *Below
 	Tool  string
 	Input Value
-	// Signal is the name of the signal for which the run below waits, where Kind is workflow.WaitSignal.
+	// Signal is the name of the signal that the child run waits for, if Kind is
+	// workflow.WaitSignal.
 	Signal string
-	// Roles are those who may answer the wait of the run below.
+	// Roles are the roles that may answer the child run's wait.
 	Roles []string
 }
 
@@ -74,7 +80,7 @@ func cleanAll(texts []string) []string {
 	return out
 }
 
-// checkHold refuses what no wait can be made of.
+// checkHold rejects a hold from which no wait can be opened.
 func checkHold(d ToolHeld) error {
 	h := d.Hold
 	isKind := h.Kind == workflow.WaitApproval || h.Kind == workflow.WaitQuestion || h.Kind == workflow.WaitSignal && h.Below != nil
@@ -84,7 +90,8 @@ func checkHold(d ToolHeld) error {
 	return checkValues(d.ID, h.Arguments, h.Schema, h.Input, d.Pins)
 }
 
-// decided goes on with a held call as a person answered: WaitAnswered has made an approved one due.
+// decided continues a held call after a person answered. An approved call needs nothing here:
+// WaitAnswered has made it due.
 func (p *people) decided(key string, ans *WaitAnswered) {
 	c := p.state.Loop.Call(key)
 	if c == nil || ans.Decision == workflow.PortApprove || p.state.Waits.Get(ans.Wait).Below != nil {
@@ -95,7 +102,7 @@ func (p *people) decided(key string, ans *WaitAnswered) {
 	if ans.Decision != "" {
 		out.Text, out.Structured, out.IsError = rejection(name, ans.Note), nil, true
 	} else if len(ans.Answer) > 0 && ans.Answer[0] == '"' {
-		out.Structured = nil // the text says it all
+		out.Structured = nil // the text is complete
 	}
 	out.Shorten()
 	p.emitStep(step, out)
@@ -107,7 +114,7 @@ func (p *people) decided(key string, ans *WaitAnswered) {
 	case len(p.graph.StepNode(step).Ports[workflow.PortReject]) > 0:
 		p.steps.complete(step, &StepCompleted{Same: true}, workflow.PortReject)
 	default:
-		// No retry policy applies: a person said no.
+		// No retry policy applies: a person rejected the call.
 		f := Failure{Code: CodeRejected, Message: out.Text, Node: p.graph.NodeID(step)}
 		if !p.calls.handledByProgram(step, "", &f, nil) {
 			p.steps.giveUp(step, f)
@@ -115,7 +122,7 @@ func (p *people) decided(key string, ans *WaitAnswered) {
 	}
 }
 
-// rejection is what an agent or a failure says of a call that a person rejected (P8).
+// rejection returns what an agent or a failure is told about a call that a person rejected (P8).
 func rejection(tool, note string) string {
 	text := fmt.Sprintf("A person rejected the call of tool %s; it was not made.", tool)
 	if note = strings.TrimSpace(note); note != "" {
@@ -124,7 +131,7 @@ func rejection(tool, note string) string {
 	return text
 }
 
-// refused is the message of an approval that was rejected.
+// refused returns the message of an approval that was rejected.
 func refused(title, note string) string {
 	text := "A person rejected " + title + "."
 	if note = strings.TrimSpace(note); note != "" {
@@ -133,7 +140,7 @@ func refused(title, note string) string {
 	return text
 }
 
-// askAbout asks a person what becomes of a call with unknown outcome.
+// askAbout asks a person how to proceed with a call whose outcome is unknown.
 func (p *people) askAbout(key string, c *loop.Call, why string) {
 	p.emitStep(c.Step, &WaitOpened{
 		Wait: fmt.Sprintf("w%s.%d", key, c.Attempt), Kind: workflow.WaitQuestion, Call: key, Options: []string{"retry", "skip", "fail"}, Remind: p.state.remindAt(p.now, 0),
@@ -141,7 +148,7 @@ func (p *people) askAbout(key string, c *loop.Call, why string) {
 	})
 }
 
-// answeredBudget goes on with a run that asked for more, or ends it.
+// answeredBudget continues a run that asked for a larger budget, or ends it.
 func (p *people) answeredBudget(w *waits.Wait, ans *WaitAnswered) {
 	step, met := w.Step, *w.Limit
 	if p.state.Status == StatusPaused {

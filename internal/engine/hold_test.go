@@ -24,8 +24,10 @@ func waitOf(t *testing.T, w *enginetest.World, call string) engine.WaitInfo {
 	return engine.WaitInfo{}
 }
 
-// P8, SEC12: after approve exactly that call is made once, with the binding that the person approved, and its result reaches the caller; after reject
-// none is made, and the reason reaches the agent or the step fails with its own code. A crash at every point changes nothing.
+// TestHeldCalls checks that after an approval exactly that call is made once, with the binding that
+// the person approved, and its result reaches the caller; after a rejection no call is made, and
+// the reason reaches the agent or the step fails with its own code. A crash at any point changes
+// nothing (P8, SEC12).
 func TestHeldCalls(t *testing.T) {
 	t.Parallel()
 	const args = `{"path":"/x"}`
@@ -45,7 +47,7 @@ func TestHeldCalls(t *testing.T) {
 			for _, node := range []workflow.Node{toolNode("t", "act"), enginetest.Agent("a")} {
 				t.Run(fmt.Sprintf("%s/%s/crash=%t", name, node.ID, crash), func(t *testing.T) {
 					t.Parallel()
-					node.Retry = &workflow.Retry{MaxRetries: 3} // a no is not tried again
+					node.Retry = &workflow.Retry{MaxRetries: 3} // a rejection is not retried
 					w := enginetest.New(t, enginetest.Graph(nodes(node), ""), nil)
 					w.Start(args)
 					die := func() {
@@ -106,7 +108,7 @@ func TestHeldCalls(t *testing.T) {
 	}
 }
 
-// P8: a tool node may name where a rejection leads.
+// TestHeldRejectPort checks that a tool node can route a rejection to a port (P8).
 func TestHeldRejectPort(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, enginetest.Graph(nodes(toolNode("t", "act"), "yes", "no"), "t -> yes; t:reject -> no"), nil)
@@ -117,7 +119,9 @@ func TestHeldRejectPort(t *testing.T) {
 	wantTrace(t, w, 0, "+t, ?t, paused t, resumed, .t, +no, .no, completed")
 }
 
-// P8, P1: agents of equal names three levels deep each hold a call; every order of the answers gives each its own, and the reasons stay apart.
+// TestHeldThreeLevelsDeep checks that agents with equal names, three levels deep, each hold a call:
+// whatever the order of the answers, each call receives its own answer and the reasons stay
+// separate (P8, P1).
 func TestHeldThreeLevelsDeep(t *testing.T) {
 	t.Parallel()
 	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
@@ -185,12 +189,13 @@ func TestHeldThreeLevelsDeep(t *testing.T) {
 	}
 }
 
-// The answer to a tool's question is its result, if it fits the schema; a word of the wait about lost calls means nothing there.
+// TestHeldQuestion checks that the answer to a tool's question becomes its result if it matches the
+// schema. An answer that would decide about a lost call has no special meaning here.
 func TestHeldQuestion(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		schema, answer string
-		want           string // what the agent reads, "" where the answer is refused
+		want           string // what the agent reads; "" if the answer is rejected
 	}{
 		"text":              {``, `"blue"`, "blue"},
 		"word of lost call": {``, `"retry"`, "retry"},
@@ -237,7 +242,8 @@ func TestHeldQuestion(t *testing.T) {
 	}
 }
 
-// SEC12: a call that is held again after an approval, because it is another action now, opens another wait.
+// TestHeldAgain checks that a call held again after an approval, because it is now a different
+// action, opens another wait (SEC12).
 func TestHeldAgain(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, enginetest.Graph(nodes(toolNode("t", "act")), ""), nil)
@@ -262,7 +268,8 @@ func TestHeldAgain(t *testing.T) {
 	}
 }
 
-// What ends a held call: cancellation, a failure beside it, a limit that ends the run and is raised later (D20), a result that comes too late.
+// TestHeldCallsEnd checks what ends a held call: cancellation, a concurrent failure, a limit that
+// ends the run and is raised later (D20), a result that arrives too late.
 func TestHeldCallsEnd(t *testing.T) {
 	t.Parallel()
 	fork := func(extra string) *workflow.Workflow {
@@ -328,7 +335,8 @@ func TestHeldCallsEnd(t *testing.T) {
 	})
 }
 
-// D18: a held call holds what becomes ready after it; the answer lets its branch run first, then the queue.
+// TestHeldOnCanvas checks that a held call delays everything that becomes ready after it; after the
+// answer its branch runs first, then the queue (D18).
 func TestHeldOnCanvas(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes("s", "a", "b", "c", "d"), "s -> a; s -> b; a -> c; b -> d")
@@ -358,7 +366,8 @@ func TestHeldOnCanvas(t *testing.T) {
 	w.CheckPrefixes()
 }
 
-// P31: whose last result is a person's answer waits for a slot like everybody else: others have taken the one that it gave back while it was asked.
+// TestAnswerWaitsForSlot checks that a step whose last result is a person's answer waits for a slot
+// like any other, since its slot was released and taken while the person was asked (P31).
 func TestAnswerWaitsForSlot(t *testing.T) {
 	t.Parallel()
 	for name, hold := range map[string]*engine.ToolHeld{"question": enginetest.AsksPerson("Which?", ""), "rejected": enginetest.Held("b", "{}")} {

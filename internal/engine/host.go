@@ -10,62 +10,72 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// Host calls the pure functions of a Go program that its graph names (D4): conditions, prompts, arguments, merges, error handlers. What they
-// give is recorded, so recovery never calls them again. A panic in one is a failure of the step.
+// Host calls the pure functions of a Go program that its graph names (D4): conditions, prompts,
+// arguments, merges, error handlers. Their results are recorded, so recovery never calls them
+// again. A panic in a function fails the step.
 //
-// All methods must be deterministic and must not keep or change what they are given.
+// All methods must be deterministic and must not keep or modify their arguments.
 type Host interface {
-	// Condition answers an edge's or a decide node's question.
+	// Condition evaluates the condition of an edge or a decide node.
 	Condition(name string, v View) (bool, error)
-	// Value gives a prompt (a JSON string), a question (a JSON string, or an object as workflow.Wait.PromptFunc tells), a tool's arguments or the first state of
-	// a sub-flow (both JSON objects).
+	// Value returns a prompt (a JSON string), a question (a JSON string, or an object as described
+	// at workflow.Wait.PromptFunc), a tool's arguments or the initial state of a sub-flow (both
+	// JSON objects).
 	Value(name string, v View) (Value, error)
-	// Merge combines the outputs of a fork's branches, keyed by branch id, into changes of the state (S2-57). For a wait's mapper the one output is the
-	// answer, keyed by the wait's node (S2-52); for a sub-flow's, its last state, keyed by its node (S2-66).
+	// Merge combines the outputs of a fork's branches, keyed by branch id, into changes of the
+	// state (S2-57). For the mapper of a wait the only output is the answer, keyed by the wait's
+	// node (S2-52); for the mapper of a sub-flow it is the sub-flow's final state, keyed by its
+	// node (S2-66).
 	Merge(name string, outputs map[string]Value, v View) (map[string]Value, error)
-	// Reduce merges a branch's change of one field: what it was at the fork, what is there now, what the branch made of it (D27).
+	// Reduce merges a branch's change of one field: base is its value at the fork, mine the current
+	// value, theirs the branch's value (D27).
 	Reduce(name string, base, mine, theirs Value) (Value, error)
-	// OnError decides what becomes of a failed attempt (S2-42). cause is FuncResult.Cause.
+	// OnError decides how to handle a failed attempt (S2-42). cause is FuncResult.Cause.
 	OnError(name string, f Failure, cause error, v View) (ErrorAction, error)
-	// RetryOn tells whether a failure is worth another attempt (S2-41). cause is as for OnError.
+	// RetryOn reports whether a failure is worth another attempt (S2-41). cause is as for OnError.
 	RetryOn(name string, f Failure, cause error) (bool, error)
 }
 
-// Reporter is a [Host] that can tell more about a failed run.
+// Reporter is a [Host] that can report failed runs.
 type Reporter interface {
-	// Report makes a signal of the failure with which run ends at a time, nil where there is nothing to tell. It must be pure (S2-59).
+	// Report returns a signal about the failure with which run ends at a time, or nil if there is
+	// nothing to report. It must be pure (S2-59).
 	Report(run string, f Failure, at time.Time) *SignalRaised
 }
 
-// View is what a step sees of the run: its input, the state and the outputs as of its scope (D5).
+// View is the part of the run that a step sees: its input, and the state and the outputs as of its
+// scope (D5).
 type View struct {
 	Node  string
 	Input Value
 	State typed.State
-	// Outputs gives the outputs by node, in a map of the caller's. It must not be called after the function returned; nil: there are none.
+	// Outputs returns the outputs by node, in a map that the caller owns. It must not be called
+	// after the function has returned; if Outputs is nil, there are none.
 	Outputs func() map[string]Value
-	// Run is the run's id, Attempt the tries of the step so far; Errors and Updated are as in CallFunc.
+	// Run is the run's id, Attempt the number of attempts of the step so far; Errors and Updated
+	// are as in CallFunc.
 	Run     string
 	Attempt int
 	Errors  []FailedAttempt
 	Updated time.Time
 }
 
-// ErrorAction is an error handler's answer.
+// ErrorAction is an error handler's decision.
 type ErrorAction struct {
-	// Kind is `retry`, `skip`, `abort` or `goto`; "" means that the retry policy decides.
+	// Kind is `retry`, `skip`, `abort` or `goto`; "" leaves the decision to the retry policy.
 	Kind string
-	// DelayMS replaces the policy's delay of a retry where not nil.
+	// DelayMS, if not nil, replaces the policy's delay of a retry.
 	DelayMS *int64
 	// Update is merged into the state on skip.
 	Update map[string]Value
-	// Failure replaces the failure on abort where not nil.
+	// Failure, if not nil, replaces the failure on abort.
 	Failure *Failure
 	// Node is the recovery node of goto.
 	Node string
 }
 
-// ask calls fn and turns a missing host or a panic into an error. A *[text.LoadError] goes on.
+// ask calls fn and turns a missing host or a panic into an error. It panics again with a
+// *[text.LoadError].
 func (p *Plan) ask(name string, fn func(Host) error) (err error) {
 	if p.host == nil {
 		return fmt.Errorf("function %q: this workflow needs the Go program that registered it", name)
@@ -73,7 +83,7 @@ func (p *Plan) ask(name string, fn func(Host) error) (err error) {
 	defer func() {
 		v := recover()
 		if e, ok := v.(*text.LoadError); ok {
-			panic(e) // it is no failure of the function
+			panic(e) // not a failure of the function
 		}
 		if v != nil {
 			err = fmt.Errorf("function %q panicked: %v", name, v)
@@ -119,9 +129,11 @@ func (p *Plan) askUpdate(name string, fn func(Host) (map[string]Value, error)) (
 // Counter is a node function that only counts.
 type Counter = plan.Counter
 
-// Counting is a [Host] with node functions that only count the passes of a loop. The engine does their work itself, in the activation that asks for it: what it records is what a
-// call would give.
+// Counting is a [Host] with node functions that only count the iterations of a loop. The engine
+// performs them itself, in the activation that requests them, and records the same result as a call
+// would return.
 type Counting interface {
-	// Counter tells how a node function counts; false: it does something else. The answer must always be the same.
+	// Counter returns how a node function counts, or false if it does something else. The answer
+	// must always be the same.
 	Counter(name string) (Counter, bool)
 }

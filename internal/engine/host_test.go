@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// host is a Go program whose functions a test fills in; the others panic, as programs do.
+// host is a Go program whose functions a test provides; functions not provided panic, as programs
+// do.
 type host struct {
 	condition func(string, engine.View) (bool, error)
 	value     func(string, engine.View) (engine.Value, error)
@@ -41,7 +42,7 @@ func funcNode(id string) workflow.Node {
 	return workflow.Node{ID: id, Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "do_" + id}}
 }
 
-// Gives makes a function result; update is an object of changed fields.
+// gives returns a function result; update is an object of changed fields.
 func gives(output string, update ...string) *engine.FuncResult {
 	r := &engine.FuncResult{Output: enginetest.Text(output)}
 	for i := 0; i+1 < len(update); i += 2 {
@@ -57,14 +58,15 @@ func funcFails(code string) *engine.FuncResult {
 	return &engine.FuncResult{Failure: &engine.Failure{Code: code, Message: "no luck"}}
 }
 
-// S2-42 to S2-44: what an error handler may do, with the first failure and without using up attempts; retry is bounded by the policy.
+// TestOnError checks what an error handler may do, on the first failure and without using up
+// attempts; retry is limited by the policy (S2-42 to S2-44).
 func TestOnError(t *testing.T) {
 	t.Parallel()
 	delay := int64(7000)
 	for name, tc := range map[string]struct {
 		act      engine.ErrorAction
 		err      error
-		failures int // how often the function fails
+		failures int // number of failures of the function
 		want     string
 		message  string
 	}{
@@ -77,10 +79,11 @@ func TestOnError(t *testing.T) {
 		"retry":            {engine.ErrorAction{Kind: "retry"}, nil, 1, "+n, rn, .n, +next, .next, completed", ""},
 		"retry with delay": {engine.ErrorAction{Kind: "retry", DelayMS: &delay}, nil, 2, "+n, rn, rn, .n, +next, .next, completed", ""},
 		"retry, bounded":   {engine.ErrorAction{Kind: "retry"}, nil, 9, "+n, rn, rn, !n server, failed server", "no luck"},
-		"policy decides":   {engine.ErrorAction{}, nil, 1, "+n, !n server, failed server", "no luck"}, // the policy retries other failures only
-		"odd kind":         {engine.ErrorAction{Kind: "dance"}, nil, 1, "+n, !n server, failed server", "no luck"},
-		"handler fails":    {engine.ErrorAction{Kind: "skip"}, errors.New("handler is broken"), 1, "+n, !n func, failed func", "handler is broken"},
-		"handler panics":   {engine.ErrorAction{Kind: "panic"}, nil, 1, "+n, !n func, failed func", `function "handle" panicked: oops`},
+		// the policy retries other failures only
+		"policy decides": {engine.ErrorAction{}, nil, 1, "+n, !n server, failed server", "no luck"},
+		"odd kind":       {engine.ErrorAction{Kind: "dance"}, nil, 1, "+n, !n server, failed server", "no luck"},
+		"handler fails":  {engine.ErrorAction{Kind: "skip"}, errors.New("handler is broken"), 1, "+n, !n func, failed func", "handler is broken"},
+		"handler panics": {engine.ErrorAction{Kind: "panic"}, nil, 1, "+n, !n func, failed func", `function "handle" panicked: oops`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -133,7 +136,8 @@ func TestOnError(t *testing.T) {
 	}
 }
 
-// S2-42, P12: a handler that wants a failed model call tried again gets that call tried again: the tools before it are not.
+// TestOnErrorRetriesTheCall checks that a handler that retries a failed model call retries only
+// that call, not the tools before it (S2-42, P12).
 func TestOnErrorRetriesTheCall(t *testing.T) {
 	t.Parallel()
 	delay := int64(10)
@@ -153,7 +157,8 @@ func TestOnErrorRetriesTheCall(t *testing.T) {
 	}
 }
 
-// Steps of tools and functions that begin anew as a whole have new attempts of the same call: no two commands have one id, and the key stays (P12, D6).
+// TestAttemptsNeverRepeat checks that steps of tools and functions that restart as a whole have new
+// attempts of the same call: no two commands share an id, and the key stays the same (P12, D6).
 func TestAttemptsNeverRepeat(t *testing.T) {
 	t.Parallel()
 	for _, n := range []workflow.Node{toolNode("n", "act"), funcNode("n")} {
@@ -203,7 +208,8 @@ func TestAttemptsNeverRepeat(t *testing.T) {
 	}
 }
 
-// S2-34, S2-35: goto overrides the edges, each target once; an unknown one fails the run with the reference's words.
+// TestGoto checks that goto overrides the edges, at most once for each target; an unknown target
+// fails the run with the wording of the reference (S2-34, S2-35).
 func TestGoto(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -237,7 +243,8 @@ func TestGoto(t *testing.T) {
 	}
 }
 
-// S2-33: a goto to itself with maxSteps 5 runs exactly five times and fails.
+// TestGotoLoop checks that a goto to itself with maxSteps 5 runs exactly five times and fails
+// (S2-33).
 func TestGotoLoop(t *testing.T) {
 	t.Parallel()
 	five := 5
@@ -252,7 +259,8 @@ func TestGotoLoop(t *testing.T) {
 	}
 }
 
-// A goto over the border of a branch would leave the block waiting for what never comes: the step fails and says why.
+// TestGotoAcrossBranches checks that a goto out of a branch fails the step and says why; otherwise
+// the block would wait forever.
 func TestGotoAcrossBranches(t *testing.T) {
 	t.Parallel()
 	for name, to := range map[string]string{"out of a branch": "z", "into a branch": "x", "to the join from outside": "f/join"} {
@@ -276,7 +284,8 @@ func TestGotoAcrossBranches(t *testing.T) {
 	}
 }
 
-// D4: what the program's functions give enters the run; a panic, an error, or what is no JSON is a failure of the step.
+// TestHostFunctions checks that the results of the program's functions enter the run, and that a
+// panic, an error or a result that is not JSON fails the step (D4).
 func TestHostFunctions(t *testing.T) {
 	t.Parallel()
 	agent := workflow.Node{ID: "a", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "a", Prompt: workflow.Prompt{Mode: workflow.PromptFunc, Text: "ask"}}}
@@ -332,7 +341,8 @@ func TestHostFunctions(t *testing.T) {
 	}
 }
 
-// S2-41: the program's predicate decides whether a failure is worth another attempt; a broken one says no.
+// TestRetryOn checks that the program's predicate decides whether a failure is worth another
+// attempt, and that a broken predicate means no (S2-41).
 func TestRetryOn(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

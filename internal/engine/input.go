@@ -9,8 +9,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Input is something that came from outside: a result, an answer, a timer, a cancellation. At is the only time that the engine knows (UTC,
-// microseconds); inputs of one activation are handled in order.
+// Input is something that arrived from outside: a result, an answer, a timer, a cancellation. At is
+// the only time that the engine knows (UTC, microseconds); inputs of one activation are handled in
+// order.
 type Input struct {
 	At   time.Time
 	Data InputData
@@ -19,30 +20,32 @@ type Input struct {
 // InputData is one kind of input.
 type InputData interface{ input() }
 
-// Start begins the run. Queued: it waits for Admitted before its first step.
+// Start starts the run. If Queued, it waits for Admitted before its first step.
 type Start struct {
 	Created RunCreated
 	Queued  bool
 }
 
-// Admitted lets a run go on that waited for its turn. One that has gone on already, or has ended, stays as it is.
+// Admitted lets a queued run continue. It has no effect on a run that has already continued or has
+// ended.
 type Admitted struct{}
 
-// ModelResult answers CallModel: Failure is nil on success.
+// ModelResult answers CallModel. Failure is nil on success.
 type ModelResult struct {
 	ID      string // the command's
 	Message chat.Message
 	Usage   *chat.Usage
 	CostUSD *float64
-	// UsageEstimated is that of ModelReplied.
+	// UsageEstimated is as in ModelReplied.
 	UsageEstimated string
 	Model          string
 	Stop           string
 	Source         string
 	Failure        *Failure
-	// Details are those of ModelReplied and ModelFailed.
+	// Details are as in ModelReplied and ModelFailed.
 	Details *chat.CallDetails
-	// Pins are the definitions of tools that were listed since the last result with Pins, a JSON object; nil: none (SEC14).
+	// Pins are the definitions of the tools listed since the last result with Pins, a JSON object;
+	// nil means none (SEC14).
 	Pins Value
 }
 
@@ -53,43 +56,51 @@ type ToolResult struct {
 	Structured Value
 	IsError    bool
 	Failure    *Failure
-	// Unknown is set beside Failure where the tool may have done its work although no answer came: it is the tool's policy, `retry`, `ask`,
-	// `skip` or `fail`, and decides as after a crash (P12). Go graphs fail the node (S2-46).
+	// Unknown is set together with Failure if the tool may have done its work although no answer
+	// came. It is the tool's policy, `retry`, `ask`, `skip` or `fail`, and is applied as after a
+	// crash (P12). Go graphs fail the node (S2-46).
 	Unknown string
-	// Budget is set beside Failure where what the call was to start had no budget left: BudgetError.Detail, or CodeWorkflowBudget for that of the workflow. The run, or its node, has
-	// met its budget then.
+	// Budget is set together with Failure if no budget was left for what the call was to start. It
+	// is BudgetError.Detail, or CodeWorkflowBudget for the budget of the workflow. The run, or its
+	// node, has then exceeded its budget.
 	Budget string
 	Pins   Value // as in ModelResult
 }
 
-// ToolHeld answers CallTool where the call was not made because a person must decide first.
+// ToolHeld answers CallTool if the call was not made because a person must decide first.
 type ToolHeld struct {
 	ID   string
 	Hold Hold
 	Pins Value // as in ModelResult
 }
 
-// FuncResult answers CallFunc. A pointer to one is an input too: the engine keeps what it holds, and not the FuncResult itself.
+// FuncResult answers CallFunc. A pointer to a FuncResult is an input too: the engine keeps its
+// contents, but not the FuncResult itself.
 type FuncResult struct {
 	ID     string
 	Update map[string]Value
-	// Grown are further fields of the state that the function saw: those that gained a tail (typed.State.Grown).
+	// Grown are the fields of the state seen by the function that gained a tail
+	// (typed.State.Grown).
 	Grown   []typed.Growth
 	Output  Value
 	Goto    []string
 	Signals []SignalRaised
 	Failure *Failure
-	// Cause is the error itself as the function of the program returned it, beside Failure: the error handler and the retry predicate of its node, which are asked in the activation that takes
-	// the result, are given it. It is in no event and no state; nil where the failure comes from elsewhere.
+	// Cause is the error as the program's function returned it, set together with Failure. It is
+	// passed to the error handler and the retry predicate of the node, which are called in the
+	// activation that receives the result. It is in no event and no state; nil if the failure comes
+	// from elsewhere.
 	Cause  error
 	Budget string // as in ToolResult
-	// Native is the state after Update in the program's own form; nil: the program gives none. Calls that see that state get it. It is not recorded, and nothing that is recorded
-	// depends on it.
+	// Native is the state after Update in the program's own form, or nil if the program does not
+	// provide it. Calls that see that state receive it. It is not recorded, and nothing that is
+	// recorded depends on it.
 	Native any
 }
 
-// FuncNote asks that what a sub-step of the call ID gave be kept for later attempts of the step. It is no result: the call stays open. It is taken
-// while the call is open, and once for each key of the step; otherwise it is refused with ErrNoteLate or ErrNote.
+// FuncNote asks to keep the result of a sub-step of the call ID for later attempts of the step. It
+// is not a result: the call stays open. It is accepted while the call is open, and once for each
+// key of the step; otherwise it is rejected with ErrNoteLate or ErrNote.
 type FuncNote struct {
 	ID    string
 	Key   string
@@ -105,11 +116,12 @@ type Answer waits.Answer
 // Cancel cancels the run.
 type Cancel struct{ Reason string }
 
-// Recovered says that a new owner took the run over after its former one died. Lost lists the commands that may have been carried out with
-// unknown outcome, with each one's policy; all other open commands are given again (P12).
+// Recovered reports that a new owner took over the run after the previous one died. Lost lists the
+// commands that may have been carried out with unknown outcome, each with its policy; all other
+// open commands are issued again (P12).
 type Recovered struct {
 	Lost []Lost
-	// Trace is recorded: RunResumed.Trace.
+	// Trace is recorded as RunResumed.Trace.
 	Trace string
 }
 
@@ -119,11 +131,13 @@ type Lost struct {
 	Policy string
 }
 
-// Reopen lets a run that ended by a limit go on under new limits (D20). Only limits that are set count. A time limit cuts calls off: Lost says, of
-// those in [Run.Unfinished], which may have been carried out with unknown outcome, as in Recovered.
+// Reopen lets a run that was ended by a limit continue under new limits (D20). Only limits that are
+// set apply. A time limit cuts off calls: Lost lists those of [Run.Unfinished] that may have been
+// carried out with unknown outcome, as in Recovered.
 type Reopen struct {
 	Limits workflow.Limits
-	// Above is what the run above leaves for this one by now; nil: what it left before. A run that met it goes on with another only.
+	// Above is what the parent run now leaves for this run; nil means that it is unchanged. A run
+	// that exceeded it continues only with a different value.
 	Above *workflow.Budget
 	Lost  []Lost
 	// By is recorded with new limits, Trace as RunResumed.Trace.
@@ -131,20 +145,25 @@ type Reopen struct {
 	Trace string
 }
 
-// ChildStart asks what a run may use that an open tool or function call is about to start. It is no result: the call stays open. Asked again for a run that
-// has not ended it changes nothing.
+// ChildStart asks for the budget of a child run that an open tool or function call is about to
+// start. It is not a result: the call stays open. It changes nothing if repeated for a run that has
+// not ended.
 //
-// Errors: ErrCallLate; ErrNoRoom: ask again when something has changed; *BudgetError: the run is not to be started, as in a run that ends by a limit and has no room now.
+// Errors: ErrCallLate; ErrNoRoom, after which the caller asks again when something has changed;
+// *BudgetError if the run must not be started, which includes a run that ends by a limit and has no
+// room now.
 type ChildStart struct {
 	ID  string // the command's
 	Run string
-	// Shares is in how many parts what is left is divided, this one included: the call starts as many runs beside one another; 0 is 1.
+	// Shares is the number of parts into which the remaining budget is divided, this run included,
+	// if the call starts several runs concurrently; 0 means 1.
 	Shares int
-	// More asks for a run that ended because it had used its part, which was this; nil: for one that is to begin or goes on.
+	// More is the former share of a run that ended because it had used it up and asks for more; nil
+	// for a run that is about to start or continues.
 	More *workflow.Budget
 }
 
-// CallUse reports what a call used: see CallUsed. Errors: ErrCallLate.
+// CallUse reports the usage of a call: see CallUsed. Errors: ErrCallLate.
 type CallUse struct {
 	ID    string
 	Run   string
@@ -154,20 +173,24 @@ type CallUse struct {
 	Key, Model, UsageEstimated, Warning string
 }
 
-// CallReserve asks for room in the budgets for a model call or a tool call that an open tool or function call is about to make itself. It is no result: the call stays open. Asked again with the
-// Key of an open reservation it changes nothing. Where no budget bounds the call nothing is recorded. [Run.ReservedFor] tells what was granted.
+// CallReserve asks for room in the budgets for a model call or a tool call that an open tool or
+// function call is about to make itself. It is not a result: the call stays open. It changes
+// nothing if repeated with the Key of an open reservation. If no budget limits the call, nothing is
+// recorded. [Run.ReservedFor] returns what was granted.
 //
-// Errors: ErrCallLate; ErrNoRoom: ask again when something has changed; *BudgetError: the model call must not be made; *UncountedError; ErrPrice.
+// Errors: ErrCallLate; ErrNoRoom, after which the caller asks again when something has changed;
+// *BudgetError if the model call must not be made; *UncountedError; ErrPrice.
 type CallReserve struct {
 	ID string // the command's
-	// Key names the model call within the run; "" only asks whether work is allowed whose use is never reported, and reserves nothing.
+	// Key identifies the model call within the run; "" only asks whether work is allowed whose
+	// usage is never reported, and reserves nothing.
 	Key   string
 	Model string
-	// Input is an estimate of the input, Output the most that the answer may take, both in tokens.
+	// Input is an estimate of the input, Output the maximum size of the answer, both in tokens.
 	Input, Output int64
-	// Rate is the price of the model; nil: unknown.
+	// Rate is the price of the model; nil means unknown.
 	Rate *chat.Rate
-	// Tool: it is a tool call, which uses a call and no tokens.
+	// Tool reports that this is a tool call, which uses one call and no tokens.
 	Tool bool
 }
 

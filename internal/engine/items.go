@@ -8,25 +8,26 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// How a map begins its items and when it ends. What it knows of them is in package graph.
+// This file starts the items of a map and ends the map. The state of the items is in package graph.
 
-// beginItems begins as many items of a map as may be at work.
+// beginItems starts as many items of a map as may run concurrently.
 func (b *blocks) beginItems(id int) {
-	if !b.graph.HasItems(id) { // the list could not be made when the step started, so that another attempt has none
+	if !b.graph.HasItems(id) { // no list could be built when the step started, so a later attempt has none
 		b.steps.giveUp(id, Failure{Code: CodeExpression, Message: "over: the map has no list"})
 		return
 	}
 	b.goOnWithItems(id)
 }
 
-// goOnWithItems begins the items that may begin, and ends a map that has none left.
+// goOnWithItems starts the items that may start, and ends a map that has none left.
 func (b *blocks) goOnWithItems(id int) {
 	for b.nextItem(id) {
 	}
 	b.settleMap(id)
 }
 
-// nextItem begins one more item of a map; false where none is left, or as many are at work as may be.
+// nextItem starts one more item of a map. It returns false if none is left or the maximum number is
+// running.
 func (b *blocks) nextItem(id int) bool {
 	item, ok := b.graph.NextItem(id)
 	if !ok {
@@ -36,7 +37,8 @@ func (b *blocks) nextItem(id int) bool {
 	return true
 }
 
-// closeItem looks at a scope of an item. Where nothing lives in it any more the item has ended, and the next one begins.
+// closeItem checks the scope of an item. If nothing is alive in it any more, the item has ended and
+// the next one starts.
 func (b *blocks) closeItem(id, scope int) {
 	if b.state.Loop.IsAsleep(id) {
 		return // the map waits for its next attempt
@@ -49,12 +51,12 @@ func (b *blocks) closeItem(id, scope int) {
 	b.goOnWithItems(id)
 }
 
-// failItem fails a map whose item has failed, unless it goes on without it.
+// failItem fails a map whose item has failed, unless the map continues without the item.
 func (b *blocks) failItem(id, item int, f Failure) {
 	switch b.graph.StepNode(id).Map.OnItemError {
 	case workflow.FailSkip, workflow.FailCollect:
 		if !event.BoundsRun(f.Code) {
-			return // the scope has ended, and is noted as others are
+			return // the scope has ended and is recorded like any other
 		}
 	}
 	b.steps.cancelBranches(id, "another item of "+b.graph.StepNode(id).ID+" failed")
@@ -62,7 +64,7 @@ func (b *blocks) failItem(id, item int, f Failure) {
 	b.steps.failStep(id, f)
 }
 
-// itemName names an item in a message.
+// itemName returns the name of an item for messages.
 func itemName(item int) string { return "items[" + strconv.Itoa(item) + "]" }
 
 // settleMap ends a map whose items have all ended.

@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// fireJoins starts free joins for which every inbound path has arrived or can no longer arrive (P2, P5).
+// fireJoins starts free joins for which every inbound path has arrived or can no longer arrive (P2,
+// P5).
 func (s *starter) fireJoins() {
 	if s.graph.Parked == 0 || !s.state.startable() {
 		return
@@ -27,7 +28,7 @@ func (s *starter) fireJoins() {
 			return
 		}
 	}
-	// Joins that only wait for each other: the first in declared order goes on.
+	// Joins that only wait for each other: the first in declared order continues.
 	slices.SortStableFunc(groups, func(a, b group) int { return a.node - b.node })
 	for _, g := range groups {
 		if s.graph.JoinReady(g.node, g.scope, true) {
@@ -37,7 +38,7 @@ func (s *starter) fireJoins() {
 	}
 }
 
-// join starts and completes a free join with one token for each arrived edge.
+// join starts and completes a free join with one token for each edge that arrived.
 func (s *starter) join(nodeIdx, scopeID int) {
 	f := s.graph.FlowIn(scopeID)
 	n := &f.Nodes[nodeIdx]

@@ -7,16 +7,17 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// LargeBytes is the size above which drivers let outputs leave memory ([Run.StoreTexts]): they are in the journal beside its records.
+// LargeBytes is the size above which drivers let outputs leave memory ([Run.StoreTexts]); they are
+// stored in the journal next to its records.
 const LargeBytes = 32 << 10
 
-// keeper makes stored texts of large ones. A nil keeper makes none.
+// keeper converts large texts into stored texts. A nil keeper converts none.
 type keeper struct {
 	above int64
 	made  []*text.Stored
 }
 
-// limit is the length above which texts are stored ones.
+// limit returns the length above which texts are stored.
 func (k *keeper) limit() int64 {
 	if k == nil {
 		return math.MaxInt64
@@ -24,7 +25,8 @@ func (k *keeper) limit() int64 {
 	return k.above
 }
 
-// keep gives t, as a stored text where it is large. What is made of other texts keeps nothing of its own.
+// keep returns t, as a stored text if it is large. A text that is composed of other texts is not
+// stored itself.
 func (k *keeper) keep(t text.Text) text.Text {
 	if t.Len() <= k.limit() || !t.IsString() {
 		return t
@@ -42,13 +44,15 @@ func (k *keeper) output(o graph.Output) graph.Output {
 	return o.Kept(k.keep)
 }
 
-// StoreTexts makes the run keep outputs, and messages of a shared conversation, of more than above bytes as stored texts, which [Run.TakeStored] gives: who has stored the run's events lets them leave
-// memory. It is called before the run has events.
+// StoreTexts makes the run keep outputs, and messages of a shared conversation, of more than above
+// bytes as stored texts, which [Run.TakeStored] returns; once the run's events are stored, the
+// caller may let those texts leave memory. It must be called before the run has events.
 //
-// Where the bytes of a stored text cannot be loaded again, Activate and Apply give a *[text.LoadError], and all other methods that need them panic with it.
+// If the bytes of a stored text cannot be loaded again, Activate and Apply return a
+// *[text.LoadError], and all other methods that need them panic with it.
 func (r *Run) StoreTexts(above int64) { r.state.kept = &keeper{above: above} }
 
-// TakeStored gives the stored texts that the run has made since it was called last.
+// TakeStored returns the stored texts that the run has made since the last call.
 func (r *Run) TakeStored() []*text.Stored {
 	k := r.state.kept
 	if k == nil {

@@ -12,8 +12,10 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// A run whose texts leave memory makes the same events and commands, byte for byte, as one that keeps them. Where a text cannot be loaded, an activation and a fold give that error, and
-// nothing was decided: the run folded anew goes on as if it had not happened.
+// TestStoredTextsAreTexts checks that a run whose texts leave memory produces the same events and
+// commands, byte for byte, as one that keeps them. If a text cannot be loaded, an activation and a
+// fold return that error and nothing is decided: the run, folded again, continues as if nothing had
+// happened.
 func TestStoredTextsAreTexts(t *testing.T) {
 	t.Parallel()
 	loads, failed := 0, 0

@@ -8,14 +8,16 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/loop"
 )
 
-// kind is all that the engine knows of an event type beside who makes it: what a stored event of it needs, and what one does to the state (ADR 66).
+// kind is all that the engine knows of an event type, except who creates it: what a stored event of
+// that type requires, and how it changes the state (ADR 66).
 type kind struct {
 	fresh func() Data
 	needs needs
-	// check tells why a stored event cannot follow the state; "" where it can. It reads only. That the event's step exists, where it has one, and is one of its node was checked
-	// before, and so was needs.
+	// check returns why a stored event cannot follow the state, or "" if it can. It only reads.
+	// Before it is called, needs was checked, and so was that the event's step, if any, exists and
+	// belongs to the event's node.
 	check func(s *state, ev *Event) string
-	// apply changes the state. It cannot fail: check accepts the event.
+	// apply changes the state. It cannot fail: check has accepted the event.
 	apply func(s *state, ev *Event)
 }
 
@@ -33,13 +35,14 @@ const (
 
 func (n needs) has(of needs) bool { return n&of == of }
 
-// with gives the entry with preconditions.
+// with returns the entry with preconditions n.
 func (k kind) with(n needs) kind {
 	k.needs = n
 	return k
 }
 
-// validateEvent checks a stored event: a *DivergenceError where it cannot follow the state.
+// validateEvent checks a stored event. It returns a *DivergenceError if the event cannot follow the
+// state.
 func (s *state) validateEvent(ev *Event) error {
 	if ev.Data == nil {
 		return &DivergenceError{Seq: ev.Seq, Reason: "an event without data"}
@@ -50,8 +53,9 @@ func (s *state) validateEvent(ev *Event) error {
 	return nil
 }
 
-// validate tells why a stored event cannot follow the state; "" where it can. Journals come from disk, and a checksum that holds does not make one sane: what apply takes for
-// granted of events that the engine has just made is checked here.
+// validate returns why a stored event cannot follow the state, or "" if it can. Journals come from
+// disk, and a valid checksum does not make a journal sane: assumptions that apply makes about
+// events the engine has just created are checked here.
 func (s *state) validate(ev *Event) string {
 	k, known := kinds[ev.Data.Type()]
 	_, first := ev.Data.(*RunCreated)
@@ -97,7 +101,8 @@ func (s *state) validateStep(ev *Event, n needs) string {
 	return ""
 }
 
-// kindOf makes the entry of the event type with data D. check is nil where the preconditions say all.
+// kindOf returns the entry of the event type with data D. check is nil if the preconditions
+// suffice.
 func kindOf[D any, P interface {
 	*D
 	Data
@@ -112,15 +117,16 @@ func kindOf[D any, P interface {
 	return k
 }
 
-// ofGraph is a check that looks at the graph alone.
+// ofGraph adapts a check that only needs the graph.
 func ofGraph[P Data](check func(*runGraph, *Event, P) string) func(*state, *Event, P) string {
 	return func(s *state, ev *Event, d P) string { return check(&s.graph, ev, d) }
 }
 
-// nothing is the apply of events that change nothing.
+// nothing is the apply function of events that change nothing.
 func nothing[P Data](*state, *Event, P) {}
 
-// kinds is never written after start. A check or an apply cannot make events: it is given the state alone.
+// kinds is read-only after initialization. A check or an apply cannot create events, since it
+// receives only the state.
 var kinds = map[Type]kind{
 	"run.created":        kindOf(checkRunCreated, applyRunCreated).with(beforeStart),
 	"run.started":        kindOf(checkRunStarted, becomes[*RunStarted]).with(beforeStart),
@@ -166,10 +172,10 @@ var kinds = map[Type]kind{
 	"call.reserved":      kindOf(checkCallReserved, applyCallReserved),
 }
 
-// Types gives all event types that this version knows, sorted. The slice is the caller's.
+// Types returns all event types that this version knows, sorted. The caller owns the slice.
 func Types() []Type { return slices.Sorted(maps.Keys(kinds)) }
 
-// NewData gives an empty value of the event type t, or false where this version does not know t.
+// NewData returns an empty value of the event type t, or false if this version does not know t.
 func NewData(t Type) (Data, bool) {
 	k, ok := kinds[t]
 	if !ok {

@@ -12,8 +12,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// everything is a run with nearly every event in its journal: a fork with a retry, an approval, a tool, a function, a sub-flow, and an agent with a tool and a
-// sub-agent.
+// everything returns a run with nearly every event in its journal: a fork with a retry, an
+// approval, a tool, a function, a sub-flow, and an agent with a tool and a sub-agent.
 func everything(t *testing.T) *enginetest.World {
 	t.Helper()
 	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart},
@@ -44,7 +44,7 @@ func everything(t *testing.T) *enginetest.World {
 	return w
 }
 
-// find gives the place of the nth event of a type at a node, from 0.
+// find returns the index of the nth event of a type at a node, counted from 0.
 func find[T engine.Data](t *testing.T, events []engine.Event, node string, nth int) int {
 	t.Helper()
 	for i, ev := range events {
@@ -59,15 +59,15 @@ func find[T engine.Data](t *testing.T, events []engine.Event, node string, nth i
 	return 0
 }
 
-// oddity is one change of one event, and what folding it says.
+// oddity is one change of one event, and the error that folding it returns.
 type oddity struct {
 	name string
-	// make changes the journal; what stands behind the place that it gives is left out.
+	// make changes the journal and returns a position; events after that position are dropped.
 	make func(t *testing.T, events []engine.Event) int
 	want string
 }
 
-// odd changes the data of one event.
+// oddData returns an oddity that changes the data of one event.
 func oddData[T engine.Data](name, node string, nth int, change func(T), want string) oddity {
 	return oddity{name, func(t *testing.T, events []engine.Event) int {
 		t.Helper()
@@ -77,7 +77,8 @@ func oddData[T engine.Data](name, node string, nth int, change func(T), want str
 	}, want}
 }
 
-// TestFits: a journal that tells what cannot have been is refused at the event that tells it, with the reason.
+// TestFits checks that a journal that describes something impossible is rejected at the offending
+// event, with the reason.
 func TestFits(t *testing.T) {
 	t.Parallel()
 	w := everything(t)
@@ -255,7 +256,7 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// check makes the change to the journal of w and folds it.
+// check applies the change to the journal of w and folds it.
 func (o oddity) check(t *testing.T, w *enginetest.World) {
 	t.Helper()
 	t.Run(o.name, func(t *testing.T) {
@@ -274,7 +275,8 @@ func (o oddity) check(t *testing.T, w *enginetest.World) {
 	})
 }
 
-// What no event of a run shows: results and questions that a step can no longer have, after all of it was cancelled.
+// TestFitsAfterEnd checks what no event of a run shows: results and questions that a step can no
+// longer have after everything in it was cancelled.
 func TestFitsAfterEnd(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, enginetest.Graph(nodes("a", "b"), "a -> b"), nil)

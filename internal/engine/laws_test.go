@@ -16,8 +16,10 @@ func answer(c *engine.CallModel) *engine.ModelResult {
 	return enginetest.Reply(enginetest.ReplyTo(c.Node, c.Messages[len(c.Messages)-1].Text.String()))
 }
 
-// The engine gives what the slow twin gives, in whatever order results arrive; crashes between any two activations change nothing (D1, D8, P4); and
-// after every activation replay equals live, and the open commands follow from the state (World checks these).
+// TestTwin checks that the engine produces what the slow twin produces, in whatever order results
+// arrive; that crashes between any two activations change nothing (D1, D8, P4); and that after
+// every activation replay equals live and the open commands follow from the state (World checks
+// these).
 func TestTwin(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -69,7 +71,8 @@ func TestTwin(t *testing.T) {
 	})
 }
 
-// Free joins in random graphs with conditions (P2, P5): the run ends, no join runs twice, and whatever reaches a join through all of its open paths is in it.
+// TestFreeJoins checks free joins in random graphs with conditions: the run ends, no join runs
+// twice, and a join contains everything that reaches it through all of its open paths (P2, P5).
 func TestFreeJoins(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

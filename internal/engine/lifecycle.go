@@ -10,22 +10,24 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/waits"
 )
 
-// lifecycle begins, pauses, ends and reopens a run: it decides what follows from limits, failures and cancellations of the run as a whole. It reads the state and changes it by
-// events alone.
+// lifecycle starts, pauses, ends and reopens a run: it decides what follows from limits, failures
+// and cancellations of the run as a whole. It reads the state and changes it only through events.
 type lifecycle struct {
 	*recorder
 	commands *commander
 	steps    lifecycleSteps
 	people   lifecyclePeople
 	calls    lifecycleCalls
-	// announced is the time, in microseconds since 1970, for which the timer for cancelled calls was asked for last; 0: none.
+	// announced is the time, in microseconds since 1970, for which the timer for cancelled calls
+	// was last requested; 0 means none.
 	announced int64
 }
 
 // lifecycleSteps cancels steps.
 type lifecycleSteps interface {
 	cancelScope(scope int, reason string)
-	// cancelRun cancels all steps, the first one with end, the event that cancels the run; false: no step ran.
+	// cancelRun cancels all steps, the first one with end, the event that cancels the run. It
+	// returns false if no step was running.
 	cancelRun(end *RunCancelled) bool
 }
 
@@ -35,14 +37,14 @@ type lifecyclePeople interface {
 	askAbout(key string, c *loop.Call, why string)
 }
 
-// lifecycleCalls goes on with calls of a run that is taken up.
+// lifecycleCalls continues the calls of a resumed run.
 type lifecycleCalls interface {
 	// lost settles a call with unknown outcome.
 	lost(key, what string)
 	callWithheld()
 }
 
-// rest pauses or ends the run where nothing is left to do or to wait for.
+// rest pauses or ends the run if nothing is left to do or to wait for.
 func (l *lifecycle) rest() {
 	switch {
 	case l.state.Status != StatusRunning && (l.state.Status != StatusPaused || l.state.Ending == nil):
@@ -58,11 +60,13 @@ func (l *lifecycle) rest() {
 		w := l.state.Waits.Open(nil)[0]
 		l.emitStep(w.Step, &RunPaused{Wait: w.Wait})
 	default:
-		l.finish(&RunFailed{Error: Failure{Code: CodeStuck, Message: "no step can continue and no wait is open"}}) // of a damaged journal, or a defect
+		// a damaged journal or a bug
+		l.finish(&RunFailed{Error: Failure{Code: CodeStuck, Message: "no step can continue and no wait is open"}})
 	}
 }
 
-// complete ends the run with its output, or fails it where that cannot be made or does not fit.
+// complete ends the run with its output, or fails it if the output cannot be built or does not
+// match its schema.
 func (l *lifecycle) complete() {
 	done := &RunCompleted{OutputStep: l.graph.Scope(0).Last}
 	if f := (viewer{&l.state}).runOutput(done); f != nil {
@@ -72,8 +76,9 @@ func (l *lifecycle) complete() {
 	l.finish(done)
 }
 
-// restLimit ends a run that met a limit, once the calls that were out have come back. Retries that sleep stay for a reopening, and so do, where
-// the time is over, the calls that are out (D20).
+// restLimit ends a run that reached a limit, once the calls in flight have returned. Sleeping
+// retries are kept for a reopening and, if the time limit was reached, so are the calls in flight
+// (D20).
 func (l *lifecycle) restLimit() {
 	if l.state.Limit == CodeTimeout {
 		l.commands.cancelCalls(func(*loop.Call) bool { return true })
@@ -83,7 +88,8 @@ func (l *lifecycle) restLimit() {
 	l.finishFailed()
 }
 
-// restEnding ends a run that failed or was cancelled: started calls finish or are cancelled (D12), cancelled ones settle (D10).
+// restEnding ends a run that failed or was cancelled: started calls finish or are cancelled (D12),
+// cancelled calls settle (D10).
 func (l *lifecycle) restEnding() {
 	if l.state.Loop.Out() > 0 {
 		l.settle()
@@ -100,7 +106,8 @@ func (l *lifecycle) restEnding() {
 	l.finishFailed()
 }
 
-// finishFailed ends the run with the failure that it is ending by. A program that can make a report of it does (S2-59).
+// finishFailed ends the run with the failure that is ending it. If the program can report failures,
+// its report is emitted first (S2-59).
 func (l *lifecycle) finishFailed() {
 	f := l.state.Ending.Failure
 	if host, ok := l.state.plan.host.(Reporter); ok && l.state.plan.root.Workflow.Rules.ReportFailures {
@@ -116,7 +123,7 @@ func (l *lifecycle) finishFailed() {
 	l.finish(&RunFailed{Error: f})
 }
 
-// settle waits for cancelled calls and tells whether there are any.
+// settle waits for cancelled calls and reports whether there are any.
 func (l *lifecycle) settle() bool {
 	if !l.state.settling() {
 		return false
@@ -128,7 +135,7 @@ func (l *lifecycle) settle() bool {
 	return true
 }
 
-// settleAt is when the run stops waiting for cancelled calls.
+// settleAt returns when the run stops waiting for cancelled calls.
 func (s *state) settleAt() time.Time {
 	if s.drains() {
 		return s.Loop.CancelledAt().Add(DrainTime)
@@ -136,7 +143,8 @@ func (s *state) settleAt() time.Time {
 	return s.Loop.CancelledAt().Add(SettleTime)
 }
 
-// drains tells whether all calls that are awaited are functions that lost, and that have reported the end of all that they started.
+// drains reports whether all awaited calls are cancelled functions that have reported the end of
+// everything they started.
 func (s *state) drains() bool {
 	if s.cancelled() || s.Loop.Out() > 0 {
 		return false // functions may finish (ADR 15)
@@ -149,13 +157,14 @@ func (s *state) drains() bool {
 	return true
 }
 
-// cancelled tells whether the run is ending because it was cancelled.
+// cancelled reports whether the run is ending because it was cancelled.
 func (s *state) cancelled() bool { return s.Ending != nil && s.Ending.Status == StatusCancelled }
 
-// isFailing tells whether the run ends by a failure or was cancelled: nothing new starts in it.
+// isFailing reports whether the run is ending because it failed or was cancelled: nothing new
+// starts in it.
 func (s *state) isFailing() bool { return s.Ending != nil && !s.Ending.Limit }
 
-// cutOff gives up on everything that a cancelled run still waits for.
+// cutOff abandons everything that a cancelled run still waits for.
 func (l *lifecycle) cutOff(why string) {
 	if l.state.cancelled() {
 		l.steps.cancelScope(0, why)
@@ -163,7 +172,8 @@ func (l *lifecycle) cutOff(why string) {
 	l.abandon(why)
 }
 
-// settling tells whether the run only waits for calls that it cancelled or is being cancelled with.
+// settling reports whether the run only waits for calls that it has cancelled, or that may still
+// finish while it is being cancelled.
 func (s *state) settling() bool {
 	if s.Status != StatusRunning && s.Status != StatusPaused {
 		return false
@@ -177,18 +187,19 @@ func (s *state) settling() bool {
 	return s.Ending != nil || s.Loop.Sleeping() == 0
 }
 
-// abandon gives up on cancelled calls: what they used stays unknown.
+// abandon stops waiting for cancelled calls; their usage stays unknown.
 func (l *lifecycle) abandon(why string) { l.abandonSince(0, why, nil) }
 
-// settleUnsent settles calls that this activation cancels before they are given out: no result of them will ever come.
+// settleUnsent settles calls that this activation cancels before they are sent out, since they will
+// never have a result.
 func (l *lifecycle) settleUnsent() {
 	if l.state.Loop.Late() > 0 {
 		l.abandonSince(l.commands.first, "it was cancelled before it was made", &chat.Usage{})
 	}
 }
 
-// abandonSince gives up on the cancelled calls that were asked for by event seq or later. used is what each model call of them used, nil where that is
-// not known.
+// abandonSince stops waiting for the cancelled calls that were requested by event seq or later.
+// used is the usage of each model call among them, or nil if unknown.
 func (l *lifecycle) abandonSince(seq uint64, why string, used *chat.Usage) {
 	var cost *float64
 	if used != nil {
@@ -227,13 +238,14 @@ func (l *lifecycle) handleCancel(d Cancel) {
 		return
 	}
 	end := &RunCancelled{Reason: event.Clean(d.Reason)}
-	if !l.steps.cancelRun(end) { // cancelled calls were all that was awaited
+	if !l.steps.cancelRun(end) { // only cancelled calls were awaited
 		l.people.closeWaits(nil, "cancelled")
 		l.emit(0, "", end)
 	}
 }
 
-// finishes tells whether functions are at work that may finish although the run is cancelled: the node that is aborted completes first (S2-36).
+// finishes reports whether functions are running that may finish although the run is cancelled: the
+// node being aborted completes first (S2-36).
 func (l *lifecycle) finishes() bool {
 	if l.state.Loop.Out() == 0 || !l.state.plan.root.Workflow.Rules.FinishOnCancel {
 		return false
@@ -246,7 +258,8 @@ func (l *lifecycle) finishes() bool {
 	return true
 }
 
-// limitAt ends the run by a bound, or hands over to a person where the workflow says so (S3-15).
+// limitAt ends the run because of a limit, or hands over to a person if the workflow says so
+// (S3-15).
 func (l *lifecycle) limitAt(code string, most int64, path string, from int) {
 	w := l.state.plan.root.Workflow
 	if w.Rules.Handoff == "" || l.state.Ending != nil {
@@ -265,7 +278,7 @@ func (l *lifecycle) limitAt(code string, most int64, path string, from int) {
 	l.emit(from, node, &EdgeTaken{Edge: -1, To: w.Rules.Handoff, Token: l.graph.Tokens + 1})
 }
 
-// limitFailure words the failure of a run that met a limit.
+// limitFailure returns the failure of a run that reached a limit.
 func (s *state) limitFailure(d *LimitReached, node string) Failure {
 	f := Failure{Code: d.Limit, Node: node}
 	switch d.Limit {
@@ -289,7 +302,8 @@ func (s *state) limitFailure(d *LimitReached, node string) Failure {
 	return f
 }
 
-// timeUp ends the run by its time limit. A run that does nothing any more but wait for calls that it cancelled gives those up instead.
+// timeUp ends the run because of its time limit. A run that only waits for calls that it has
+// cancelled abandons those instead.
 func (l *lifecycle) timeUp() {
 	limit := time.Duration(l.state.Limits.Timeout)
 	if l.state.Status != StatusRunning || limit <= 0 {
@@ -297,7 +311,7 @@ func (l *lifecycle) timeUp() {
 	}
 	switch end := l.state.Ending; {
 	case l.state.Active+l.now.Sub(l.state.At) < limit:
-		l.commands.add(l.state.timeout(l.state.Seq)) // it came early
+		l.commands.add(l.state.timeout(l.state.Seq)) // fired early
 	case l.state.settling():
 		l.cutOff("the run timed out")
 	case end == nil || end.Limit:
@@ -307,11 +321,11 @@ func (l *lifecycle) timeUp() {
 	}
 }
 
-// settleTimeUp gives up the cancelled calls that the run waits for.
+// settleTimeUp abandons the cancelled calls that the run waits for.
 func (l *lifecycle) settleTimeUp() {
 	switch {
 	case !l.state.settling(), l.now.Before(l.state.settleAt()):
-		l.announced = 0 // it came early, or while other calls were out: it is asked for again
+		l.announced = 0 // fired early, or other calls were in flight: requested again
 	case l.state.drains():
 		l.cutOff("no answer within " + DrainTime.String() + " of the cancellation")
 	default:

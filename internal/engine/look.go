@@ -6,25 +6,26 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// StepView is one step as it stands, for projections of Go graphs.
+// StepView is the current state of one step, for projections of Go graphs.
 type StepView struct {
 	// Node is the step's node; Hidden and Kind are the node's.
 	Node   string
 	Hidden bool
 	Kind   workflow.Kind
-	// Nested: the step is in a sub-flow, whose state is another one.
+	// Nested reports whether the step is in a sub-flow, which has a state of its own.
 	Nested bool
-	// Outer is the step of the graph itself that contains a nested one; the step itself where it is not nested.
+	// Outer is the step of the graph itself that contains a nested step, or the step itself if it
+	// is not nested.
 	Outer int
-	// Block is the step of the fork in whose branch this one stands, 0 outside.
+	// Block is the step of the fork whose branch contains this step; 0 if there is none.
 	Block int
-	// State is the typed state as the step's scope sees it now (D5).
+	// State is the typed state as the step's scope currently sees it (D5).
 	State typed.State
-	// Output is nil before the step has completed.
+	// Output is nil until the step has completed.
 	Output Value
 }
 
-// StepView shows a step; false where there is none of that number.
+// StepView returns a view of a step, or false if there is no step with that number.
 func (r *Run) StepView(id int) (StepView, bool) {
 	g := r.graph
 	v, ok := r.StepPlace(id)
@@ -35,7 +36,8 @@ func (r *Run) StepView(id int) (StepView, bool) {
 	return v, ok
 }
 
-// StepPlace is [Run.StepView] without State and Output: what never changes once the step has started.
+// StepPlace is [Run.StepView] without State and Output: only what never changes once the step has
+// started.
 func (r *Run) StepPlace(id int) (StepView, bool) {
 	g := r.graph
 	if id < 1 || id > g.Steps.Len() {
@@ -50,10 +52,12 @@ func (r *Run) StepPlace(id int) (StepView, bool) {
 	return StepView{Node: n.ID, Hidden: n.Hidden, Kind: n.Kind, Nested: sc.Flow != 0, Outer: outer, Block: sc.Owner}, true
 }
 
-// HidesLosers tells whether a fork of a workflow hides what those branches gave that did not reach the join (S2-57).
+// HidesLosers reports whether a fork of a workflow hides the outputs of branches that did not reach
+// the join (S2-57).
 func HidesLosers(w *workflow.Workflow, f *workflow.Fork) bool { return graph.HidesLosers(w, f) }
 
-// Outputs gives the outputs that the run itself sees, by node id; nil where there are none. The map is the caller's, the values are not.
+// Outputs returns the outputs that the run itself sees, by node id; nil if there are none. The
+// caller owns the map, but not the values.
 func (r *Run) Outputs() map[string]Value {
 	g := r.graph
 	if len(g.Scopes) == 0 {
@@ -62,7 +66,8 @@ func (r *Run) Outputs() map[string]Value {
 	return g.Outputs(0)
 }
 
-// IsBusy tells whether the run goes on by itself: a call is out, or is to be tried again. A wait's deadline does not count.
+// IsBusy reports whether the run can continue by itself: a call is in flight or is to be retried.
+// The deadline of a wait does not count.
 func (r *Run) IsBusy() bool {
 	if r.state.Status.Ended() || r.state.Status == StatusPending {
 		return false
@@ -70,8 +75,9 @@ func (r *Run) IsBusy() bool {
 	return r.state.Loop.Out() > 0 || r.state.Loop.Due() > 0 || r.state.Loop.Sleeping() > 0
 }
 
-// Pending gives the nodes of the run's own graph that are at work or that would run next: running steps in the order of their start, then the queue
-// (S2-63). Steps that wait for a person, blocks around other steps and hidden nodes are left out.
+// Pending returns the nodes of the run's own graph that are running or would run next: running
+// steps in the order of their start, then the queue (S2-63). It leaves out steps that wait for a
+// person, blocks around other steps and hidden nodes.
 func (r *Run) Pending() []string {
 	g := r.graph
 	var out []string

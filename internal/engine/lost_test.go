@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// P12, D17: a call whose outcome was lost, retried by a person and lost again is asked about anew, under an id of its own.
+// TestLostTwice checks that a call whose outcome was lost, that a person retried and that was lost
+// again is asked about again, under an id of its own (P12, D17).
 func TestLostTwice(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph([]workflow.Node{{ID: "t", Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "act"}}}, "")
@@ -37,7 +38,8 @@ func toolNode(id, tool string) workflow.Node {
 	return workflow.Node{ID: id, Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: tool}}
 }
 
-// P12: a call whose outcome is not known follows its tool's policy, or the answer of a person, in a tool node and inside an agent. The key stays.
+// TestLostCalls checks that a call with unknown outcome follows its tool's policy, or a person's
+// answer, both in a tool node and inside an agent. The key stays the same (P12).
 func TestLostCalls(t *testing.T) {
 	t.Parallel()
 	const skipped = "The outcome of this call is unknown; it was not repeated."
@@ -111,7 +113,8 @@ func TestLostCalls(t *testing.T) {
 	}
 }
 
-// Two calls of one step are lost: what the policy of the first does to the second is respected.
+// TestSeveralLost checks that if two calls of one step are lost, the effect of the first call's
+// policy on the second is respected.
 func TestSeveralLost(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -139,7 +142,8 @@ func TestSeveralLost(t *testing.T) {
 	}
 }
 
-// P32: while a person is asked about one call, another branch goes on, though only one step may have calls out (P31).
+// TestOthersGoOnWhileAsking checks that another branch continues while a person is asked about a
+// call (P32), though only one step may have calls in flight (P31).
 func TestOthersGoOnWhileAsking(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, toolNode("t", "act"), "b"), "s -> t; s -> b")
@@ -156,7 +160,8 @@ func TestOthersGoOnWhileAsking(t *testing.T) {
 	wantStatus(t, w, engine.StatusCompleted)
 }
 
-// D17: a question that is asked anew, because its step is tried again after a deadline, has an id of its own.
+// TestWaitAskedAnew checks that a question asked again, because its step is retried after a
+// deadline, has an id of its own (D17).
 func TestWaitAskedAnew(t *testing.T) {
 	t.Parallel()
 	q := enginetest.Question("q")
@@ -177,7 +182,8 @@ func TestWaitAskedAnew(t *testing.T) {
 	wantStatus(t, w, engine.StatusCompleted)
 }
 
-// P12, D20: a tool call that the time limit cut off has an unknown outcome when the run is reopened.
+// TestReopenAsksAboutLostCalls checks that a tool call cut off by the time limit has an unknown
+// outcome when the run is reopened (P12, D20).
 func TestReopenAsksAboutLostCalls(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(toolNode("t", "act"), "a"), "t -> a")

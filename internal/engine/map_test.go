@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// mapped is a map with the nodes of its body, the first of which begins it.
+// mapped returns a map with the nodes of its body, starting with the first.
 func mapped(m workflow.Node, body ...workflow.Node) []workflow.Node {
 	m.Kind, m.Map.Entry = workflow.KindMap, body[0].ID
 	for i := range body {
@@ -26,7 +26,8 @@ func toolWith(id, args string) workflow.Node {
 	return workflow.Node{ID: id, Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: id, Args: []byte(args)}}
 }
 
-// Maps: where the list comes from, what the body sees, and what the map gives (X-30 to X-35).
+// TestMap checks where the list of a map comes from, what its body sees, and what the map returns
+// (X-30 to X-35).
 func TestMap(t *testing.T) {
 	t.Parallel()
 	over := func(list string) workflow.Node {
@@ -85,7 +86,8 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// itemTool gives texts in capitals, fails for bad, and gives its arguments back else.
+// itemTool returns strings in upper case, fails for bad, and otherwise returns its arguments
+// unchanged.
 func itemTool(c *engine.CallTool) *engine.ToolResult {
 	switch args := string(c.Arguments); {
 	case args == `{"v":"bad"}`:
@@ -104,7 +106,8 @@ func sorted(v engine.Value) engine.Value {
 	return engine.Value(s)
 }
 
-// At most so many items are at work as the map allows; the next begins where one ends, in whatever order they end.
+// TestMapConcurrency checks that no more items run concurrently than the map allows; the next one
+// starts when one ends, in whatever order they end.
 func TestMapConcurrency(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, enginetest.Graph(mapped(workflow.Node{ID: "m", Map: &workflow.Map{Over: []byte(`[0,1,2,3,4,5,6]`), MaxConcurrency: 3}}, toolWith("t", `{"v":"{{ $item }}"}`)), ""), nil)
@@ -114,7 +117,7 @@ func TestMapConcurrency(t *testing.T) {
 		if n := len(w.Pending); n > most || n == 0 {
 			t.Fatalf("%d calls are out, want at most %d\n%s", n, most, w.Log())
 		}
-		c := w.Pending[len(w.Pending)-1] // the youngest first
+		c := w.Pending[len(w.Pending)-1] // newest first
 		w.Pending = w.Pending[:len(w.Pending)-1]
 		w.Feed(w.Answer(c))
 	}
@@ -123,7 +126,8 @@ func TestMapConcurrency(t *testing.T) {
 	}
 }
 
-// A map that is tried again does not make its finished items again; of failures collected, those that failed are.
+// TestMapRetry checks that a retried map does not repeat its finished items, and that with
+// collected failures only the failed items are repeated.
 func TestMapRetry(t *testing.T) {
 	t.Parallel()
 	for _, onError := range []string{workflow.FailFast, workflow.FailCollect} {
@@ -148,7 +152,8 @@ func TestMapRetry(t *testing.T) {
 	}
 }
 
-// An approval inside of an item asks for each; the answers come in any order, and the last one counts behind the map.
+// TestMapApprovals checks that an approval inside an item asks once per item; the answers come in
+// any order, and the last one counts after the map.
 func TestMapApprovals(t *testing.T) {
 	t.Parallel()
 	gate := workflow.Node{ID: "g", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "{{ $item }}?", Template: true, FailReject: true}}
@@ -167,7 +172,8 @@ func TestMapApprovals(t *testing.T) {
 	}
 }
 
-// By default each item that begins may take its own steps; a limit that was given is one for all.
+// TestMapSteps checks that by default each started item may use its own number of steps; an
+// explicit limit is shared by all.
 func TestMapSteps(t *testing.T) {
 	t.Parallel()
 	list := "[" + strings.TrimSuffix(strings.Repeat("1,", 3000), ",") + "]"
@@ -184,7 +190,8 @@ func TestMapSteps(t *testing.T) {
 	}
 }
 
-// The prompt of an agent may hold the item; where it has none of its own, the item takes the place of the run's input.
+// TestMapPrompts checks that an agent's prompt may contain the item; an agent without a prompt
+// receives the item in place of the run's input.
 func TestMapPrompts(t *testing.T) {
 	t.Parallel()
 	body := []workflow.Node{

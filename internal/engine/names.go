@@ -5,17 +5,18 @@ import (
 	"strings"
 )
 
-// commandID names one attempt of a call.
+// commandID returns the id of one attempt of a call.
 func commandID(call string, attempt int) string { return call + "#" + strconv.Itoa(attempt) }
 
-// parseCommandID undoes commandID.
+// parseCommandID is the inverse of commandID.
 func parseCommandID(id string) (call string, attempt int, ok bool) {
 	call, a, found := strings.Cut(id, "#")
 	attempt, err := strconv.Atoi(a)
 	return call, attempt, found && err == nil
 }
 
-// callID names a call of a step's frame by number. The names of its first attempt's command are made with it.
+// callID returns the id of the nth call of a step's frame. The ids for its first attempt's command
+// are built along with it.
 func (r *recorder) callID(step, frame, n int) string {
 	var buf [64]byte
 	b := append(append(buf[:0], r.state.id...), '/')
@@ -27,7 +28,8 @@ func (r *recorder) callID(step, frame, n int) string {
 
 const firstAttempt = "#1"
 
-// commandIDs gives the id of one attempt of a call and the idempotency key of all of them (D6).
+// commandIDs returns the id of one attempt of a call and the idempotency key of all its attempts
+// (D6).
 func (r *recorder) commandIDs(call string, attempt int) (id, key string) {
 	n := len(r.state.id) + 1 + len(call)
 	if s := r.lastID; attempt == 1 && len(s) == n+len(firstAttempt) && s[len(r.state.id)+1:n] == call {

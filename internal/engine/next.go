@@ -1,7 +1,9 @@
 package engine
 
-// decisions are all ways in which a run goes on by itself, in the order in which they are tried. Each looks at the state and makes the events of what can go on, none where nothing can.
-// What they do follows from the state alone: the state after a fold, with all scopes awake, leaves nothing to go on with (TestNothingIsLeft).
+// decisions are all the ways in which a run continues by itself, in the order in which they are
+// tried. Each reads the state and creates the events for whatever can continue, none if nothing
+// can. Their effect depends on the state alone: after a fold with all scopes awake, nothing is left
+// to continue (TestNothingIsLeft).
 var decisions = [...]func(*Run){
 	func(r *Run) { r.calls.resumeDue() },
 	func(r *Run) { r.calls.resumeWithheld() },
@@ -11,7 +13,8 @@ var decisions = [...]func(*Run){
 	func(r *Run) { r.lifecycle.settleUnsent() },
 }
 
-// advance decides until nothing more can go on, then pauses or ends the run. After each decision that made events the first one is tried again.
+// advance decides until nothing more can continue, then pauses or ends the run. After each decision
+// that created events, it starts over with the first decision.
 func (r *Run) advance() {
 	for i := 0; i < len(decisions); {
 		before := r.state.Seq
@@ -24,7 +27,7 @@ func (r *Run) advance() {
 	r.lifecycle.rest()
 }
 
-// startable tells whether the run starts anything at all.
+// startable reports whether the run can start anything.
 func (s *state) startable() bool {
 	return s.Ending == nil && (s.Status == StatusRunning || s.Status == StatusPaused)
 }

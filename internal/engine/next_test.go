@@ -8,8 +8,9 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 )
 
-// TestNothingIsLeft: what can go on follows from the state alone. A run that is folded after an activation, and looked at as a whole, has nothing that the activation, which
-// looks at candidates, left out.
+// TestNothingIsLeft checks that what can continue follows from the state alone: a run that is
+// folded after an activation and examined as a whole has nothing that the activation, which
+// examines only candidates, left out.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

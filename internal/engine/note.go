@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/loop"
 )
 
-// Bounds of the notes of one step.
+// Limits on the notes of one step.
 const (
 	MaxNoteKey   = loop.MaxNoteKey
 	MaxNotes     = loop.MaxNotes
@@ -31,7 +31,7 @@ func (s *state) checkNote(d FuncNote) error {
 	return loop.CheckNote(s.graph.Step(c.Step).Loop.Notes, d.Key, noteValue(d.Value))
 }
 
-// noteValue is a value as it is kept: compact, and nil for null.
+// noteValue returns a value in the form in which it is stored: compact, and nil for null.
 func noteValue(v Value) Value {
 	if v = event.Compact(v); string(v) == "null" {
 		return nil

@@ -18,7 +18,7 @@ import (
 
 func sameNote(a, b engine.Note) bool { return a.Key == b.Key && bytes.Equal(a.Value, b.Value) }
 
-// note lets a function that is under way take a note, now and then. False: nothing happened.
+// note occasionally records a note for a running function. It returns false if nothing happened.
 func (w *wild) note() bool {
 	w.T.Helper()
 	var calls []*engine.CallFunc
@@ -48,7 +48,7 @@ func (w *wild) note() bool {
 	return true
 }
 
-// shaky is a function that is tried again, with another behind it.
+// shaky is a function that is retried, followed by another.
 func shaky(t *testing.T, more ...workflow.Node) *enginetest.World {
 	t.Helper()
 	n := funcNode("n")
@@ -63,7 +63,7 @@ func take(t *testing.T, w *enginetest.World, key, value string) {
 	}
 }
 
-// given are the notes of the pending function, in order.
+// given returns the notes of the pending function, in order.
 func given(w *enginetest.World) string {
 	var b strings.Builder
 	for _, n := range w.Pending[0].(*engine.CallFunc).Notes {
@@ -72,7 +72,8 @@ func given(w *enginetest.World) string {
 	return b.String()
 }
 
-// ADR 12, D6: notes come back with every further attempt, over crashes too, and are gone from the state when their step has ended.
+// TestNotes checks that notes are passed to every further attempt, including after crashes, and are
+// gone from the state when their step has ended (ADR 12, D6).
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	w := shaky(t)
@@ -108,7 +109,8 @@ func TestNotes(t *testing.T) {
 	w.CheckPrefixes()
 }
 
-// ADR 12: what is refused, and that it changes nothing; [enginetest.World.Try] checks that.
+// TestNotesRefused checks which notes are rejected and that a rejection changes nothing;
+// [enginetest.World.Try] checks the latter (ADR 12).
 func TestNotesRefused(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -149,7 +151,8 @@ func TestNotesRefused(t *testing.T) {
 	}
 }
 
-// ADR 12, D10: a call that has ended, failed, or was cancelled takes no notes any more.
+// TestNotesLate checks that a call that has ended, failed or been cancelled accepts no more notes
+// (ADR 12, D10).
 func TestNotesLate(t *testing.T) {
 	t.Parallel()
 	late := func(t *testing.T, w *enginetest.World) {
@@ -175,7 +178,7 @@ func TestNotesLate(t *testing.T) {
 	}
 }
 
-// A journal with a note that cannot have been taken is refused at that note.
+// TestNotesFit checks that a journal with an impossible note is rejected at that note.
 func TestNotesFit(t *testing.T) {
 	t.Parallel()
 	w := everything(t)

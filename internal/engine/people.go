@@ -14,8 +14,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// people decides what follows from the answers of people: questions and approvals of nodes, tool calls that are held, and budgets that are used up. It reads the state and changes it by
-// events alone.
+// people decides what follows from people's answers: questions and approvals of nodes, held tool
+// calls, and exhausted budgets. It reads the state and changes it only through events.
 type people struct {
 	*recorder
 	commands *commander
@@ -33,20 +33,21 @@ type peopleSteps interface {
 	cancelStep(step int, reason string)
 }
 
-// peopleCalls goes on with calls about which a person has decided.
+// peopleCalls continues calls that a person has decided about.
 type peopleCalls interface {
 	// lost settles a call with unknown outcome.
 	lost(key, what string)
-	// handledByProgram does what the node's error handler says; false: there is none, or it leaves the failure to others.
+	// handledByProgram applies the decision of the node's error handler. It returns false if there
+	// is no handler or the handler leaves the failure to others.
 	handledByProgram(step int, key string, f *Failure, cause error) bool
 }
 
-// peopleBudgets reads an answer to the question for a larger budget.
+// peopleBudgets parses an answer to the request for a larger budget.
 type peopleBudgets interface {
 	largerBudget(met *LimitReached, text string) (*workflow.Limits, error)
 }
 
-// readAnswer is [waits.Waits.Read], for an answer that is no signal.
+// readAnswer is [waits.Waits.Read], for an answer that is not a signal.
 func (p *people) readAnswer(d Answer) (*waits.Wait, *WaitAnswered, error) {
 	return p.state.Waits.Read(waits.Answer(d), p.state.Status.Ended(), p.budgets.largerBudget)
 }
@@ -86,16 +87,17 @@ func (p *people) handleAnswer(d Answer) {
 	p.answeredQuestion(step, ans.Answer, &StepCompleted{Given: true})
 }
 
-// judged ends the step of an approval as a person, or its deadline, decided.
+// judged ends the step of an approval according to the decision of a person or of its deadline.
 func (p *people) judged(step int, decision, note string) {
 	if n := p.graph.StepNode(step); decision == workflow.PortReject && n.Wait.FailReject && len(n.Ports[workflow.PortReject]) == 0 {
-		p.steps.giveUp(step, Failure{Code: CodeRejected, Message: refused(n.Title(), note)}) // no retry policy applies: a person said no
+		// no retry policy applies: a person rejected it
+		p.steps.giveUp(step, Failure{Code: CodeRejected, Message: refused(n.Title(), note)})
 		return
 	}
 	p.steps.complete(step, &StepCompleted{Same: true}, decision)
 }
 
-// answeredQuestion completes a question with its answer, which is the output that done says.
+// answeredQuestion completes a question with its answer; done determines the output.
 func (p *people) answeredQuestion(step int, answer Value, done *StepCompleted) {
 	n := p.graph.StepNode(step)
 	if name := n.Wait.Mapper; name != "" {
@@ -118,7 +120,7 @@ func (p *people) answeredQuestion(step int, answer Value, done *StepCompleted) {
 	p.steps.complete(step, done, p.state.plan.out...)
 }
 
-// openWait asks a person.
+// openWait opens a wait for a person.
 func (p *people) openWait(id int, n *plan.Node) {
 	if n.Wait.AutoApprove {
 		if n.Wait.Kind == workflow.WaitApproval {
@@ -164,7 +166,7 @@ func (p *people) openWait(id int, n *plan.Node) {
 	if n.Wait.Deadline > 0 {
 		d.Deadline = p.now.Add(time.Duration(n.Wait.Deadline))
 	}
-	if d.Signal == "" || n.Wait.Remind > 0 { // the run's own time is for people
+	if d.Signal == "" || n.Wait.Remind > 0 { // the run's own reminder is only for people
 		d.Remind = p.state.remindAt(p.now, n.Wait.Remind)
 	}
 	if !d.Deadline.IsZero() && !d.Remind.Before(d.Deadline) {
@@ -179,8 +181,8 @@ func (p *people) openWait(id int, n *plan.Node) {
 	}
 }
 
-// announce raises the signal of a question that was opened (S2-53, S2-74). Where the program gave data with the question, an event of its own carries the
-// same.
+// announce raises the signal of a question that was opened (S2-53, S2-74). If the program provided
+// data with the question, a separate event carries the same data.
 func (p *people) announce(id int, signal string, d *WaitOpened, data map[string]Value) {
 	all := map[string]Value{"nodeId": expr.Quote(p.graph.NodeID(id)), "requestId": expr.Quote(requestID(p.state.id, d.Wait))}
 	maps.Copy(all, data)
@@ -190,10 +192,10 @@ func (p *people) announce(id int, signal string, d *WaitOpened, data map[string]
 	p.emitStep(id, &SignalRaised{Signal: signal, Message: d.Prompt, Data: all})
 }
 
-// requestID names a question beyond its run, as package program does too.
+// requestID returns the id of a question beyond its run, built as in package program.
 func requestID(run, wait string) string { return run + "/" + wait }
 
-// askPrompt lets the program word a question. It gives the data that the program wants to go with it.
+// askPrompt lets the program word a question. It returns the data that the program attaches to it.
 func (p *people) askPrompt(id int, name string, d *WaitOpened) (map[string]Value, error) {
 	v, err := p.state.plan.askValue(name, func(h Host) (Value, error) { return h.Value(name, viewer{&p.state}.view(id, nil)) })
 	if err != nil {
@@ -217,7 +219,7 @@ func (p *people) askPrompt(id int, name string, d *WaitOpened) (map[string]Value
 	return q.Data, nil
 }
 
-// timerDue reminds of a wait, or ends one that was not answered in time.
+// timerDue sends the reminder of a wait, or ends a wait that was not answered in time.
 func (p *people) timerDue(t waits.Timer) {
 	if p.now.Before(t.At) {
 		p.commands.add(startWaitTimer(t))
@@ -273,14 +275,16 @@ func (p *people) closeWaits(match func(*waits.Wait) bool, reason string) {
 	}
 }
 
-// releases tells whether the first entry of the queue may start: its turn has come, or nothing holds any more.
+// releases reports whether the first entry of the queue may start: its turn has come, or nothing is
+// holding it any more.
 func (s *state) releases() bool {
 	group, on := s.Waits.Turn()
 	if !on {
 		return !s.Waits.IsOpen()
 	}
 	for _, t := range s.graph.Ready {
-		if t.Group == group && !plan.IsFreeJoin(&s.graph.FlowIn(t.Scope).Nodes[t.Node]) { // a join waits for what may be queued itself
+		// a join waits for entries that may be queued themselves
+		if t.Group == group && !plan.IsFreeJoin(&s.graph.FlowIn(t.Scope).Nodes[t.Node]) {
 			return false
 		}
 	}
@@ -292,7 +296,8 @@ func (s *state) releases() bool {
 	return true
 }
 
-// remindAt gives the time of the reminder of a wait that is opened at a time, which is after own, or after what the run says; zero for none.
+// remindAt returns the time of the reminder of a wait opened at opened: after own, or after the
+// run's setting; zero means none.
 func (s *state) remindAt(opened time.Time, own workflow.Duration) time.Time {
 	after := cmp.Or(own, s.Created.Remind)
 	if after <= 0 {

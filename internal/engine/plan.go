@@ -10,31 +10,35 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Version is the behaviour version that new runs record. A change in what a journal means gets a new number and keeps the old behaviour.
+// Version is the behavior version that new runs record. A change in what a journal means gets a new
+// number and keeps the old behavior.
 const Version = 1
 
-// Plan is a workflow made ready to run: names resolved, templates, conditions and schemas parsed. It never changes and is safe for
-// concurrent use by any number of runs.
+// Plan is a workflow compiled for execution: names resolved, templates, conditions and schemas
+// parsed. It is immutable and safe for concurrent use by any number of runs.
 type Plan struct {
 	root   *plan.Flow
 	digest string
-	out    []string // PortOut alone
-	// given completes a step by its last result, by the port out: the event is the same for all steps and runs.
+	out    []string // only PortOut
+	// given completes a step with its last result, through the port out: the event is the same for
+	// all steps and runs.
 	given *StepCompleted
 	host  Host
-	// signals are the names for which steps wait, sorted.
+	// signals are the names of the signals that steps wait for, sorted.
 	signals []string
 }
 
-// Workflow gives the definition that the plan was made of.
+// Workflow returns the definition that the plan was compiled from.
 func (p *Plan) Workflow() *workflow.Workflow { return p.root.Workflow }
 
-// Digest gives the definition's digest.
+// Digest returns the definition's digest.
 func (p *Plan) Digest() string { return p.digest }
 
-// Compile makes a plan. The workflow must be valid ([workflow.Validate]); what Compile itself finds wrong, such as a template that cannot be
-// parsed or a Go function that host does not have, is an error. host may be nil for workflows without Go functions. expressions compiles what is more than a reference; it may be
-// nil for workflows that have no such expression, such as Go graphs.
+// Compile compiles a plan. The workflow must be valid ([workflow.Validate]); problems that only
+// Compile can find, such as a template that cannot be parsed or a Go function that host does not
+// have, are errors. host may be nil for workflows without Go functions. expressions compiles
+// anything more than a reference; it may be nil for workflows that have no such expression, such as
+// Go graphs.
 func Compile(w *workflow.Workflow, host Host, expressions expr.Compiler) (*Plan, error) {
 	digest, err := w.Digest()
 	if err != nil {
@@ -51,7 +55,7 @@ func Compile(w *workflow.Workflow, host Host, expressions expr.Compiler) (*Plan,
 	return &Plan{root: root, digest: digest, host: host, out: out, signals: w.Signals(), given: &StepCompleted{Given: true, Ports: out}}, nil
 }
 
-// toolDefs are the tools that the engine itself answers for agent a.
+// toolDefs returns the tools of agent a that the engine answers itself.
 func toolDefs(f *plan.Flow, a *plan.Agent) []chat.ToolDef {
 	defs := make([]chat.ToolDef, 0, len(a.Subagents))
 	for _, s := range a.Subagents {

@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// S2-37, D27: with typed state the fields of the run's input are the state that the first step sees; anything but an object is refused.
+// TestStateFromInput checks that with typed state the fields of the run's input are the state that
+// the first step sees, and that anything but an object is rejected (S2-37, D27).
 func TestStateFromInput(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ input, n, m string }{
@@ -56,7 +57,8 @@ func TestStateFromInput(t *testing.T) {
 	}
 }
 
-// S2-30, S2-62: one node at a time in the order of the queue, but the branches of a fork together; an open question holds its queue.
+// TestSerial checks that nodes run one at a time in queue order, except that the branches of a fork
+// run together; an open question holds its queue (S2-30, S2-62).
 func TestSerial(t *testing.T) {
 	t.Parallel()
 	q := enginetest.Question("q")
@@ -84,7 +86,7 @@ func TestSerial(t *testing.T) {
 	w.Finish("b", update(""))
 	pending("a2")
 	w.Finish("a2", update(""))
-	pending() // the question was first in the queue, the fork waits behind it
+	pending() // the question was first in the queue, the fork waits after it
 	wantStatus(t, w, engine.StatusPaused)
 	w.Feed(engine.Answer{Value: enginetest.Text("yes")})
 	pending("x", "y")
@@ -96,7 +98,8 @@ func TestSerial(t *testing.T) {
 	w.CheckPrefixes()
 }
 
-// S2-52, D4: the program words a question and makes changes of the state of the answer; what it says is recorded.
+// TestWaitOfProgram checks that the program words a question and derives changes of the state from
+// the answer, and that both are recorded (S2-52, D4).
 func TestWaitOfProgram(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -12,12 +12,13 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Tokens in prompts: previousOutput is replaced by the step's input (S0-11), approvalNote by the note of the last approval on the path to the step.
+// Tokens in prompts: previousOutput is replaced with the step's input (S0-11), approvalNote with
+// the note of the last approval on the path to the step.
 const (
 	approvalNote = "{{APPROVAL_NOTE}}"
 )
 
-// prompt makes the user message and the system prompt of an agent step.
+// prompt builds the user message and the system prompt of an agent step.
 func (s viewer) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 	f := s.graph.FlowIn(t.Scope)
 	a := f.Agents[n.Agent.Agent]
@@ -76,7 +77,8 @@ func (s viewer) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 	return nil
 }
 
-// insert appends a prompt with expressions. An output that is a part of it as a whole is referred to, not copied.
+// insert appends a prompt with expressions. An output that is used as a whole is
+// referenced, not copied.
 func (s viewer) insert(b *prompt.Builder, n *plan.Node, t graph.Token) *Failure {
 	seen, copied := s.ahead(t), int64(0)
 	if n.Text.Size(seen, prompt.MaxBytes) > prompt.MaxBytes {
@@ -98,7 +100,8 @@ func (s viewer) insert(b *prompt.Builder, n *plan.Node, t graph.Token) *Failure 
 	return s.fitting(copied)
 }
 
-// whole gives the step whose output is the value of a reference, 0 for the run's input, or below the item of a scope.
+// whole returns the step whose output is the value of a reference: 0 for the run's input, a
+// negative number for the item of a scope.
 func (e env) whole(ref expr.Ref) (step int, ok bool) {
 	switch {
 	case len(ref.Path) > 0:
@@ -116,7 +119,8 @@ func (e env) whole(ref expr.Ref) (step int, ok bool) {
 	return out.Step, ok && out.Step > 0 && out.Output != nil && out.Children == nil
 }
 
-// lastShared appends the last message of the shared conversation as an agent sees it. Where it ends with the output of step from, it refers to that.
+// lastShared appends the last message of the shared conversation as an agent sees it. If the
+// message ends with the output of step from, that part is a reference.
 func (s viewer) lastShared(b *prompt.Builder, a *plan.Agent, from int) {
 	msgs := s.Loop.Conv(loop.Shared)
 	at := max(0, len(msgs)-1)
@@ -138,7 +142,8 @@ func (s viewer) lastShared(b *prompt.Builder, a *plan.Agent, from int) {
 	b.Literal(said)
 }
 
-// expandSystem gives the system prompt of an agent where its templates make it differ from the definition's.
+// expandSystem returns the system prompt of an agent if its templates make it differ from the
+// definition's.
 func (s viewer) expandSystem(a *plan.Agent, scope int) string {
 	if a.SystemTemplate == nil {
 		return ""

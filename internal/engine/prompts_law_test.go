@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// drawPrompts gives the agent nodes of a workflow prompts of all modes that are assembled.
+// drawPrompts sets prompts of all assembled modes on the agent nodes of a workflow.
 func drawPrompts(rt *rapid.T) func(*workflow.Workflow) {
 	var draw func(w *workflow.Workflow)
 	draw = func(w *workflow.Workflow) {
@@ -39,9 +39,11 @@ func drawPrompts(rt *rapid.T) func(*workflow.Workflow) {
 	return draw
 }
 
-// What references give is what copies gave, whatever a workflow is made of, in whatever order things happen, and over crashes and reopenings: each prompt is that of the
-// slow twin, byte for byte, and has the SHA-256 and the length that its recipe says. The same holds in a fold of the journal, of any beginning of it, of one in which
-// inputs are texts in the place of recipes, and of one that was stored.
+// TestRecipesAreCopies checks that references produce what copies produced, for any workflow, any
+// order of events, and across crashes and reopenings: each prompt equals that of the slow twin,
+// byte for byte, and has the SHA-256 and the length that its recipe states. The same holds for a
+// fold of the journal, of any prefix of it, of a journal that has texts instead of recipes as
+// inputs, and of one that was stored.
 func TestRecipesAreCopies(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -61,7 +63,7 @@ func TestRecipesAreCopies(t *testing.T) {
 			c := *d
 			c.Input, c.Recipe = expr.Quote(w.Run.StepText(e.Step)), nil
 			if slices.ContainsFunc(whole[i:], func(later engine.Event) bool { return extends(later, e.Step) }) {
-				continue // it is referred to
+				continue // it is a reference
 			}
 			whole[i].Data = &c
 		}
@@ -94,7 +96,7 @@ func checkRecipes(w *enginetest.World) {
 			w.T.Fatalf("fold to event %d: %v", i, err)
 		}
 		if c, asked := w.Events[i+1].Data.(*engine.ConditionChecked); asked && c.Index < 0 && !c.Result {
-			continue // a step that is skipped is given no prompt
+			continue // a skipped step receives no prompt
 		}
 		want, ok := before.CopiedPrompt(d.Tokens[0])
 		if got := w.Run.StepText(e.Step); ok && got != want {
@@ -114,7 +116,8 @@ func checkRecipes(w *enginetest.World) {
 	}
 }
 
-// A step of a chain refers to the prompt before it and to what completed since; so does a pass of a loop, from the first entry on that changed.
+// TestRecipesAreShort checks that a step of a chain refers to the prompt before it and to what has
+// completed since, and that a loop iteration does so from the first changed entry on.
 func TestRecipesAreShort(t *testing.T) {
 	t.Parallel()
 	const n = 20
@@ -149,7 +152,8 @@ func TestRecipesAreShort(t *testing.T) {
 	checkRecipes(w)
 }
 
-// A reference to anything but an ended step below its own is a damaged journal: always an error.
+// TestDamagedRecipes checks that a reference to anything but an ended step below the recipe's own
+// is always an error, since the journal is damaged.
 func TestDamagedRecipes(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, enginetest.Graph([]workflow.Node{agentNode("a", "w"), agentNode("b", "w"), agentNode("c", "w"), agentNode("d", "w")}, "a -> b; b -> c; c -> d", workflow.Agent{ID: "w"}), nil)
@@ -201,7 +205,8 @@ func TestDamagedRecipes(t *testing.T) {
 	})
 }
 
-// A rendered text is bounded, however little of it is stored, before it is made.
+// TestPromptIsBounded checks that the size of a rendered text is limited before it is built,
+// however little of it is stored.
 func TestPromptIsBounded(t *testing.T) {
 	t.Parallel()
 	b := enginetest.Agent("b")

@@ -5,9 +5,11 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/loop"
 )
 
-// handleRecovered goes on after a crash: cancelled calls are given up, lost ones are treated by their policy, all others are given again (P12). All else is as the fold left it: open waits with
-// their timers, the steps of blocks and sub-flows around them, tokens, and passes of loops. Scopes are looked at again because a fold decides nothing. A paused run has no call to give again and
-// needs no event.
+// handleRecovered continues a run after a crash: cancelled calls are abandoned, lost calls are
+// handled according to their policy, all other calls are issued again (P12). Everything else is as
+// the fold left it: open waits with their timers, the steps of blocks and sub-flows around them,
+// tokens, and loop iterations. Scopes are examined again because a fold decides nothing. A paused
+// run has no call to issue again and needs no event.
 func (l *lifecycle) handleRecovered(d Recovered) {
 	if l.state.Status == StatusRunning {
 		l.emit(0, "", &RunResumed{Reason: reasonRecovered, Trace: event.Clean(d.Trace)})
@@ -16,7 +18,7 @@ func (l *lifecycle) handleRecovered(d Recovered) {
 	l.takeUp(d.Lost, "the process that made the call died")
 }
 
-// handleReopen goes on with a run that ended by a limit (D20).
+// handleReopen continues a run that was ended by a limit (D20).
 func (l *lifecycle) handleReopen(d Reopen) {
 	limits := MergeLimits(*l.state.Limits, d.Limits)
 	l.emit(0, "", &RunResumed{Reason: reasonReopened, Limits: &limits, Above: d.Above, By: d.By.Clean(), Trace: event.Clean(d.Trace)})
@@ -29,7 +31,7 @@ func (l *lifecycle) handleReopen(d Reopen) {
 	l.calls.callWithheld()
 }
 
-// Reasons of RunResumed after which calls that were out are made again.
+// Reasons of RunResumed after which calls in flight are made again.
 const (
 	reasonRecovered = "recovered"
 	reasonReopened  = event.ReasonReopened
@@ -37,9 +39,9 @@ const (
 
 const endedBefore = "the run had ended before"
 
-// takeUp goes on with the calls that were out when the run was left.
+// takeUp continues with the calls that were in flight when the run was interrupted.
 func (l *lifecycle) takeUp(lost []Lost, why string) {
-	if l.state.cancelled() { // nothing is called again only to be stopped
+	if l.state.cancelled() { // do not restart calls only to stop them
 		l.cutOff(why)
 		return
 	}
@@ -59,7 +61,7 @@ func (l *lifecycle) takeUp(lost []Lost, why string) {
 			l.people.askAbout(key, c, "it was interrupted while it ran")
 		}
 	}
-	l.abandon(why) // those that a failure just cancelled
+	l.abandon(why) // those that a failure has just cancelled
 	l.announced = 0
 	l.commands.reissue()
 }

@@ -16,14 +16,15 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
-// mergeBranches gives what the branches of a settled fork change in the state, merged in declared order (D5, D27).
+// mergeBranches returns the state changes of the branches of a settled fork, merged in declared
+// order (D5, D27).
 func (s viewer) mergeBranches(id int) (map[string]Value, *Failure) {
 	st, n := s.graph.Step(id), s.graph.StepNode(id)
 	out := map[string]Value{}
 	by := map[string]string{}
 	for _, scope := range st.Block.Scopes {
 		sc := s.graph.Scope(scope)
-		// A branch that ended before the join changed the state too, unless it lost.
+		// A branch that ended before the join also changed the state, unless it lost.
 		if o := sc.Outcome(); o != graph.BranchArrived && (o != graph.BranchEnded || graph.Losers(n.Fork.Until)) {
 			continue
 		}
@@ -65,10 +66,12 @@ func (s viewer) mergeBranches(id int) (map[string]Value, *Failure) {
 	return out, nil
 }
 
-// united gives what a step changes, where others of its scope changed the state since it started, which had what view holds then: nodes of one queue run
-// together where the flow is not serial. What both changed is reduced, or is a conflict (P7).
+// united returns what a step changes if other steps of its scope have changed the state since it
+// started; view is the state as it was then. This happens because nodes of one queue run
+// concurrently if the flow is not serial. Fields that both changed are reduced, or are a conflict
+// (P7).
 //
-// merged is nil where nothing else changed what the step changes.
+// merged is nil if nothing else changed what the step changes.
 func (s *state) united(id int, view typed.State, update map[string]Value, grown []typed.Growth) (merged map[string]Value, failure *Failure) {
 	f, st := s.graph.FlowOf(id), s.graph.Step(id)
 	now := s.graph.Scope(st.Scope).State
@@ -96,7 +99,8 @@ func (s *state) united(id int, view typed.State, update map[string]Value, grown 
 	return merged, nil
 }
 
-// reduce merges two changes of one field: base is what it was at the fork. Built in are append, sum, merge and last.
+// reduce merges two changes of one field; base is its value at the fork. Built-in reducers are
+// append, sum, merge and last.
 func (p *Plan) reduce(name string, base, mine, theirs Value) (Value, error) {
 	if f, ok := strings.CutPrefix(name, "func:"); ok {
 		return p.askValue(f, func(h Host) (Value, error) { return h.Reduce(f, base, mine, theirs) })
@@ -160,7 +164,8 @@ func unmerged(field string, err error) *Failure {
 	return &Failure{Code: CodeStateConflict, Message: fmt.Sprintf("merge field %q: %v", field, err)}
 }
 
-// sumWhole is mine + theirs - base where all are whole numbers, whatever their size; floats would round them.
+// sumWhole returns mine + theirs - base if all are whole numbers of any size; floats would round
+// them.
 func sumWhole(base, mine, theirs Value) (Value, bool) {
 	if sum, ok := sumSmall(base, mine, theirs); ok {
 		return strconv.AppendInt(nil, sum, 10), true
@@ -168,7 +173,7 @@ func sumWhole(base, mine, theirs Value) (Value, bool) {
 	sum := new(big.Int)
 	for i, v := range []Value{mine, theirs, base} {
 		n := new(big.Int)
-		if string(v) == "null" { // a zero that an omitempty left out
+		if string(v) == "null" { // a zero dropped by omitempty
 			continue
 		}
 		if len(v) > 0 && len(v) < 100 {
@@ -186,7 +191,7 @@ func sumWhole(base, mine, theirs Value) (Value, bool) {
 	return Value(sum.String()), true
 }
 
-// sumSmall is sumWhole for numbers so small that nothing can overflow.
+// sumSmall is sumWhole for numbers small enough that nothing can overflow.
 func sumSmall(base, mine, theirs Value) (int64, bool) {
 	var n [3]int64
 	for i, v := range [3]Value{base, mine, theirs} {
@@ -224,7 +229,7 @@ func reduceAs[T any](base, mine, theirs Value, f func(b, m, t T) (T, error)) (Va
 	return plainJSON(out)
 }
 
-// plainJSON encodes a value whose texts are written as they are.
+// plainJSON encodes a value without escaping its strings.
 func plainJSON(v any) (Value, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -235,8 +240,8 @@ func plainJSON(v any) (Value, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// sameValue tells whether two JSON texts are the same value: a text may stand with escapes in one and without in the other, and the members of an object
-// in another order.
+// sameValue reports whether two JSON texts are the same value, regardless of string escapes and of
+// the order of object members.
 func sameValue(a, b json.RawMessage) bool {
 	if bytes.Equal(a, b) {
 		return true

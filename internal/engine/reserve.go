@@ -8,11 +8,13 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/loop"
 )
 
-// Model calls that a function or a tool makes itself, in a session, are withheld like those of agents: each has a reservation from before it is made until its use is
-// reported, so that parallel sessions cannot overspend together (P20, ADR 35).
+// Model calls that a function or a tool makes itself, in a session, are withheld like those of
+// agents: each has a reservation from before it is made until its usage is reported, so that
+// parallel sessions cannot overspend together (P20, ADR 35).
 
-// ReservedFor gives the tokens of output that are granted to the model call of this key, and what the budget bounds that left no more, as in BudgetError; "" where the call's own
-// bound is met first. False: nothing is reserved for it.
+// ReservedFor returns the output tokens granted to the model call with this key, and which limit of
+// the budget left no more, as in BudgetError; short is "" if the call's own limit is lower. It
+// returns false if nothing is reserved for the call.
 func (r *Run) ReservedFor(key string) (output int64, short string, ok bool) {
 	v, ok := r.state.Ledger.Session(key)
 	return v.Output, v.Detail, ok
@@ -22,7 +24,7 @@ func applyCallReserved(s *state, ev *Event, d *CallReserved) {
 	s.Ledger.StartSession(d.Key, ledger.Session{Call: d.Call, Step: ev.Step, Amount: ledger.AmountOf(d.Part), Output: d.Output, Bound: d.Bound, Detail: d.Detail})
 }
 
-// checkCallReserved tells why a stored reservation cannot be.
+// checkCallReserved returns why a stored reservation is impossible.
 func checkCallReserved(s *state, ev *Event, d *CallReserved) string {
 	c, b := s.Loop.Call(d.Call), d.Part
 	_, reserved := s.Ledger.Session(d.Key)
@@ -55,7 +57,8 @@ func (b *budgets) handleReserve(d CallReserve) {
 	}
 }
 
-// grant decides what a model call may use. Nil without error: nothing is to be recorded.
+// grant decides what a model call may use. A nil session without an error means that nothing is to
+// be recorded.
 func (b *budgets) grant(key string, c *loop.Call, d CallReserve) (*ledger.Session, error) {
 	if old, ok := b.state.Ledger.Session(d.Key); ok {
 		if old.Call != key {

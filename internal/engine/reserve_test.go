@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// wide is a fork of n agents. Agents with an index that is odd have a sub-agent.
+// wide returns a fork of n agents. Agents with an odd index have a sub-agent.
 func wide(n int, each func(*workflow.Node, *workflow.Agent)) *workflow.Workflow {
 	var branches, edges []string
 	all := []any{}
@@ -33,14 +33,16 @@ func wide(n int, each func(*workflow.Node, *workflow.Agent)) *workflow.Workflow 
 	return enginetest.Graph(nodes(append([]any{fork}, all...)...), strings.Join(edges, "; "), agents...)
 }
 
-// spent is what the models of a world told, by the rate of every call.
+// spent is the usage that the models of a world reported, at the rate of every call.
 type spent struct {
 	tokens, calls int64
 	cost          chat.Money
 }
 
-// P20: parallel branches never spend more than the run's or a node's budget together, whatever they ask, in whatever order they are answered, and
-// however the run ends: as long as models stay below what was reserved for them. Nothing waits for ever, and a crash in the middle changes nothing.
+// TestBudgetHolds checks that parallel branches never jointly exceed the run's or a node's budget,
+// whatever they ask for, in whatever order they are answered, and however the run ends, as long as
+// models stay within what was reserved for them. Nothing waits forever, and a crash in the middle
+// changes nothing (P20).
 func TestBudgetHolds(t *testing.T) {
 	t.Parallel()
 	rates := map[string]chat.Rate{"": {Input: 1_000_000, Output: 5_000_000}, "dear": {Input: 7_000_000, Output: 90_000_000, Cached: new(chat.Money(100_000))}}
@@ -80,7 +82,7 @@ func TestBudgetHolds(t *testing.T) {
 			res.Usage = &u
 			switch rapid.IntRange(0, 9).Draw(rt, "way") {
 			case 0:
-				res = enginetest.Fails("server", "boom") // what it cost is not known: it counts as reserved
+				res = enginetest.Fails("server", "boom") // its cost is unknown: it counts as reserved
 				u = chat.Usage{InputTokens: v.Input, OutputTokens: v.Output}
 			case 1:
 				res.Usage = nil
@@ -126,7 +128,7 @@ func TestBudgetHolds(t *testing.T) {
 				break
 			}
 			if rapid.IntRange(0, 20).Draw(rt, "crash") == 0 && w.Run.Status() == engine.StatusRunning {
-				for _, c := range w.Pending { // what was out is asked again, and was perhaps paid for: not our matter here
+				for _, c := range w.Pending { // in-flight calls are repeated, perhaps paid twice: not tested here
 					w.Calls[engine.CallID(c)]--
 				}
 				w.Crash()

@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
-// pinned records the definitions of tools that were listed. They count even where the result that tells of them comes too late.
+// pinned records the definitions of tools that were listed. They count even if the result that
+// reports them is late.
 func (s *calls) pinned(pins Value) {
 	if len(pins) > 0 && !s.state.Status.Ended() {
 		s.emit(0, "", &ToolsPinned{Pins: event.Compact(pins)})
@@ -54,7 +55,8 @@ func (s *calls) handleModel(d ModelResult) {
 	}
 }
 
-// uniqueIDs gives every tool call an id of its own within its reply; providers and scripts may leave them out or repeat them.
+// uniqueIDs makes the id of every tool call unique within its reply; providers and scripts may omit
+// or repeat ids.
 func uniqueIDs(calls []chat.ToolCall) []chat.ToolCall {
 	given, taken := map[string]bool{}, map[string]bool{}
 	for _, c := range calls {
@@ -173,7 +175,7 @@ func (s *calls) returned(key string, c *loop.Call, d *FuncResult) {
 	}
 }
 
-// counted gives the result of a call of a counter, which has just been recorded.
+// counted applies the result of a counter call that has just been recorded.
 func (s *calls) counted(id int, key string, c *Counter) {
 	seen := s.graph.Step(id).View
 	s.returned(key, s.state.Loop.Call(key), &FuncResult{Update: map[string]Value{c.Field: c.Next(seen.Get(c.Field))}, Native: seen.Native()})
@@ -184,7 +186,8 @@ func (s *calls) handleNote(d FuncNote) {
 	s.emitStep(c.Step, &FuncNoted{Call: key, Attempt: c.Attempt, Key: d.Key, Value: noteValue(d.Value)})
 }
 
-// callFailed decides what follows a failed call of a tool or function node, or of a model that has no fallback left.
+// callFailed decides what follows a failed call of a tool or function node, or of a model that has
+// no fallback left.
 func (s *calls) callFailed(key string, c *loop.Call, f Failure, cause error) {
 	if c == nil {
 		return

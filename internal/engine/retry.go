@@ -10,8 +10,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// handled does with a failure what the node's error handler says, else what its retry policy says. f may be replaced. key is the call that failed, "" where the step did as a whole.
-// The policy is not for failures whose code is final. False: the failure stands.
+// handled treats a failure as the node's error handler decides, or else its retry policy. f may be
+// replaced. key is the call that failed, or "" if the whole step failed. The policy does not apply
+// to failures whose code is final. It returns false if the failure stands.
 func (s *calls) handled(id int, key string, f *Failure, cause error, final func(code string) bool) bool {
 	if f.Node == "" {
 		f.Node = s.graph.NodeID(id)
@@ -26,7 +27,7 @@ func (s *calls) handled(id int, key string, f *Failure, cause error, final func(
 	return ok
 }
 
-// retry asks the step's policy for another attempt and gives the time to wait before it.
+// retry asks the step's policy for another attempt and returns the delay before it.
 func (s *calls) retry(id int, f Failure, cause error) (time.Duration, bool) {
 	p := s.graph.StepNode(id).Retry
 	done := s.graph.Step(id).Retries
@@ -47,13 +48,16 @@ func (s *calls) retry(id int, f Failure, cause error) (time.Duration, bool) {
 	return delay(p, done, f), true
 }
 
-// MaxRetryAfter is how long another side may ask to wait before the same call is made again. Where it asks for more the call fails.
+// MaxRetryAfter is the longest delay that the remote side may request before the same call is made
+// again. If it requests more, the call fails.
 const MaxRetryAfter = 10 * time.Minute
 
-// lasting are the codes of failures that pass only after a person has acted. They are not tried again where the policy does not name them.
+// lasting are the codes of failures that persist until a person acts. They are not retried unless
+// the policy names them.
 var lasting = []string{"quota_exceeded", "context_length_exceeded"}
 
-// delay is the time to wait before retry number done+1: what the policy says, or longer where the other side asked for it (P14).
+// delay returns the delay before retry number done+1: that of the policy, or a longer one if the
+// remote side requested it (P14).
 func delay(p *workflow.Retry, done int, f Failure) time.Duration {
 	wait := float64(p.Delay)
 	if p.Multiplier > 1 {
@@ -66,10 +70,11 @@ func delay(p *workflow.Retry, done int, f Failure) time.Duration {
 	return max(d, min(f.RetryAfter(), MaxRetryAfter))
 }
 
-// maxDelay bounds the wait before a retry, whatever the policy or the other side says.
+// maxDelay is the maximum delay before a retry, whatever the policy or the remote side says.
 const maxDelay = 24 * time.Hour
 
-// matches tells whether a failure is one of those that patterns name: part of its code or message, case aside, `_` and space equal (S4-22).
+// matches reports whether a failure matches one of patterns: a part of its code or message,
+// ignoring case, with `_` equal to space (S4-22).
 func matches(patterns []string, f Failure) bool {
 	if len(patterns) == 0 {
 		return true
@@ -82,8 +87,9 @@ func matches(patterns []string, f Failure) bool {
 	})
 }
 
-// handledByProgram asks the node's error handler and does what it says (S2-42). f may be replaced. key is the call that failed, "" where the step did
-// as a whole. False: the retry policy decides.
+// handledByProgram calls the node's error handler and applies its decision (S2-42). f may be
+// replaced. key is the call that failed, or "" if the whole step failed. It returns false if the
+// retry policy decides.
 func (s *calls) handledByProgram(id int, key string, f *Failure, cause error) bool {
 	n := s.graph.StepNode(id)
 	if n.OnError == "" {
@@ -127,7 +133,7 @@ func (s *calls) handledByProgram(id int, key string, f *Failure, cause error) bo
 			s.steps.unwind(id, -1, *f)
 			s.steps.complete(id, &StepCompleted{Goto: []string{act.Node}})
 		}
-	case "retry": // bounded by the policy, whatever failures that is for, but those that no attempt could mend
+	case "retry": // limited by the policy for any failure except those no attempt could fix
 		p, done := n.Retry, s.graph.Step(id).Retries
 		switch {
 		case p == nil || done >= p.MaxRetries || isFinal(f.Code) || s.state.isFailing() || s.graph.Step(id).IsExpired():
@@ -143,12 +149,12 @@ func (s *calls) handledByProgram(id int, key string, f *Failure, cause error) bo
 	return true
 }
 
-// milliseconds gives n ms as a delay within its bounds.
+// milliseconds returns n ms as a delay, clamped to the valid range.
 func milliseconds(n int64) time.Duration {
 	return time.Duration(min(max(0, n), maxDelay.Milliseconds()) * int64(time.Millisecond))
 }
 
-// retryCall makes a call again after a delay, or the whole step where key is empty (ADR 6).
+// retryCall makes a call again after a delay, or the whole step if key is empty (ADR 6).
 func (s *calls) retryCall(id int, key string, delay time.Duration, f Failure) {
 	if key == "" {
 		s.steps.unwind(id, -1, f)

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// twoTools makes two tool calls beside one another, each of which may start a run.
+// twoTools makes two concurrent tool calls, each of which may start a run.
 func twoTools(t *testing.T, l workflow.Limits) *enginetest.World {
 	t.Helper()
 	a, b := toolNode("a", "child"), toolNode("b", "child")
@@ -22,7 +22,7 @@ func twoTools(t *testing.T, l workflow.Limits) *enginetest.World {
 	return w
 }
 
-// callOf gives the id of the pending call of a node.
+// callOf returns the id of the pending call of a node.
 func callOf(t *testing.T, w *enginetest.World, node string) string {
 	t.Helper()
 	for _, c := range w.Pending {
@@ -39,7 +39,8 @@ var (
 	shortOfRoom = &engine.ToolResult{Failure: &engine.Failure{Code: "failed", Message: "no budget"}, Budget: "tokens"}
 )
 
-// P20: a run that could not be stored, and is begun again by the next attempt of its call, has its part set aside anew: others may have got it.
+// TestPartOfRunBegunAgain checks that a run that could not be stored, and is started again by the
+// next attempt of its call, gets its share reserved again, since others may have taken it (P20).
 func TestPartOfRunBegunAgain(t *testing.T) {
 	t.Parallel()
 	w := twoTools(t, workflow.Limits{MaxTokens: 1000})
@@ -65,7 +66,9 @@ func TestPartOfRunBegunAgain(t *testing.T) {
 	w.CheckPrefixes()
 }
 
-// P20, P14: a call that was held while its run waits for a person goes on after the answer although another has the only slot, since that one waits for what the run holds.
+// TestSlotOfCallThatHoldsAPart checks that a call that was held while its run waited for a person
+// continues after the answer although another call has the only slot, since that call waits for
+// what the run holds (P20, P14).
 func TestSlotOfCallThatHoldsAPart(t *testing.T) {
 	t.Parallel()
 	w := twoTools(t, workflow.Limits{MaxTokens: 1000, MaxConcurrency: 1})
@@ -86,7 +89,8 @@ func TestSlotOfCallThatHoldsAPart(t *testing.T) {
 	w.CheckPrefixes()
 }
 
-// P20: calls whose own runs hold all calls that are left, and that are to be made once more, meet the budget: no other call frees one.
+// TestCallsHeldByOwnRun checks that calls whose own runs hold all remaining calls, and that must be
+// made once more, exceed the budget: no other call releases one (P20).
 func TestCallsHeldByOwnRun(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 2} {
@@ -127,7 +131,8 @@ func TestCallsHeldByOwnRun(t *testing.T) {
 	}
 }
 
-// P20, P14: a call that is held while its run holds all calls that are left keeps one to be made with, which another one that is let go on does not take.
+// TestCallOfHeldCallIsKept checks that a call that is held while its run holds all remaining calls
+// keeps one for itself, which another call that continues does not take (P20, P14).
 func TestCallOfHeldCallIsKept(t *testing.T) {
 	t.Parallel()
 	w := twoTools(t, workflow.Limits{MaxCalls: 10})
@@ -150,7 +155,8 @@ func TestCallOfHeldCallIsKept(t *testing.T) {
 	w.CheckPrefixes()
 }
 
-// P20: calls that find the same budget used up at the same time ask a person once, and all go on with the answer.
+// TestCallsAskForMoreOnce checks that calls that find the same budget exhausted at the same time
+// ask a person once, and all continue with the answer (P20).
 func TestCallsAskForMoreOnce(t *testing.T) {
 	t.Parallel()
 	w := twoTools(t, workflow.Limits{MaxTokens: 1000, OnBudget: workflow.OnBudgetPause})
@@ -174,7 +180,9 @@ func TestCallsAskForMoreOnce(t *testing.T) {
 	w.CheckPrefixes()
 }
 
-// P20, D20: a run that ends by another limit does not wait for a call that waits for the reservation of a held one, which no answer resumes any more; both continue when it is reopened.
+// TestNoRoomInRunThatEnds checks that a run ended by another limit does not wait for a call that
+// waits for the reservation of a held call, which no answer can resume any more; both continue when
+// the run is reopened (P20, D20).
 func TestNoRoomInRunThatEnds(t *testing.T) {
 	t.Parallel()
 	for _, own := range []bool{false, true} {

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// order gives the nodes that ran, in order, as one word.
+// order returns the nodes that ran, in order, as one word.
 func order(w *enginetest.World) string {
 	var out []string
 	for _, e := range w.Events {
@@ -22,7 +22,8 @@ func order(w *enginetest.World) string {
 	return strings.Join(out, " ")
 }
 
-// S1-10 to S1-15: rounds end at a return to a node that ran in this round; not set, they do not; a chain ends at its end.
+// TestMaxRounds checks that a round ends at a return to a node that ran in it, that without a limit
+// rounds do not end the run, and that a chain ends at its end (S1-10 to S1-15).
 func TestMaxRounds(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -74,8 +75,9 @@ func TestMaxRounds(t *testing.T) {
 	}
 }
 
-// Rounds that are over need no further step, so a step limit of just as many steps as they take does not fail them; one less does, and the run that is
-// reopened goes on in the round in which it was.
+// TestMaxRoundsAndSteps checks that completed rounds need no further step, so that a step limit of
+// exactly as many steps as they take does not fail them; one step less does, and the reopened run
+// continues in the round it was in.
 func TestMaxRoundsAndSteps(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes("a", "b"), "a -> b; b -> a")
@@ -100,7 +102,7 @@ func TestMaxRoundsAndSteps(t *testing.T) {
 	}
 }
 
-// S1-7: a workflow without nodes completes at once, without output.
+// TestNoNodes checks that a workflow without nodes completes immediately, without output (S1-7).
 func TestNoNodes(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, &workflow.Workflow{}, nil)
@@ -115,7 +117,8 @@ func TestNoNodes(t *testing.T) {
 	w.CheckPrefixes()
 }
 
-// Rounds are those of the run's own graph: nodes of a sub-flow that stand at the same place of another list do not count.
+// TestMaxRoundsAndSubflow checks that only nodes of the run's own graph count for rounds, not nodes
+// of a sub-flow with the same index in another list.
 func TestMaxRoundsAndSubflow(t *testing.T) {
 	t.Parallel()
 	sub := workflow.Node{ID: "s", Kind: workflow.KindSubflow, Subflow: &workflow.Subflow{Flow: "f"}}
@@ -132,7 +135,8 @@ func TestMaxRoundsAndSubflow(t *testing.T) {
 	}
 }
 
-// S1-3: the turn instruction, the last twelve turns and the last output; without any of it `Execute your task.`
+// TestPromptTurns checks the turn instruction, the last twelve turns and the last output; without
+// any of them the prompt is `Execute your task.` (S1-3).
 func TestPromptTurns(t *testing.T) {
 	t.Parallel()
 	turns := func(id, agent, text string) workflow.Node {
@@ -168,7 +172,8 @@ func TestPromptTurns(t *testing.T) {
 	}
 }
 
-// Guards on edges see the step as it ended; a guard that cannot be answered fails the step; First takes the first edge that holds (S1-4).
+// TestGuards checks that guards on edges see the step as it ended, that a guard that cannot be
+// evaluated fails the step, and that First takes the first edge that holds (S1-4).
 func TestGuards(t *testing.T) {
 	t.Parallel()
 	match := func(text string) *workflow.Condition {
@@ -228,7 +233,8 @@ func TestGuards(t *testing.T) {
 	}
 }
 
-// P16: nothing matches and there is no default: the run fails and shows the value that failed to match.
+// TestNoRoute checks that a run fails if nothing matches and there is no default, and that it shows
+// the value that failed to match (P16).
 func TestNoRoute(t *testing.T) {
 	t.Parallel()
 	d := workflow.Node{ID: "d", Kind: workflow.KindDecide, Decide: &workflow.Decide{Cases: []workflow.Case{{Port: "x", When: workflow.Condition{Language: workflow.LangMatch, Op: "equal", Text: "x"}}}}}
@@ -239,7 +245,8 @@ func TestNoRoute(t *testing.T) {
 	}
 }
 
-// S0-11 to S0-13, S4-3, S4-15: how the prompts of the other modes are made: literal, in one pass.
+// TestPrompts checks how the prompts of the other modes are built: literally, in one pass (S0-11 to
+// S0-13, S4-3, S4-15).
 func TestPrompts(t *testing.T) {
 	t.Parallel()
 	node := func(mode workflow.PromptMode, text string) workflow.Node {
@@ -281,7 +288,8 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// Arguments of tool nodes: each string is a template of its own, so that an output never changes their shape; without any, the input.
+// TestToolArguments checks the arguments of tool nodes: each string is a template of its own, so
+// that an output never changes their shape; without arguments, the input is used.
 func TestToolArguments(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

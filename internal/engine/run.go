@@ -8,26 +8,28 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// Run is one execution of a plan. Not safe for concurrent use.
+// Run is one execution of a plan. It is not safe for concurrent use.
 type Run struct {
 	recorder
-	// starter decides what starts, steps what follows from the end of a step, and blocks about steps that contain others.
+	// starter decides what starts, steps what follows from the end of a step, and blocks what
+	// happens with steps that contain others.
 	starter starter
 	steps   steps
 	blocks  blocks
-	// agents decides for the agent loops.
+	// agents makes the decisions of the agent loops.
 	agents agents
-	// budgets decides what bounds calls.
+	// budgets decides which limits apply to calls.
 	budgets budgets
 	// commands derives commands from the state.
 	commands commander
-	// calls decides what follows from results, people what follows from answers, and lifecycle how the run pauses and ends.
+	// calls decides what follows from results, people what follows from answers, and lifecycle how
+	// the run pauses and ends.
 	calls     calls
 	people    people
 	lifecycle lifecycle
 }
 
-// New gives a run that has not started. id enters the idempotency keys of its calls.
+// New returns a run that has not started. id is part of the idempotency keys of its calls.
 func New(p *Plan, id string) *Run {
 	r := &Run{recorder: recorder{state: state{plan: p, id: id, Status: StatusPending, Limits: &p.root.Workflow.Limits}}}
 	r.graph = &r.state.graph
@@ -46,8 +48,9 @@ func New(p *Plan, id string) *Run {
 	return r
 }
 
-// Apply folds events that were stored before, in order. It decides nothing and gives no commands. On error, a *[DivergenceError] or a
-// *[text.LoadError], the run must be thrown away. Apply keeps the Data of the events; they must not be changed afterwards.
+// Apply folds previously stored events, in order. It decides nothing and returns no commands. After
+// an error, a *[DivergenceError] or a *[text.LoadError], the run must be discarded. Apply keeps the
+// Data of the events; they must not be modified afterwards.
 func (r *Run) Apply(events []Event) (err error) {
 	defer text.Recover(&err)
 	for i := range events {
@@ -61,14 +64,18 @@ func (r *Run) Apply(events []Event) (err error) {
 	return nil
 }
 
-// Activate feeds inputs to the run and returns the events to be stored and the commands that it now wants done, in order.
+// Activate feeds inputs to the run and returns the events to store and the commands to carry out,
+// in order.
 //
-// The events continue the journal: Events[0].Seq == r.Seq()+1, no gaps. The caller owns the slices; what events and commands point at is shared
-// and must not be changed. Activate reads no clock: Input.At (UTC, truncated to microseconds, never going back) is the only time that it knows.
-// Start, Admitted, FuncNote, ChildStart, CallUse, Answer, Cancel, Recovered and Reopen must be the only input of their activation.
+// The events continue the journal: Events[0].Seq == r.Seq()+1, no gaps. The caller owns the slices;
+// what events and commands point to is shared and must not be modified. Activate reads no clock:
+// Input.At (UTC, truncated to microseconds, never going back) is the only time that it knows.
+// Start, Admitted, FuncNote, ChildStart, CallUse, Answer, Cancel, Recovered and Reopen must be the
+// only input of their activation.
 //
-// A result for a call that was settled before is ignored and gives an empty decision. Errors leave the run unchanged: the Err variables of
-// this package. After a *[text.LoadError] the run must be thrown away.
+// A result for a call that was already settled is ignored and returns an empty decision. Errors,
+// which are the Err variables of this package, leave the run unchanged. After a *[text.LoadError]
+// the run must be discarded.
 //
 // Source: decisions D1, D4, D7.
 func (r *Run) Activate(inputs []Input) (d Decision, err error) {
@@ -101,7 +108,7 @@ func (r *Run) Activate(inputs []Input) (d Decision, err error) {
 	return d, nil
 }
 
-// microseconds gives t in UTC, without what is below a microsecond and without a reading of a monotonic clock.
+// microseconds returns t in UTC, truncated to microseconds and without a monotonic clock reading.
 func microseconds(t time.Time) time.Time {
 	if t.Nanosecond()%1000 == 0 {
 		return t.UTC().Round(0)
@@ -109,7 +116,7 @@ func microseconds(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// result tells whether an input answers a command; only those come in groups.
+// result reports whether an input answers a command; only such inputs are batched.
 func result(d InputData) bool {
 	switch d.(type) {
 	case ModelResult, ToolResult, ToolHeld, FuncResult, *FuncResult, TimerDue:
@@ -118,34 +125,38 @@ func result(d InputData) bool {
 	return false
 }
 
-// Open gives the commands without result, to be given again after a fold, in the order in which they were first given. After an activation
-// with Recovered the same commands are in its Decision.
+// Open returns the commands without result, to be issued again after a fold, in the order in which
+// they were first issued. After an activation with Recovered the same commands are in its Decision.
 func (r *Run) Open() []Command { return r.commands.open() }
 
-// Unfinished gives the calls without result in the order in which they were given, also where the run has ended by a limit and they may not be made
-// before it is reopened.
+// Unfinished returns the calls without result in the order in which they were issued, even if the
+// run was ended by a limit and they may not be made before it is reopened.
 func (r *Run) Unfinished() []Command { return r.commands.calls(r.state.Seq + 1) }
 
-// Stopped gives the calls that a [CancelCalls] told to stop and whose results have not come, in the order in which they were given, for those who did not carry that command out: of each
-// only ID and After are set. Their results are awaited for a while, by the timer of the run; a run that has ended awaits none.
+// Stopped returns the calls that a [CancelCalls] told to stop and whose results have not arrived,
+// in the order in which they were issued, for callers that did not carry out that command. Only ID
+// and After are set. A run awaits their results for a while, until its timer fires; a run that has
+// ended awaits none.
 func (r *Run) Stopped() []Command { return r.commands.stopped() }
 
-// Reuse gives back a command that nothing holds any more: the next one may take its place.
+// Reuse returns a command that nothing refers to any more; the next command may reuse its memory.
 func (r *Run) Reuse(c *CallFunc) { r.commands.used = c }
 
-// Status gives the state of the run.
+// Status returns the status of the run.
 func (r *Run) Status() Status { return r.state.Status }
 
-// Seq gives the number of the last event.
+// Seq returns the number of the last event.
 func (r *Run) Seq() uint64 { return r.state.Seq }
 
-// IsEnding tells whether the run was cancelled and waits for functions that may finish (ADR 15).
+// IsEnding reports whether the run was cancelled and waits for functions that may finish (ADR 15).
 func (r *Run) IsEnding() bool {
 	return r.state.cancelled() && r.state.Loop.Out() > 0 && !r.state.Status.Ended()
 }
 
-// CheckAnswer tells whether the run takes an answer as it stands, and gives the id of its wait; "" where the same answer was given before, and for a signal that no wait takes yet. It changes
-// nothing. Errors: those of answers (ErrWait…, ErrAnswer) and of signals (ErrSignal…, ErrEnded).
+// CheckAnswer reports whether the run would currently accept an answer, and returns the id of its
+// wait, or "" if the same answer was already received and for a signal that no wait takes yet. It
+// changes nothing. Errors: those of answers (ErrWait…, ErrAnswer) and of signals (ErrSignal…,
+// ErrEnded).
 func (r *Run) CheckAnswer(d Answer) (wait string, err error) {
 	if d.Signal != "" {
 		ans, _, err := r.people.readSignal(d)
@@ -161,10 +172,11 @@ func (r *Run) CheckAnswer(d Answer) (wait string, err error) {
 	return w.Wait, nil
 }
 
-// InFlight counts the calls whose results are still awaited, those of cancelled steps included.
+// InFlight returns the number of calls whose results are still awaited, including those of
+// cancelled steps.
 func (r *Run) InFlight() int { return r.state.Loop.Out() + r.state.Loop.Late() }
 
-// EndedByLimit names the limit that ended the run, "" where none did.
+// EndedByLimit returns the limit that ended the run, or "" if none did.
 func (r *Run) EndedByLimit() string {
 	if r.state.Status != StatusFailed {
 		return ""
@@ -172,10 +184,11 @@ func (r *Run) EndedByLimit() string {
 	return r.state.Limit
 }
 
-// Created gives the first event's data, nil before it.
+// Created returns the data of the first event, or nil before it.
 func (r *Run) Created() *RunCreated { return r.state.Created }
 
-// Output gives the output of the step that completed last in the run itself, which is the run's output once it has completed.
+// Output returns the output of the step that completed last in the run itself. Once the run has
+// completed, it is the run's output.
 func (r *Run) Output() Value {
 	g := r.graph
 	if len(g.Scopes) == 0 || g.Scope(0).Last == 0 {
@@ -184,7 +197,7 @@ func (r *Run) Output() Value {
 	return g.Value(g.Scope(0).Last)
 }
 
-// Waits gives the open waits, oldest first. The slice is the caller's.
+// Waits returns the open waits, oldest first. The caller owns the slice.
 func (r *Run) Waits() []WaitInfo {
 	var out []WaitInfo
 	for _, w := range r.state.Waits.Open(nil) {
@@ -194,10 +207,11 @@ func (r *Run) Waits() []WaitInfo {
 	return out
 }
 
-// Errors gives the failed attempts of a run with typed state, oldest first, and Updated when a step of it completed last. The slice is the caller's.
+// Errors returns the failed attempts of a run with typed state, oldest first. The caller owns the
+// slice.
 func (r *Run) Errors() []FailedAttempt { return slices.Clone(r.state.Errors) }
 
-// Updated is described at [Run.Errors].
+// Updated returns when a step of a run with typed state last completed.
 func (r *Run) Updated() time.Time { return r.state.Updated }
 
 func sortedKeys[V any](m map[string]V) []string {

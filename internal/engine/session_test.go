@@ -15,8 +15,10 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Item 4, P20: whatever model calls functions and tools make themselves, beside one another, answered in any order or never, over crashes and reopenings: the budgets of run and nodes hold, what was
-// withheld is kept, nothing waits for ever, and with enough budget the run completes.
+// TestSessionCallsWithinBudget checks that whatever model calls functions and tools make
+// themselves, concurrently, answered in any order or never, across crashes and reopenings, the
+// budgets of run and nodes hold, what was withheld is kept, nothing waits forever, and with enough
+// budget the run completes (item 4, P20).
 func TestSessionCallsWithinBudget(t *testing.T) {
 	t.Parallel()
 	rate := chat.Rate{Input: 1_000_000, Output: 5_000_000}
@@ -71,7 +73,7 @@ func TestSessionCallsWithinBudget(t *testing.T) {
 					if len(out) == 0 {
 						rt.Fatalf("it waits, and nothing is reserved\n%s", w.Log())
 					}
-				case errors.Is(err, engine.ErrCallLate): // the run ends meanwhile
+				case errors.Is(err, engine.ErrCallLate): // the run is ending
 				case err != nil:
 					rt.Fatal(err)
 				case ok && !q.Tool:
@@ -93,11 +95,11 @@ func TestSessionCallsWithinBudget(t *testing.T) {
 					delete(out, key)
 					break
 				}
-			case 7: // the process dies: what was out is asked for anew
+			case 7: // the process dies: what was in flight is requested again
 				w.Crash()
 				clear(out)
 				clear(short)
-			default: // the call ends; what it left out counts whole
+			default: // the call ends; what it left open counts in full
 				for key, most := range out {
 					if nodeOf[key] == node {
 						used.Tokens, used.Calls, byNode[node] = used.Tokens+most, used.Calls+1, byNode[node]+most

@@ -13,22 +13,24 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// endTool is the tool by which an agent ends a conversation (S3-6).
+// endTool is the tool with which an agent ends a conversation (S3-6).
 const endTool = "end"
 
-// endInstruction is appended to the system prompt of every agent that is offered endTool (S3-6, S3-22).
+// endInstruction is appended to the system prompt of every agent that is offered endTool (S3-6,
+// S3-22).
 const endInstruction = "When the conversation is over and no further action is needed, end it: call the tool `end`, with your last words as its message."
 
-// converses tells whether the agent of step id may end the run by endTool.
+// converses reports whether the agent of step id may end the run with endTool.
 func (s *agents) converses(id int) bool {
 	n := s.graph.StepNode(id)
 	return n.Agent != nil && n.Agent.Prompt.Mode == workflow.PromptShared && s.graph.FlowOf(id).Workflow.Rules.Conversational
 }
 
-// endNext is the value that ends a run where no edge says otherwise (S3-5).
+// endNext is the value that ends a run unless an edge says otherwise (S3-5).
 const endNext = "END"
 
-// repliedShared routes after a reply in a shared conversation. Tool calls win over `next` (S3-9).
+// repliedShared routes after a reply in a shared conversation. Tool calls take precedence over
+// `next` (S3-9).
 func (s *agents) repliedShared(id, fr int, reply chat.Message) {
 	n, rules := s.graph.StepNode(id), s.graph.FlowOf(id).Workflow.Rules
 	route := n.Agent.Routing
@@ -90,7 +92,7 @@ func (s *agents) repliedShared(id, fr int, reply chat.Message) {
 	}
 }
 
-// lastWords is what an agent said last before step id (S3-22).
+// lastWords returns the last non-empty output of an agent before step id (S3-22).
 func (s *agents) lastWords(id int) string {
 	for i := id - 1; i >= 1; i-- {
 		if st := s.graph.Step(i); st.Status == event.Completed && s.graph.StepNode(i).Kind == workflow.KindAgent {
@@ -102,7 +104,7 @@ func (s *agents) lastWords(id int) string {
 	return ""
 }
 
-// toolDefs gives the tools that the engine answers for a frame.
+// toolDefs returns the tools that the engine answers for a frame.
 func (s *agents) toolDefs(id, fr int) []chat.ToolDef {
 	f, a := s.graph.FlowOf(id), s.agent(id, fr)
 	defs := toolDefs(f, a)
@@ -126,7 +128,8 @@ func (s *agents) toolDefs(id, fr int) []chat.ToolDef {
 	return defs
 }
 
-// offered names the tools that the engine answers for a frame, and for the agent whose calls an exec node carries out.
+// offered returns the names of the tools that the engine answers for a frame, and for the agent
+// whose calls an exec node carries out.
 func (s *agents) offered(id, fr int) []string {
 	if s.graph.StepNode(id).Kind == workflow.KindExec {
 		caller := s.graph.StepNode(s.graph.Step(id).From)

@@ -11,8 +11,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// routes is a workflow of agents that share one conversation. Edges that leave an agent by another port than `calls` are its values; `else` is its
-// fallback; those that leave the human are answers. exec nodes are named x, the human h.
+// routes returns a workflow of agents that share one conversation. Edges that leave an agent
+// through a port other than `calls` are its values; `else` is its fallback; edges that leave the
+// human are answers. exec nodes are named x, the human h.
 func routes(t testing.TB, ids, edges string, change func(*workflow.Workflow)) *enginetest.World {
 	t.Helper()
 	var list []workflow.Node
@@ -58,7 +59,7 @@ func route(next, content string) chat.ToolCall {
 	return enginetest.Call("r", "route_to", fmt.Sprintf(`{"next":%q,"content":%q}`, next, content))
 }
 
-// ends tells how a run went: the nodes that ran, and its output or failure.
+// ends describes how a run went: the nodes that ran, and its output or failure.
 func ends(w *enginetest.World) string {
 	switch w.Run.Status() {
 	case engine.StatusCompleted:
@@ -70,7 +71,8 @@ func ends(w *enginetest.World) string {
 	return order(w) + " " + string(w.Run.Status())
 }
 
-// S3-2, S3-5, S3-6, S3-9 to S3-12, S3-22: where a reply leads, and what the run's output is.
+// TestRouting checks where a reply leads and what the run's output is (S3-2, S3-5, S3-6, S3-9 to
+// S3-12, S3-22).
 func TestRouting(t *testing.T) {
 	t.Parallel()
 	const pair = "a:B -> b; a:calls -> x; b:else -> a"
@@ -131,7 +133,8 @@ func TestRouting(t *testing.T) {
 	}
 }
 
-// S3-6: the end tool is offered only where the workflow is conversational; the routing tool lists the values.
+// TestRoutingTools checks that the end tool is offered only if the workflow is conversational, and
+// that the routing tool lists the values (S3-6).
 func TestRoutingTools(t *testing.T) {
 	t.Parallel()
 	names := func(w *enginetest.World) string {
@@ -152,7 +155,8 @@ func TestRoutingTools(t *testing.T) {
 	}
 }
 
-// An agent of a shared conversation without routing goes on by its ordinary edge, whatever its text looks like.
+// TestSharedWithoutRouting checks that an agent of a shared conversation without routing continues
+// along its ordinary edge, whatever its text looks like.
 func TestSharedWithoutRouting(t *testing.T) {
 	t.Parallel()
 	w := routes(t, "a b", "a -> b", func(g *workflow.Workflow) { g.Nodes[0].Agent.Routing = nil })
@@ -162,8 +166,9 @@ func TestSharedWithoutRouting(t *testing.T) {
 	}
 }
 
-// S3-23, D30: one list for all; each agent sees its own messages as they are, those of others as text under their names; calls keep their results;
-// the list ends with a user or tool message.
+// TestSharedConversation checks that there is one list for all: each agent sees its own messages
+// unchanged and those of others as text under their names, calls keep their results, and the list
+// ends with a user or tool message (S3-23, D30).
 func TestSharedConversation(t *testing.T) {
 	t.Parallel()
 	w := routes(t, "a b x", "a:B -> b; a:calls -> x; b:calls -> x; b:A -> a; x:out -> b", func(g *workflow.Workflow) {
@@ -198,7 +203,8 @@ func TestSharedConversation(t *testing.T) {
 	}
 }
 
-// D30: where an agent follows itself, the list still ends with a message that is not its own.
+// TestSharedSelf checks that if an agent follows itself, the list still ends with a message that is
+// not its own (D30).
 func TestSharedSelf(t *testing.T) {
 	t.Parallel()
 	w := routes(t, "a", "a:else -> a", nil)
@@ -208,7 +214,9 @@ func TestSharedSelf(t *testing.T) {
 	}
 }
 
-// S3-3, S3-4, S3-16: tools run one after another in one step; the last executed one chooses the edge, else the one without condition, else it goes back.
+// TestExecutor checks that tools run one after another in one step, and that the last executed tool
+// selects the edge, else the edge without a condition, else the run goes back to the caller (S3-3,
+// S3-4, S3-16).
 func TestExecutor(t *testing.T) {
 	t.Parallel()
 	calls := func(names ...string) *engine.ModelResult {
@@ -221,7 +229,7 @@ func TestExecutor(t *testing.T) {
 	for name, tc := range map[string]struct {
 		edges string
 		reply *engine.ModelResult
-		tools string // in the order in which they are called
+		tools string // in call order
 		want  string
 	}{
 		"by the tool":                     {"x:tool:search -> b; x:out -> c", calls("search"), "search", "a x b running"},
@@ -264,7 +272,7 @@ func TestExecutor(t *testing.T) {
 		if got := ends(w); got != "a x b running" {
 			t.Errorf("got %s", got)
 		}
-		w = routes(t, "a x", "a:x -> x", nil) // back to who sent it, as after tools
+		w = routes(t, "a x", "a:x -> x", nil) // back to the sender, as after tools
 		w.FinishAt(0, enginetest.Say(`{"next":"x"}`))
 		if got := ends(w); got != "a x a running" {
 			t.Errorf("got %s", got)
@@ -276,7 +284,8 @@ func TestExecutor(t *testing.T) {
 	})
 }
 
-// S3-13: fifteen steps may run, agents and executors alike; the sixteenth is not started, and finishing on the fifteenth is fine.
+// TestStepLimitOfRoutes checks that fifteen steps may run, agents and executors alike; the
+// sixteenth is not started, and finishing on the fifteenth is fine (S3-13).
 func TestStepLimitOfRoutes(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{15, 16} {

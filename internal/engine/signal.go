@@ -8,10 +8,13 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/waits"
 )
 
-// Signals come from outside, by name. The oldest open wait of the name whose schema and filter accept the value takes it. Where none does it is kept, and a step that opens a wait later takes the oldest one
-// that it accepts. Filters are asked when the signal comes and when the wait opens, of the outputs as they are then.
+// Signals arrive from outside, by name. The oldest open wait with that name whose schema and filter
+// accept the value takes it. If there is none, the signal is kept, and a step that opens a wait
+// later takes the oldest signal that it accepts. Filters are evaluated when the signal arrives and
+// when the wait opens, against the outputs at that time.
 
-// readSignal says which event a signal makes: see [waits.Waits.ReadSignal]. Errors: ErrEnded, ErrSignalName, ErrSignal, ErrSignalsFull.
+// readSignal returns the event that a signal produces: see [waits.Waits.ReadSignal]. Errors:
+// ErrEnded, ErrSignalName, ErrSignal, ErrSignalsFull.
 func (p *people) readSignal(d Answer) (*WaitAnswered, *SignalReceived, error) {
 	if p.state.Status.Ended() {
 		known, err := p.state.Waits.HasSignal(waits.Answer(d))
@@ -40,7 +43,7 @@ func (p *people) takes(w *waits.Wait, value Value) (Value, bool, error) {
 		return fitted, err == nil, err
 	}
 	ok, err := viewer{&p.state}.isTrue(w.Step, n.Wait.Filter, n.Filter, &StepCompleted{Output: fitted})
-	return fitted, ok && err == nil, nil // a filter that cannot be asked of the value does not accept it
+	return fitted, ok && err == nil, nil // a filter that cannot be evaluated rejects the value
 }
 
 func (p *people) handleSignal(d Answer) {
@@ -57,7 +60,7 @@ func (p *people) handleSignal(d Answer) {
 	}
 }
 
-// takeKept ends a wait that has just been opened by a signal that came before.
+// takeKept ends a wait that has just been opened with a signal that arrived earlier.
 func (p *people) takeKept(step int, wait string) {
 	if ans := p.state.Waits.TakeKept(wait, p.takes); ans != nil {
 		p.signalled(step, ans)
@@ -70,7 +73,8 @@ func (p *people) signalled(step int, ans *WaitAnswered) {
 	p.answeredQuestion(step, ans.Answer, &StepCompleted{Given: true})
 }
 
-// Signals gives the signals that no step has taken, in the order in which they came. The slice is the caller's.
+// Signals returns the signals that no step has taken, in order of arrival. The caller owns the
+// slice.
 func (r *Run) Signals() []*SignalReceived {
 	var out []*SignalReceived
 	for _, k := range r.state.Waits.Signals() {

@@ -26,7 +26,7 @@ func signal(name, value string) engine.Answer {
 	return engine.Answer{Signal: name, Value: engine.Value(value)}
 }
 
-// openWaits gives the nodes that wait.
+// openWaits returns the nodes that wait.
 func openWaits(w *enginetest.World) string {
 	var out []string
 	for _, x := range w.Run.Waits() {
@@ -35,14 +35,16 @@ func openWaits(w *enginetest.World) string {
 	return strings.Join(out, " ")
 }
 
-// X-22: of several steps that wait for a name, the oldest whose filter accepts the value takes it, by values of outputs, too; one that a filter cannot be asked of is not accepted.
+// TestSignalFilters checks that of several steps that wait for a name, the oldest whose filter
+// accepts the value takes it, including filters on outputs; a filter that cannot be evaluated does
+// not accept (X-22).
 func TestSignalFilters(t *testing.T) {
 	t.Parallel()
 	const three = "f:a -> a; f:b -> b; f:c -> c; a -> f/join; b -> f/join; c -> f/join"
 	for name, c := range map[string]struct {
 		filters [3]string
 		value   string
-		open    string // what still waits
+		open    string // nodes that still wait
 		kept    int
 	}{
 		"the oldest":              {[3]string{"", "", ""}, `1`, "b c", 0},
@@ -66,7 +68,8 @@ func TestSignalFilters(t *testing.T) {
 	}
 }
 
-// X-23: signals that no step takes are kept, first in first out, beyond a crash; a step that waits later takes the oldest that it accepts.
+// TestSignalsAreKept checks that signals that no step takes are kept, first in first out, across a
+// crash; a step that waits later takes the oldest that it accepts (X-23).
 func TestSignalsAreKept(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes("x", awaits("a", "s", "{{ $signal > 1 }}"), awaits("b", "s", "")), "x -> a; a -> b")
@@ -90,7 +93,7 @@ func TestSignalsAreKept(t *testing.T) {
 	w.CheckPrefixes()
 }
 
-// X-24: what a run does not take, with nothing changed.
+// TestSignalsRefused checks which signals a run rejects, with nothing changed (X-24).
 func TestSignalsRefused(t *testing.T) {
 	t.Parallel()
 	start := func() *enginetest.World {
@@ -121,7 +124,7 @@ func TestSignalsRefused(t *testing.T) {
 		}
 	}
 	w := start()
-	w.Feed(signal("s", `"5"`)) // people type 5 where 5 is meant
+	w.Feed(signal("s", `"5"`)) // people type 5 when 5 is meant
 	if !strings.Contains(w.Log(), `"answer":5`) {
 		t.Errorf("the text was not read as JSON\n%s", w.Log())
 	}
@@ -131,7 +134,8 @@ func TestSignalsRefused(t *testing.T) {
 	}
 }
 
-// X-23: what is kept is bounded in number and in bytes, and there is room again once a step took one.
+// TestKeptSignalsAreBounded checks that kept signals are limited in number and in bytes, and that
+// there is room again once a step has taken one (X-23).
 func TestKeptSignalsAreBounded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -163,7 +167,8 @@ func TestKeptSignalsAreBounded(t *testing.T) {
 	}
 }
 
-// X-24: two signals without a key are two; under one key they are one, taken or kept.
+// TestSignalKeys checks that two signals without a key are two signals, and that with the same key
+// they are one, whether taken or kept (X-24).
 func TestSignalKeys(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, enginetest.Graph(nodes(awaits("a", "s", ""), awaits("b", "t", ""), "z"), "a -> b; b -> z"), nil)
@@ -196,7 +201,8 @@ func TestSignalKeys(t *testing.T) {
 	}
 }
 
-// X-21: at the deadline the default is the output, or the step fails and says of which signal.
+// TestSignalDeadline checks that at the deadline the output is the default, or the step fails and
+// names the signal (X-21).
 func TestSignalDeadline(t *testing.T) {
 	t.Parallel()
 	for _, fallback := range []string{"", `{"n":0}`} {

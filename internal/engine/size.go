@@ -9,14 +9,18 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Limits.MaxBytes bounds the size of a run (SEC17). What the world gives is counted when it has come; what the run itself would make, which may be larger than all that went
-// into it, is measured before. So a run goes beyond its bound by the results that were out when it was met, and by one prompt of prior outputs, which is at most what was
-// counted before. Runs whose record says no bound count nothing.
+// Limits.MaxBytes limits the size of a run (SEC17). Data from outside is counted when it has
+// arrived; data that the run itself would produce, which may be larger than all of its inputs, is
+// measured in advance. A run can therefore exceed its limit only by the results that were in flight
+// when it was reached, and by one prompt of prior outputs, which is at most as large as what was
+// counted before. Runs without a recorded limit count nothing.
 
-// eventBytes is what an event counts beside what it holds: many small events are a large run, too.
+// eventBytes is what an event counts in addition to its data: many small events also make a large
+// run.
 const eventBytes = 256
 
-// weight is what an event that was applied counts against MaxBytes. An output that follows from other steps counts where it is made.
+// weight returns what an applied event counts against MaxBytes. An output derived from other steps
+// counts when it is built.
 func (s *state) weight(ev *Event) int64 {
 	n := int64(eventBytes)
 	if d, ok := ev.Data.(event.Sized); ok {
@@ -31,13 +35,14 @@ func (s *state) weight(ev *Event) int64 {
 	return n
 }
 
-// left is how many bytes the run may still have; false where nothing bounds it.
+// left returns how many more bytes the run may use, or false if there is no limit.
 func (s *state) left() (int64, bool) {
 	most := s.Limits.MaxBytes
 	return most - s.Bytes, most > 0
 }
 
-// roomFor tells whether there is room for the step of a token and for what its texts would become.
+// roomFor reports whether there is room for the step of a token and for the texts that it would
+// expand.
 func (s viewer) roomFor(n *plan.Node, t graph.Token) bool {
 	left, bounded := s.left()
 	switch {
@@ -60,13 +65,14 @@ func (s viewer) roomFor(n *plan.Node, t graph.Token) bool {
 	return true
 }
 
-// systemFits tells whether there is room for the system prompt of an agent.
+// systemFits reports whether there is room for the system prompt of an agent.
 func (s viewer) systemFits(a *plan.Agent, scope int) bool {
 	left, bounded := s.left()
 	return !bounded || a == nil || a.SystemTemplate == nil || a.SystemTemplate.Size(env{viewer: s, scope: scope}, left) <= left
 }
 
-// fitting tells whether there is room for an output that is made of others; the failure names the bound.
+// fitting returns nil if there is room for an output composed of others, or else a failure that
+// names the limit.
 func (s *state) fitting(bytes int64) *Failure {
 	left, bounded := s.left()
 	if !bounded || bytes <= left {

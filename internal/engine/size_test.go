@@ -11,8 +11,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// SEC17, D20: a run that is too large makes no further call, wherever that call would be made, keeps what was done, and goes on from there under a larger bound. Without a
-// bound in its record, as all runs of former versions are, it never ends that way.
+// TestMaxBytes checks that a run that is too large makes no further call, wherever that call would
+// be made, keeps what was done, and continues from there under a larger limit. Without a recorded
+// limit, as in all runs of earlier versions, it never ends that way (SEC17, D20).
 func TestMaxBytes(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("x", 30_000)
@@ -63,7 +64,9 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
-// SEC17: what a run would make of what it has is measured before it is made: texts that repeat an output, and outputs that are made of outputs and double with every block.
+// TestMaxBytesGrowth checks that what a run would produce from what it has is measured in advance:
+// texts that repeat an output, and outputs composed of outputs that double with every block
+// (SEC17).
 func TestMaxBytesGrowth(t *testing.T) {
 	t.Parallel()
 	const most = 100_000

@@ -6,20 +6,23 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/plan"
 )
 
-// slabMax bounds a block of a slab: what is kept of one value keeps its whole block.
+// slabMax is the maximum size of a block of a slab. Blocks are small because one retained value
+// keeps its whole block in memory.
 const slabMax = 32
 
-// slab hands out values from blocks of its own, so that a step costs fewer allocations than it has events. The zero slab is ready for use.
+// slab allocates values from its own blocks, so that a step costs fewer allocations than it has
+// events. The zero slab is ready for use.
 type slab[T any] struct {
 	free []T
-	// size is the size of the last block, and want how many values more are expected: blocks have room for no more of them.
+	// size is the size of the last block, and want the number of further values expected: blocks
+	// have room for no more than that.
 	size, want int32
 }
 
-// put gives a place of its own to v.
+// put allocates a copy of v.
 func (s *slab[T]) put(v T) *T { return &s.one(v)[0] }
 
-// one is put as a list of one.
+// one is put, returning a list of one.
 func (s *slab[T]) one(v T) []T {
 	if len(s.free) == 0 {
 		s.grow()
@@ -48,7 +51,7 @@ func (m *slabs) expect(f *plan.Flow) {
 	m.asked.want, m.returned.want, m.commands.want = funcs, funcs, funcs
 }
 
-// slabs are those for what a run makes at every step.
+// slabs are the slabs for what a run creates at every step.
 type slabs struct {
 	started   slab[StepStarted]
 	completed slab[StepCompleted]
@@ -59,19 +62,21 @@ type slabs struct {
 	funcs     slab[CallFunc]
 	tokens    slab[int]
 	commands  slab[Command]
-	// events is the block that holds the events of activations one after another.
+	// events is the block that holds the events of consecutive activations.
 	events []Event
-	// gave and before are how many events the last two activations gave, blocks is for how many of that size the last block had room.
+	// gave and before are the numbers of events of the last two activations; blocks is the number
+	// of activations of that size for which the last block had room.
 	gave, before, blocks int32
 }
 
-// maxActivations bounds for how many activations a block of events has room: what is kept of one keeps its whole block.
+// maxActivations is the maximum number of activations that one block of events has room for. It is
+// small because one retained event keeps its whole block in memory.
 const maxActivations = 4
 
-// firstEvents is the room for those of the first activation of a run.
+// firstEvents is the room for the events of the first activation of a run.
 const firstEvents = 6
 
-// room gives an empty list with room for the events of an activation.
+// room returns an empty list with room for the events of an activation.
 func (m *slabs) room() []Event {
 	if need := int(max(m.gave, m.before)); need == 0 {
 		m.events = make([]Event, 0, firstEvents)
@@ -82,7 +87,8 @@ func (m *slabs) room() []Event {
 	return m.events[len(m.events):]
 }
 
-// taken keeps the room that an activation used, unless it needed more and had to move. The list that it gives has no room for more.
+// taken marks the room that an activation used, unless it needed more and was moved. The returned
+// list has no spare capacity.
 func (m *slabs) taken(out []Event) []Event {
 	if len(out) > 0 {
 		m.gave, m.before = int32(len(out)), m.gave

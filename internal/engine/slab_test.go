@@ -7,7 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Events of one activation never reach those of another, however many there are and whatever becomes of the list.
+// TestRoomForEvents checks that events of one activation never overwrite those of another, however
+// many there are and whatever happens to the list.
 func TestRoomForEvents(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -39,7 +40,7 @@ func TestRoomForEvents(t *testing.T) {
 	})
 }
 
-// What a slab hands out is apart from everything else that it hands out.
+// TestSlabValuesAreApart checks that values from a slab do not overlap.
 func TestSlabValuesAreApart(t *testing.T) {
 	t.Parallel()
 	s := slab[int]{want: 70}
@@ -56,7 +57,8 @@ func TestSlabValuesAreApart(t *testing.T) {
 	}
 }
 
-// A run in memory takes one object of 2,048 bytes, of which the allocator needs 8 for itself, where pointers are words of 8 bytes.
+// TestRunSize checks that a run in memory is one object of 2,048 bytes, 8 of which the allocator
+// needs itself, on platforms with 8-byte pointers.
 func TestRunSize(t *testing.T) {
 	t.Parallel()
 	if size := unsafe.Sizeof(Run{}); unsafe.Sizeof(size) == 8 && size > 2048-8 {

@@ -17,7 +17,8 @@ func retrying(id string, n int) workflow.Node {
 	return a
 }
 
-// P14, P31: a retry whose time has come queues for a slot again, before steps that have not begun; a crash meanwhile changes nothing.
+// TestRetryQueues checks that a retry that is due queues for a slot again, ahead of steps that have
+// not started, and that a crash in between changes nothing (P14, P31).
 func TestRetryQueues(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, retrying("a", 1), "b", "c"), "s -> a; s -> b; s -> c")
@@ -43,7 +44,8 @@ func TestRetryQueues(t *testing.T) {
 	w.CheckPrefixes()
 }
 
-// A step that begins anew as a whole queues likewise, and gives its place up when it is cancelled meanwhile.
+// TestStepRetryQueues checks that a step that restarts as a whole queues likewise, and leaves the
+// queue when it is cancelled.
 func TestStepRetryQueues(t *testing.T) {
 	t.Parallel()
 	a := retrying("a", 1)
@@ -70,12 +72,13 @@ func TestStepRetryQueues(t *testing.T) {
 	}
 }
 
-// P31: n items, a limit from 1 to n: n executions, never more than the limit in flight, results in declared order, retries included.
+// TestConcurrencyBound checks n items under a limit from 1 to n: n executions, never more than the
+// limit in flight, results in declared order, retries included (P31).
 func TestConcurrencyBound(t *testing.T) {
 	t.Parallel()
 	const n = 6
 	for limit := 1; limit <= n; limit++ {
-		for _, own := range []bool{true, false} { // the fork's bound, the run's bound
+		for _, own := range []bool{true, false} { // the fork's limit, the run's limit
 			t.Run(fmt.Sprint(limit, own), func(t *testing.T) {
 				t.Parallel()
 				f, ids := workflow.Fork{}, []string{}

@@ -8,8 +8,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// S4-34: the agent of a step is the one that answered, for templates, for the outputs of blocks and for those who read recent turns (S1-3); before and
-// after a crash.
+// TestWhoAnswered checks that the agent of a step is the one that answered, for templates, for the
+// outputs of blocks and for readers of recent turns (S1-3), before and after a crash (S4-34).
 func TestWhoAnswered(t *testing.T) {
 	t.Parallel()
 	list := []workflow.Agent{
@@ -48,7 +48,8 @@ func TestWhoAnswered(t *testing.T) {
 	}
 }
 
-// A step that is tried again begins with its own agent and that one's prompt, and what it gives then is that agent's.
+// TestTriedAgainAfterHandOver checks that a retried step starts with its own agent and that agent's
+// prompt, and that its output is attributed to that agent.
 func TestTriedAgainAfterHandOver(t *testing.T) {
 	t.Parallel()
 	odd := func() *engine.ModelResult { return enginetest.Say("no JSON") }

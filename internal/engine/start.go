@@ -15,7 +15,8 @@ import (
 // limitRounds is the name of a limit that is not a failure code.
 const limitRounds = "max_rounds"
 
-// starter decides which tokens start steps, and what a step does first. What follows from the end of a step is left to others.
+// starter decides which tokens start steps, and what a step does first. Other types decide what
+// follows from the end of a step.
 type starter struct {
 	*recorder
 	end    starterEnd
@@ -24,7 +25,7 @@ type starter struct {
 	agents starterAgents
 	budget starterBudget
 	people interface{ openWait(step int, n *plan.Node) }
-	// calls gives the result of a call of a counter, which has just been recorded.
+	// calls applies the result of a counter call that has just been recorded.
 	calls interface {
 		counted(step int, key string, c *Counter)
 	}
@@ -32,24 +33,24 @@ type starter struct {
 
 // starterEnd ends the run.
 type starterEnd interface {
-	// limitAt ends the run by a bound that a step met, or hands it over to a person.
+	// limitAt ends the run because a step reached a limit, or hands it over to a person.
 	limitAt(code string, most int64, path string, from int)
-	complete() // the run, with its output
+	complete() // completes the run with its output
 }
 
 // starterSteps ends steps.
 type starterSteps interface {
 	complete(step int, d *StepCompleted, ports ...string)
 	failStep(step int, f Failure)
-	// failStart fails a step whose condition or input could not be made.
+	// failStart fails a step whose condition or input could not be evaluated.
 	failStart(step int, f Failure)
-	// endAll cancels what else runs in the scope of a step.
+	// endAll cancels whatever else runs in the scope of a step.
 	endAll(step int)
 	giveUp(step int, f Failure)
 	skip(step int)
 }
 
-// starterBlocks begins steps that contain others.
+// starterBlocks starts steps that contain others.
 type starterBlocks interface {
 	fork(step int, n *plan.Node)
 	beginFlow(step int, n *plan.Node)
@@ -62,14 +63,14 @@ type starterAgents interface {
 	exec(step int)
 }
 
-// starterBudget bounds calls.
+// starterBudget limits calls.
 type starterBudget interface {
-	// slot tells whether one more step may have calls out.
+	// slot reports whether one more step may have calls in flight.
 	slot() bool
 	mayCallTool(step int, key string) bool
 }
 
-// startReady starts every token that may start, in order: first of the ready ones, then of the queue.
+// startReady starts every token that may start, in order: first the ready tokens, then the queue.
 func (s *starter) startReady() {
 	for i := 0; i < len(s.graph.Ready) && s.state.startable(); {
 		t := s.graph.Ready[i]
@@ -79,23 +80,23 @@ func (s *starter) startReady() {
 		}
 		s.startToken(t)
 		if i < len(s.graph.Ready) && s.graph.Ready[i].ID == t.ID {
-			return // a limit kept it
+			return // a limit stopped it
 		}
 	}
 	for len(s.graph.Queued) > 0 && s.state.startable() && s.state.releases() && s.mayStart(s.graph.Queued[0]) {
 		s.startToken(s.graph.Queued[0])
 		if _, on := s.state.Waits.Turn(); on {
-			return // the entry's turn goes first
+			return // the queue entry goes first
 		}
 	}
 }
 
-// mayStart tells whether nothing but its turn keeps a token from starting.
+// mayStart reports whether a token could start if it were its turn.
 func (s *starter) mayStart(t graph.Token) bool {
 	return (s.budget.slot() || !loop.Calls(s.graph.FlowIn(t.Scope).Nodes[t.Node].Kind)) && s.graph.MayStart(t)
 }
 
-// startToken starts the step of a token, or meets a limit and leaves the token where it is.
+// startToken starts the step of a token, or reaches a limit and leaves the token in place.
 func (s *starter) startToken(t graph.Token) {
 	sc := s.graph.Scope(t.Scope)
 	f := s.graph.FlowIn(t.Scope)
@@ -108,14 +109,16 @@ func (s *starter) startToken(t graph.Token) {
 			return
 		}
 	}
-	// After the rounds: a run whose last round is over needs no further step. A person who takes over is no step too many: under a limit of none the
-	// run would be handed over for ever.
+	// Checked after the rounds: a run whose last round has ended needs no further step. The
+	// hand-off to a person is exempt; otherwise a run with no steps left would be handed over
+	// forever.
 	if most := s.maxSteps(); !n.Hidden && s.graph.Used >= most && (sc.Flow != 0 || n.ID != s.state.plan.root.Workflow.Rules.Handoff) {
 		s.end.limitAt(CodeMaxSteps, int64(most), path, t.From)
 		return
 	}
 	if !(viewer{&s.state}).roomFor(n, t) {
-		s.emit(0, path, &LimitReached{Limit: CodeMaxBytes, Max: s.state.Limits.MaxBytes}) // there is no room for a person to take over
+		// no room for a person to take over
+		s.emit(0, path, &LimitReached{Limit: CodeMaxBytes, Max: s.state.Limits.MaxBytes})
 		return
 	}
 	id := s.graph.Steps.Len() + 1
@@ -156,7 +159,7 @@ func (s *starter) startToken(t graph.Token) {
 	s.begin(id, n)
 }
 
-// maxSteps is how many steps the run may have.
+// maxSteps returns the maximum number of steps of the run.
 func (s *starter) maxSteps() int {
 	most := s.state.Limits.Steps()
 	if s.state.Limits.MaxSteps == nil {
@@ -165,7 +168,8 @@ func (s *starter) maxSteps() int {
 	return most
 }
 
-// asked records the condition of a step that has started. False: the step goes no further.
+// asked records the condition of a step that has started. It returns false if the step must not
+// continue.
 func (s *starter) asked(id int, n *plan.Node, on bool, err error) bool {
 	if err != nil {
 		s.steps.failStart(id, Failure{Code: CodeCondition, Message: err.Error()})
@@ -178,7 +182,7 @@ func (s *starter) asked(id int, n *plan.Node, on bool, err error) bool {
 	return on
 }
 
-// begin does what a step does first.
+// begin performs the first action of a step.
 func (s *starter) begin(id int, n *plan.Node) {
 	switch n.Kind {
 	case workflow.KindStart:
@@ -226,7 +230,7 @@ func (s *starter) begin(id int, n *plan.Node) {
 	}
 }
 
-// finishAt ends the run at an end node, or the sub-flow or branch that it is in.
+// finishAt ends the run at an end node, or the sub-flow or branch that contains it.
 func (s *starter) finishAt(id int, n *plan.Node) {
 	seen := viewer{&s.state}.of(id)
 	if n.End != nil && n.End.Status == workflow.EndFailed {

@@ -20,7 +20,7 @@ type state struct {
 	At      time.Time
 	Status  Status
 	Created *RunCreated
-	// Limits are those in force, as the definition or an event has them.
+	// Limits are the limits in force, from the definition or an event.
 	Limits *workflow.Limits
 	// Active is the time spent running (D21).
 	Active time.Duration
@@ -29,20 +29,21 @@ type state struct {
 	Loop  loop.Loop
 	Waits waits.Waits
 
-	// kept makes stored texts of large ones.
+	// kept converts large texts into stored texts.
 	kept *keeper
 
-	// Bytes count against MaxBytes; 0 where there is no such bound.
+	// Bytes is the size that counts against MaxBytes; 0 if there is no such limit.
 	Bytes int64
-	// Ledger is what the run may use and has used.
+	// Ledger records what the run may use and has used.
 	Ledger ledger.Ledger
 	// Ending is set once the run can only end, by failure, limit or cancellation.
 	Ending *ending
-	// Limit is the bound that ended the run, so that it may be reopened (D20).
+	// Limit is the limit that ended the run, so that the run can be reopened (D20).
 	Limit string
-	// Trips counts transitions by trip, where Rules.Handoff is set (S3-15).
+	// Trips counts transitions by trip, if Rules.Handoff is set (S3-15).
 	Trips map[string]int
-	// Errors are the failed attempts, and Updated is when a step completed last, where the state is typed.
+	// Errors are the failed attempts, and Updated is when a step last completed; both only with
+	// typed state.
 	Errors  []FailedAttempt
 	Updated time.Time
 }
@@ -51,19 +52,20 @@ type state struct {
 type ending struct {
 	Status  Status
 	Failure Failure
-	// Reason is that of a cancellation.
+	// Reason is the reason of a cancellation.
 	Reason string
-	// Limit: tokens and calls are kept for a reopening.
+	// Limit reports that a limit is ending the run, so that tokens and calls are kept for a
+	// reopening.
 	Limit bool
 }
 
-// runGraph is the graph of a run, whose steps hold what the loop keeps of them.
+// runGraph is the graph of a run, whose steps hold the loop's state.
 type runGraph = graph.Graph[loop.Step]
 
 // stepRunning is the status of a step that has not ended.
 const stepRunning = event.Running
 
-// openLedger begins the account of a run.
+// openLedger opens the account of a run.
 func (s *state) openLedger(d *RunCreated) {
 	s.Ledger.SetBudget(d.Limits.Budget())
 	s.Ledger.SetParentBudget(d.Above)
@@ -72,7 +74,7 @@ func (s *state) openLedger(d *RunCreated) {
 	}
 }
 
-// setLimits puts other limits into force.
+// setLimits replaces the limits in force.
 func (s *state) setLimits(l *workflow.Limits) {
 	s.Limits = l
 	s.Ledger.SetBudget(l.Budget())

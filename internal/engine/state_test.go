@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// writers is a fork of function nodes a, b and c after s, with z behind; reducers say how fields are merged.
+// writers returns a fork of function nodes a, b and c after s, followed by z; reducers determine
+// how fields are merged.
 func writers(t *testing.T, f workflow.Fork, h engine.Host, reducers map[string]string) *enginetest.World {
 	t.Helper()
 	g := enginetest.Graph(nodes(funcNode("s"), enginetest.Fork("f", f, "a", "b", "c"), enginetest.In("f", funcNode("a")), enginetest.In("f", funcNode("b")),
@@ -22,7 +23,8 @@ func writers(t *testing.T, f workflow.Fork, h engine.Host, reducers map[string]s
 	return enginetest.New(t, g, h)
 }
 
-// stateOf gives the state that z sees after a run in which each node made the changes given, finished in the order given.
+// stateOf returns the state that z sees after a run in which each node made the given changes,
+// finishing in the given order.
 func stateOf(t *testing.T, w *enginetest.World, updates map[string]string, finish []string) string {
 	t.Helper()
 	w.Start("go")
@@ -58,8 +60,9 @@ func show(state map[string]engine.Value) string {
 	return strings.Join(out, " ")
 }
 
-// P7, D5, D27: branches merge in declared order, whatever the order in which they finish; without a reducer two changes of one field are an error
-// that names the field and both nodes.
+// TestReducers checks that branches merge in declared order, whatever the order in which they
+// finish, and that without a reducer two changes of one field are an error that names the field and
+// both nodes (P7, D5, D27).
 func TestReducers(t *testing.T) {
 	t.Parallel()
 	h := &host{reduce: func(name string, base, mine, theirs engine.Value) (engine.Value, error) {
@@ -122,7 +125,8 @@ func TestReducers(t *testing.T) {
 	}
 }
 
-// P7: two hundred shuffled orders of completion, crashes among them, give one state and one output.
+// TestMergeIsOrderIndependent checks that two hundred shuffled completion orders, including
+// crashes, produce one state and one output (P7).
 func TestMergeIsOrderIndependent(t *testing.T) {
 	t.Parallel()
 	const n = 12
@@ -151,7 +155,8 @@ func TestMergeIsOrderIndependent(t *testing.T) {
 			case c.Node == "z":
 				return nil
 			case strings.HasSuffix(c.Node, "x"):
-				if got := string(c.State.Get("n")); got != fmt.Sprint(100+len(c.Node)) { // only its own branch's change (D5)
+				// only its own branch's change (D5)
+				if got := string(c.State.Get("n")); got != fmt.Sprint(100+len(c.Node)) {
 					t.Errorf("%s sees n=%s", c.Node, got)
 				}
 				return update(fmt.Sprintf(`l=[0,"%[1]s","x"] m={"o":0,"%[1]s":1} k="%[1]s" d="%[1]s"`, c.Node))
@@ -177,7 +182,8 @@ func TestMergeIsOrderIndependent(t *testing.T) {
 	}
 }
 
-// D5, P13, S2-57: what becomes of changes of branches that fail, lose, or end before the join.
+// TestWhoseChangesCount checks what happens to changes of branches that fail, lose, or end before
+// the join (D5, P13, S2-57).
 func TestWhoseChangesCount(t *testing.T) {
 	t.Parallel()
 	t.Run("failed branch", func(t *testing.T) {
@@ -198,7 +204,8 @@ func TestWhoseChangesCount(t *testing.T) {
 		w.Start("go")
 		w.Finish("s", update(""))
 		w.Finish("b", update("l=2"))
-		if got := show(w.Pending[2].(*engine.CallFunc).State.Map()); got != "l=2" { // behind the losers, which have not settled
+		// after the losers, which have not settled
+		if got := show(w.Pending[2].(*engine.CallFunc).State.Map()); got != "l=2" {
 			t.Errorf("got %s", got)
 		}
 	})
@@ -238,7 +245,8 @@ func in(fork string, list []workflow.Node) []workflow.Node {
 	return list
 }
 
-// S2-57: the block's own function gets the outputs by branch in declared order, and what it gives is merged before the continuation.
+// TestForkMerge checks that the block's own function receives the outputs by branch in declared
+// order, and that its result is merged before the continuation (S2-57).
 func TestForkMerge(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -11,11 +11,12 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// steps decides what follows from the end of a step: which edges are taken, where a failure goes, and what is cancelled.
+// steps decides what follows from the end of a step: which edges are taken, how a failure
+// propagates, and what is cancelled.
 type steps struct {
 	*recorder
 	commands *commander
-	// end ends the run by a bound.
+	// end ends the run because of a limit.
 	end interface {
 		limitAt(code string, most int64, path string, from int)
 	}
@@ -34,15 +35,16 @@ type steps struct {
 		// failItem ends a map whose item has failed, if that settles it.
 		failItem(step, item int, f Failure)
 	}
-	// passing is what passable gave last.
+	// passing is the last result of passable.
 	passing []int
-	// cancelling is what the next cancelled step says of the whole run.
+	// cancelling is the cancellation of the whole run that the next cancelled step records.
 	cancelling *RunCancelled
 }
 
-// stepRetries decides whether a step that failed is tried again.
+// stepRetries decides whether a failed step is retried.
 type stepRetries interface {
-	// handled does what the node's error handler or its retry policy says, which is not for final codes; false: the step fails. key is empty.
+	// handled applies the node's error handler or its retry policy, which does not apply to final
+	// codes. It returns false if the step fails. key is empty.
 	handled(step int, key string, f *Failure, cause error, final func(code string) bool) bool
 }
 
@@ -87,7 +89,8 @@ func (s *steps) complete(id int, d *StepCompleted, ports ...string) {
 	}
 }
 
-// unreachable tells why a step of node n cannot go to the node named to: there is none, or it is in another branch. Nil where it can.
+// unreachable returns why a step of node n cannot go to the node named to: there is no such node,
+// or it is in another branch. It returns nil if it can.
 func unreachable(f *plan.Flow, n *plan.Node, to string) *Failure {
 	idx, ok := f.Index[to]
 	if !ok {
@@ -103,7 +106,8 @@ func unreachable(f *plan.Flow, n *plan.Node, to string) *Failure {
 	return nil
 }
 
-// passable gives the edges of the ports whose guards hold, until it is called again. Guards see the step as completed.
+// passable returns the edges of the ports whose guards hold. The result is valid until the next
+// call. Guards see the step as completed.
 func (s *steps) passable(id int, n *plan.Node, ports []string, d *StepCompleted) ([]int, *Failure) {
 	f := s.graph.FlowOf(id)
 	out := s.passing[:0]
@@ -129,8 +133,9 @@ func (s *steps) passable(id int, n *plan.Node, ports []string, d *StepCompleted)
 	return out, nil
 }
 
-// takeEdge takes one edge, or goes to a node where edge is -1, inside the scope of the step. False: the run was handed over to a person, because the
-// same was said on the same way too often (S3-15).
+// takeEdge takes one edge, or goes to a node if edge is -1, inside the scope of the step. It
+// returns false if the run was handed over to a person because the same transition with the same
+// output occurred too often (S3-15).
 func (s *steps) takeEdge(id, edge int, to string, queued bool) bool {
 	if key := s.state.trip(id, to); key != "" && s.state.Trips[key] >= maxTrips {
 		s.end.limitAt(CodeOscillation, maxTrips, s.graph.NodeID(id), id)
@@ -148,27 +153,28 @@ func (s *steps) takeEdge(id, edge int, to string, queued bool) bool {
 	return true
 }
 
-// endAll cancels whatever else runs in the scope of step id, which ends it.
+// endAll cancels whatever else runs in the scope of step id, whose end ends the scope.
 func (s *steps) endAll(id int) {
 	s.cancelScope(s.graph.Step(id).Scope, "the workflow ended at "+s.graph.StepNode(id).ID)
 }
 
-// failStep fails a step as a whole: its retry policy begins it anew (S4-23).
+// failStep fails a step as a whole: its retry policy restarts it from the beginning (S4-23).
 func (s *steps) failStep(id int, f Failure) {
 	if s.graph.Step(id).Status == stepRunning && !s.retries.handled(id, "", &f, nil, isLimit) {
 		s.giveUp(id, f)
 	}
 }
 
-// failStart fails a step whose condition or input could not be made. It is not tried again: both are made once, when a step starts, and an attempt without them would do what the
-// workflow does not say.
+// failStart fails a step whose condition or input could not be evaluated. It is not retried: both
+// are evaluated once, when a step starts, and an attempt without them would not follow the
+// workflow.
 func (s *steps) failStart(id int, f Failure) {
 	if !s.retries.handled(id, "", &f, nil, func(string) bool { return true }) {
 		s.giveUp(id, f)
 	}
 }
 
-// skip ends a step whose condition does not hold: what it was given goes on.
+// skip ends a step whose condition does not hold; its input is passed on.
 func (s *steps) skip(id int) {
 	s.emitStep(id, &StepSkipped{Reason: "its condition does not hold", Ports: s.state.plan.out})
 	s.leave(id, workflow.PortOut)
@@ -188,12 +194,14 @@ func (s *steps) leave(id int, port string) {
 	}
 }
 
-// caughtBy gives the port by which the run goes on after a failure that is final, "" where it does not, with the default that takes the place of the output. A default that has no value
-// is a failure of its own.
+// caughtBy returns the port through which the run continues after a final failure, or "" if it does
+// not, and the default that replaces the output. A default that cannot be evaluated replaces the
+// failure.
 func (s *steps) caughtBy(id int, f *Failure) (port string, value Value) {
 	n := s.graph.StepNode(id)
 	switch c := n.Catch; {
-	case isLimit(f.Code) && len(n.Ports[workflow.PortLimit]) > 0 && (!n.Header || f.Code == CodeMaxLoopIterations && f.Node == s.graph.NodeID(id)): // at the first step of a loop the port is for the bound of that loop, not of one inside
+	case isLimit(f.Code) && len(n.Ports[workflow.PortLimit]) > 0 && (!n.Header || f.Code == CodeMaxLoopIterations && f.Node == s.graph.NodeID(id)):
+		// a loop's first step: the port is for that loop's limit, not an inner one's
 		return workflow.PortLimit, nil
 	case c != nil && event.BoundsRun(f.Code):
 		return "", nil
@@ -216,7 +224,8 @@ func (s *steps) caughtBy(id int, f *Failure) (port string, value Value) {
 	return "", nil
 }
 
-// giveUp fails a step for good: as its node says, along its error edge, else outward.
+// giveUp fails a step for good: as its node specifies, along its error edge, else by propagating
+// the failure outward.
 func (s *steps) giveUp(id int, f Failure) {
 	if f.Node == "" {
 		f.Node = s.graph.NodeID(id)
@@ -234,7 +243,8 @@ func (s *steps) giveUp(id int, f Failure) {
 	s.leave(id, port)
 }
 
-// fail carries a failure that was not handled outward: to the fork whose branch it ends, to the map whose item, to the sub-flow's step, to the run.
+// fail propagates an unhandled failure outward: to the fork whose branch it ends, to the map whose
+// item it ends, to the sub-flow's step, or to the run.
 func (s *steps) fail(id int, f Failure) {
 	sc := s.graph.StepScope(id)
 	if sc.Owner == 0 {
@@ -255,7 +265,7 @@ func (s *steps) fail(id int, f Failure) {
 	}
 }
 
-// isLimit tells whether a failure code is a bound that trying again would only meet again.
+// isLimit reports whether a failure code is a limit that another attempt would only reach again.
 func isLimit(code string) bool {
 	switch code {
 	case CodeMaxLoopIterations, CodeMaxSteps, CodeMaxBytes, CodeValueTooLarge, CodeNoProgress, CodeMaxTurns, CodeMaxItems, CodeBudget, CodeNodeBudget, CodeParentBudget, CodeWorkflowBudget:
@@ -264,7 +274,8 @@ func isLimit(code string) bool {
 	return false
 }
 
-// isFinal tells whether another attempt would be withheld like the one that failed: a budget is used up, or does not allow the call.
+// isFinal reports whether another attempt would be withheld like the one that failed: a budget is
+// exhausted or does not allow the call.
 func isFinal(code string) bool {
 	switch code {
 	case CodeBudget, CodeNodeBudget, CodeParentBudget, CodeWorkflowBudget, CodeUncounted:
@@ -273,8 +284,9 @@ func isFinal(code string) bool {
 	return false
 }
 
-// unwind ends what is at work inside frame outer of a step, the whole step where outer is negative: calls are cancelled, questions about calls are
-// closed, and every sub-agent inside fails, innermost first (S0-54).
+// unwind ends everything running inside frame outer of a step, or the whole step if outer is
+// negative: calls are cancelled, questions about calls are closed, and every sub-agent inside
+// fails, innermost first (S0-54).
 func (s *steps) unwind(id, outer int, f Failure) {
 	within := func(fr int) bool { return outer < 0 || s.graph.Step(id).Loop.Agent.Inside(fr, outer) }
 	s.people.closeWaits(func(w *waits.Wait) bool {
@@ -288,7 +300,7 @@ func (s *steps) unwind(id, outer int, f Failure) {
 	s.agents.failInside(id, outer, f)
 }
 
-// cancelBranches cancels every step that still runs below a fork or subflow step.
+// cancelBranches cancels every running step inside a fork or subflow step.
 func (s *steps) cancelBranches(owner int, reason string) {
 	for _, id := range s.graph.Step(owner).Block.Scopes {
 		s.cancelScope(id, reason)
@@ -306,7 +318,7 @@ func (s *steps) cancelScope(scopeID int, reason string) {
 	}
 }
 
-// cancelStep cancels a running step with all that runs below it.
+// cancelStep cancels a running step and everything that runs inside it.
 func (s *steps) cancelStep(id int, reason string) {
 	if s.graph.Step(id).Status != stepRunning {
 		return
@@ -320,7 +332,8 @@ func (s *steps) cancelStep(id int, reason string) {
 	s.cancelling = nil
 }
 
-// cancelRun cancels all steps, the first one with end, the event that cancels the run; false: no step ran.
+// cancelRun cancels all steps, the first one with end, the event that cancels the run. It returns
+// false if no step was running.
 func (s *steps) cancelRun(end *RunCancelled) bool {
 	s.cancelling = end
 	s.cancelScope(0, "the run was cancelled")

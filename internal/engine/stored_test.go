@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// What a run stores grows with what is new in it, not with what its prompts repeat: at most 1.5 times its unique bytes and 1 KB a step, and 2n steps store at most
+// TestStoredBytesAreLinear checks that what a run stores grows with its new data, not with what its
+// prompts repeat: at most 1.5 times its unique bytes plus 1 KB per step, and 2n steps store at most
 // 2.2 times as much as n.
 func TestStoredBytesAreLinear(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// nested is a node of agent a, which may call k, which may call l and m.
+// nested returns a node of agent a, which may call k, which may call l and m.
 func nested(t *testing.T, change func(a, k *workflow.Agent)) *enginetest.World {
 	t.Helper()
 	sub := func(ids ...string) (out []workflow.Subagent) {
@@ -29,7 +29,9 @@ func nested(t *testing.T, change func(a, k *workflow.Agent)) *enginetest.World {
 
 func reports(a, _ *workflow.Agent) { a.SubagentFailure = workflow.SubagentReports }
 
-// S0-54, S0-56: a failure two deep goes outward to the first agent that has its sub-agents' failures reported; every open call in between is told.
+// TestSubagentFailureGoesOutward checks that a failure two levels deep propagates outward to the
+// first agent that has its sub-agents' failures reported, and that every open call in between
+// receives it (S0-54, S0-56).
 func TestSubagentFailureGoesOutward(t *testing.T) {
 	t.Parallel()
 	w := nested(t, reports)
@@ -49,7 +51,8 @@ func TestSubagentFailureGoesOutward(t *testing.T) {
 	wantStatus(t, w, engine.StatusCompleted)
 }
 
-// S0-54, S0-56: where no agent has failures reported, the step fails, and every open call gets the failure, whatever made the innermost fail.
+// TestSubagentFailureFailsStep checks that if no agent has failures reported, the step fails and
+// every open call receives the failure, whatever made the innermost agent fail (S0-54, S0-56).
 func TestSubagentFailureFailsStep(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

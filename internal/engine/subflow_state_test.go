@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// subNode makes a sub-flow that runs f; maps names its two functions `in` and `out`.
+// subNode returns a sub-flow node that runs f; maps names its two functions `in` and `out`.
 func subNode(id string, maps bool) workflow.Node {
 	n := workflow.Node{ID: id, Kind: workflow.KindSubflow, Subflow: &workflow.Subflow{Flow: "f"}}
 	if maps {
@@ -20,7 +20,7 @@ func subNode(id string, maps bool) workflow.Node {
 	return n
 }
 
-// typedFlow puts f, with typed state, into a graph with typed state.
+// typedFlow adds f, with typed state, to a graph with typed state.
 func typedFlow(g, f *workflow.Workflow) *workflow.Workflow {
 	for _, w := range []*workflow.Workflow{g, f} {
 		reducers := w.Rules.Reducers
@@ -31,7 +31,8 @@ func typedFlow(g, f *workflow.Workflow) *workflow.Workflow {
 	return g
 }
 
-// mappers is a host that gives the sub-flow the parent's n as m, and the parent its m as k.
+// mappers returns a host that passes the parent's n to the sub-flow as m, and the sub-flow's state
+// to the parent as k.
 func mappers(t *testing.T) *host {
 	return &host{
 		value: func(fn string, v engine.View) (engine.Value, error) {
@@ -49,7 +50,7 @@ func mappers(t *testing.T) *host {
 	}
 }
 
-// sees gives the state that the pending call of a node sees.
+// sees returns the state that the pending call of a node sees.
 func sees(t *testing.T, w *enginetest.World, node string) string {
 	t.Helper()
 	for _, c := range w.Pending {
@@ -61,8 +62,9 @@ func sees(t *testing.T, w *enginetest.World, node string) string {
 	return ""
 }
 
-// S2-66: a sub-flow has a state of its own. Functions make the first one and take the last one; without them it begins with what the step sees and gives
-// its state as output.
+// TestSubflowState checks that a sub-flow has a state of its own. Functions create its initial
+// state and receive its final state; without them it starts with what the step sees and returns its
+// state as output (S2-66).
 func TestSubflowState(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -103,11 +105,12 @@ func TestSubflowState(t *testing.T) {
 	}
 }
 
-// A mapper that fails fails the step, which its policy tries again as a whole: with a first state made anew, and nothing of the attempt before.
+// TestSubflowMappersFail checks that a failing mapper fails the step, which its policy retries as a
+// whole: with a newly created initial state, and nothing of the previous attempt.
 func TestSubflowMappersFail(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		in, out string // what they give on the first attempt
+		in, out string // what they return on the first attempt
 		want    string
 	}{
 		"in is broken":   {"!", `{}`, "broken"},
@@ -162,7 +165,8 @@ func TestSubflowMappersFail(t *testing.T) {
 	}
 }
 
-// P15: a node inside a sub-flow counts its executions over all of the sub-flow's at that place, and apart from those at another.
+// TestSubflowIterations checks that a node inside a sub-flow counts its executions across all of
+// that sub-flow's executions at that place, separately from those at another place (P15).
 func TestSubflowIterations(t *testing.T) {
 	t.Parallel()
 	inner := enginetest.Graph(nodes(funcNode("x")), "")
@@ -175,7 +179,7 @@ func TestSubflowIterations(t *testing.T) {
 		asked++
 		return asked < 3, nil
 	}})
-	w.SkipLaws = true // the condition counts, which a fold must not do again
+	w.SkipLaws = true // the condition counts, and a fold must not repeat that
 	w.Func = func(*engine.CallFunc) *engine.FuncResult { return update("") }
 	w.StartWith(engine.RunCreated{})
 	w.Go(nil)
@@ -194,7 +198,9 @@ func TestSubflowIterations(t *testing.T) {
 	w.Crash()
 }
 
-// P7: what two sub-flows in branches of a fork change is a change of theirs, not of the nodes inside; reducers of a sub-flow's own fork are its own.
+// TestSubflowStateInBranches checks that what two sub-flows in branches of a fork change is a
+// change of theirs, not of the nodes inside; reducers of a sub-flow's own fork apply only there
+// (P7).
 func TestSubflowStateInBranches(t *testing.T) {
 	t.Parallel()
 	flow := func() *workflow.Workflow {
@@ -241,7 +247,8 @@ func TestSubflowStateInBranches(t *testing.T) {
 	}
 }
 
-// A journal in which an edge carries a state to where none begins is refused.
+// TestSubflowStateIsDoubted checks that a journal is rejected if an edge carries a state to a place
+// where no state starts.
 func TestSubflowStateIsDoubted(t *testing.T) {
 	t.Parallel()
 	world := func() *enginetest.World {

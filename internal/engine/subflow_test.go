@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// subflow makes a sub-flow `s` of the graph f that is tried again that often.
+// subflow returns a sub-flow `s` of the graph f with that many retries.
 func subflow(f *workflow.Workflow, retries int) *workflow.Workflow {
 	s := workflow.Node{ID: "s", Kind: workflow.KindSubflow, Subflow: &workflow.Subflow{Flow: "f"}}
 	if retries > 0 {
@@ -19,7 +19,8 @@ func subflow(f *workflow.Workflow, retries int) *workflow.Workflow {
 	return g
 }
 
-// A sub-flow that is tried again begins at its entry with nothing of the former attempt, whatever was under way in it.
+// TestSubflowRetries checks that a retried sub-flow starts at its entry with nothing of the
+// previous attempt, whatever was in progress in it.
 func TestSubflowRetries(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, subflow(enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "x", "y"), "s -> x; s -> y"), 1), nil)
@@ -37,7 +38,8 @@ func TestSubflowRetries(t *testing.T) {
 	w.CheckPrefixes()
 }
 
-// Calls of the attempt before count for nothing when they come back late, and a crash between the attempts changes nothing.
+// TestSubflowRetriesAfterCrash checks that late results of the previous attempt's calls are
+// ignored, and that a crash between the attempts changes nothing.
 func TestSubflowRetriesAfterCrash(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, subflow(enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "x", "y"), "s -> x; s -> y"), 1), nil)
@@ -53,7 +55,8 @@ func TestSubflowRetriesAfterCrash(t *testing.T) {
 	wantStatus(t, w, engine.StatusCompleted)
 }
 
-// A sub-flow that waits for its next attempt when the process dies is tried again, not completed: in the new attempt nothing has run yet.
+// TestSubflowWaitsForRetryAtCrash checks that a sub-flow that waits for its next attempt when the
+// process dies is retried, not completed: in the new attempt nothing has run yet.
 func TestSubflowWaitsForRetryAtCrash(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, subflow(enginetest.Graph(nodes("x"), ""), 1), nil)

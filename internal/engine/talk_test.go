@@ -16,7 +16,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// talk is a random conversation of agents that route by what they say, with an executor for their tools, and a person who takes over in some (S3).
+// talk returns a random conversation of agents that route by their output, with an executor for
+// their tools and, in some, a person who takes over (S3).
 func talk(t testing.TB, rt *rapid.T) *enginetest.World {
 	t.Helper()
 	ids := []string{"a", "b", "c", "x"}
@@ -69,7 +70,7 @@ func talk(t testing.TB, rt *rapid.T) *enginetest.World {
 	return w
 }
 
-// saying is anything that a model may say.
+// saying returns any possible model output.
 func saying(rt *rapid.T) *engine.ModelResult {
 	next := rapid.SampledFrom([]string{"A", "B", "C", "END", "x", "", "missing"}).Draw(rt, "next")
 	switch rapid.IntRange(0, 6).Draw(rt, "says") {
@@ -95,7 +96,7 @@ func saying(rt *rapid.T) *engine.ModelResult {
 	return enginetest.Asks(calls...)
 }
 
-// goTalking lets one thing happen. False: nothing is left that could.
+// goTalking performs one possible action. It returns false if none is left.
 func goTalking(w *enginetest.World, rt *rapid.T) bool {
 	w.T.Helper()
 	if w.Run.Status().Ended() {
@@ -124,8 +125,9 @@ func goTalking(w *enginetest.World, rt *rapid.T) bool {
 	return true
 }
 
-// TestTalk: whatever agents of a shared conversation say, the run goes on to its end or to a person, at most one call is out, every model sees its own
-// calls with a result each, and the laws of World hold (S3-4, S3-9 to S3-16, S3-23, D30, P42).
+// TestTalk checks that whatever agents of a shared conversation say, the run continues to its end
+// or to a person, at most one call is in flight, every model sees its own calls with one result
+// each, and the laws of World hold (S3-4, S3-9 to S3-16, S3-23, D30, P42).
 func TestTalk(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, 30, func(rt *rapid.T) {
@@ -159,7 +161,8 @@ func TestTalk(t *testing.T) {
 	})
 }
 
-// paired: a provider takes no call without a result, no result without a call, and no list that ends with the model's own words (D30).
+// paired checks that messages are acceptable to a provider: no call without a result, no result
+// without a call, and no list that ends with the model's own message (D30).
 func paired(w *enginetest.World, c *engine.CallModel) {
 	w.T.Helper()
 	open := map[string]bool{}
@@ -184,7 +187,7 @@ func paired(w *enginetest.World, c *engine.CallModel) {
 	}
 }
 
-// scene is a random run somewhere on its way.
+// scene returns a random run at some point of its execution.
 func scene(t *testing.T, rt *rapid.T) *enginetest.World {
 	t.Helper()
 	steps := rapid.IntRange(0, 30).Draw(rt, "way")

@@ -18,7 +18,8 @@ func timerAt(w *enginetest.World, id string) time.Time {
 	return w.Timers[i].At
 }
 
-// D21: what a run has used of its time survives a crash; the time without an owner does not count.
+// TestTimeoutAfterRecovery checks that the time a run has used survives a crash, and that time
+// without an owner does not count (D21).
 func TestTimeoutAfterRecovery(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes("a", "b"), "a -> b")
@@ -41,7 +42,8 @@ func TestTimeoutAfterRecovery(t *testing.T) {
 	w.CheckPrefixes()
 }
 
-// A timer that comes before its time is ignored and asked for again: nothing may wait for a timer that no driver has any more.
+// TestEarlyTimers checks that a timer that fires early is ignored and requested again: nothing may
+// wait for a timer that no driver has any more.
 func TestEarlyTimers(t *testing.T) {
 	t.Parallel()
 	a := enginetest.Agent("a")
@@ -62,7 +64,7 @@ func TestEarlyTimers(t *testing.T) {
 	w.Feed(engine.TimerDue{ID: "settle"})
 }
 
-// race is a race of a and b with a question after it, and an agent z after that.
+// race returns a race of a and b followed by a question and then by an agent z.
 func race(t *testing.T, change func(*workflow.Workflow)) *enginetest.World {
 	t.Helper()
 	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{Until: workflow.UntilRace}, "a", "b"), enginetest.In("f", enginetest.Agent("a")),
@@ -76,8 +78,9 @@ func race(t *testing.T, change func(*workflow.Workflow)) *enginetest.World {
 	return w
 }
 
-// D10: a run that only waits for a person pauses when the calls that it cancelled have settled, or after five seconds; `run` ends with status 3
-// only when no call is in flight.
+// TestPauseSettles checks that a run that only waits for a person pauses when the calls that it
+// cancelled have settled, or after five seconds; `run` ends with status 3 only when no call is in
+// flight (D10).
 func TestPauseSettles(t *testing.T) {
 	t.Parallel()
 	w := race(t, nil)
@@ -89,12 +92,13 @@ func TestPauseSettles(t *testing.T) {
 	wantStatus(t, w, engine.StatusPaused)
 	w.CheckPrefixes()
 	w = race(t, nil)
-	w.Feed(engine.Answer{Value: enginetest.Text("at once")}) // the timer that runs does no harm
+	w.Feed(engine.Answer{Value: enginetest.Text("at once")}) // the running timer does no harm
 	w.Fire("settle")
 	wantTrace(t, w, 0, "+f, +a, +b, .a, xb, .f, +q, ?q, .q, +z")
 }
 
-// D10: a limit that is met while cancelled calls are out waits for them no longer than five seconds either.
+// TestLimitSettles checks that a limit reached while cancelled calls are in flight also waits for
+// them no longer than five seconds (D10).
 func TestLimitSettles(t *testing.T) {
 	t.Parallel()
 	w := race(t, func(g *workflow.Workflow) {
@@ -109,14 +113,15 @@ func TestLimitSettles(t *testing.T) {
 	wantStatus(t, w, engine.StatusPaused)
 }
 
-// D10, D20: after a reopening a run waits for cancelled calls again, with a timer of its own.
+// TestReopenedRunSettles checks that a reopened run waits for cancelled calls again, with a timer
+// of its own (D10, D20).
 func TestReopenedRunSettles(t *testing.T) {
 	t.Parallel()
 	w := race(t, func(g *workflow.Workflow) {
 		g.Limits.Timeout = workflow.Duration(time.Second)
 		g.Edges = append(g.Edges[:4], workflow.Edge{From: "f/join", To: "z"})
 	})
-	w.Fire("timeout") // before the cancelled call has settled, and while z is asked
+	w.Fire("timeout") // before the cancelled call has settled, during the call of z
 	wantStatus(t, w, engine.StatusFailed)
 	w.Timers, w.Pending, w.Cancelled = nil, nil, map[string]bool{}
 	w.Feed(engine.Reopen{Limits: workflow.Limits{Timeout: workflow.Duration(time.Hour)}})
@@ -130,7 +135,8 @@ func TestReopenedRunSettles(t *testing.T) {
 	wantStatus(t, w, engine.StatusCompleted)
 }
 
-// D21: a run that has done all its work and only waits for cancelled calls ends as completed when its time is over.
+// TestTimeoutWhileSettling checks that a run that has finished its work and only waits for
+// cancelled calls ends as completed when its time is up (D21).
 func TestTimeoutWhileSettling(t *testing.T) {
 	t.Parallel()
 	w := race(t, func(g *workflow.Workflow) {
@@ -142,7 +148,8 @@ func TestTimeoutWhileSettling(t *testing.T) {
 	wantStatus(t, w, engine.StatusCompleted)
 }
 
-// S0-46, D21: the time limit also bounds how long a failing run, or one that met another limit, waits for the calls that it lets finish.
+// TestTimeoutWhileEnding checks that the time limit also applies to how long a failing run, or one
+// that reached another limit, waits for the calls that it lets finish (S0-46, D21).
 func TestTimeoutWhileEnding(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "a", "b"), "s -> a; s -> b")

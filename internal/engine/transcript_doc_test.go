@@ -14,7 +14,8 @@ var (
 	listed          = regexp.MustCompile(`(?s)<!-- transcripts -->\n.*?<!-- /transcripts -->`)
 )
 
-// docs/engine.md shows the transcript that it names, and lists them all, as they are now.
+// TestTranscriptsInDocs checks that docs/engine.md shows the transcript that it names, and lists
+// all transcripts, in their current form.
 func TestTranscriptsInDocs(t *testing.T) {
 	t.Parallel()
 	const page = "../../docs/engine.md"

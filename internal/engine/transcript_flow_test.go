@@ -11,9 +11,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// buildWorkflow reads the small language of transcripts. Its directive has the limits and rules; each line is a node (`KIND ID key=value…`), an agent without a node (`helper ID`), a
-// prompt (`prompt NODE TEXT`), an edge as [enginetest.Graph] reads it, or a sub-flow: `flow NAME`, or
-// `typedflow NAME` where it has a state of its own, and its lines up to `done`. The first node is the entry.
+// buildWorkflow parses the small language of transcripts. Its directive contains the limits and
+// rules; each line is a node (`KIND ID key=value…`), an agent without a node (`helper ID`), a
+// prompt (`prompt NODE TEXT`), an edge as parsed by [enginetest.Graph], or a sub-flow: `flow NAME`,
+// or `typedflow NAME` if it has a state of its own, followed by its lines up to `done`. The first
+// node is the entry.
 func buildWorkflow(t *testing.T, d *datadriven.TestData) *workflow.Workflow {
 	t.Helper()
 	lines := strings.Split(d.Input, "\n")
@@ -93,7 +95,8 @@ func readFlow(t *testing.T, d *datadriven.TestData, lines *[]string) *workflow.W
 	return w
 }
 
-// readAgent reads an agent: model, fallbacks, sub-agents, hand-offs, bounds, and `json` for an agent that must answer with an object that has a number n.
+// readAgent parses an agent: model, fallbacks, sub-agents, hand-offs, limits, and `json` for an
+// agent that must answer with an object that has a number n.
 func readAgent(t *testing.T, d *datadriven.TestData) workflow.Agent {
 	t.Helper()
 	a := workflow.Agent{ID: d.CmdArgs[0].Key, Model: stringOf(d, "model"), MaxTurns: int(number(t, d, "turns")), NoProgress: int(number(t, d, "no_progress"))}
@@ -120,7 +123,7 @@ func readAgent(t *testing.T, d *datadriven.TestData) workflow.Agent {
 	return a
 }
 
-// readNode reads a node; a fork is two nodes, itself and its join `ID/join`.
+// readNode parses a node; a fork is two nodes, itself and its join `ID/join`.
 func readNode(t *testing.T, d *datadriven.TestData) []workflow.Node {
 	t.Helper()
 	id := d.CmdArgs[0].Key
@@ -131,14 +134,14 @@ func readNode(t *testing.T, d *datadriven.TestData) []workflow.Node {
 	case "start", "end", "exec":
 	case "agent":
 		n = enginetest.Agent(id)
-		if routes, ok := argument(d, "routes"); ok { // an agent of a shared conversation, which chooses its successor
+		if routes, ok := argument(d, "routes"); ok { // an agent of a shared conversation, which selects its successor
 			n.Agent.Prompt.Mode, n.Agent.Routing = workflow.PromptShared, &workflow.Routing{Tool: "route_to", Values: routes.Vals}
 		}
 	case "tool":
 		n.Tool = &workflow.ToolNode{Tool: id}
 	case "func":
 		n.Func = &workflow.FuncNode{Func: id}
-	case "decide": // PORT=TEXT fires PORT where the input contains TEXT
+	case "decide": // PORT=TEXT fires PORT if the input contains TEXT
 		n.Decide = &workflow.Decide{Else: stringOf(d, "else")}
 		for _, a := range d.CmdArgs[1:] {
 			if a.Key != "else" && a.Key != "in" {
@@ -150,7 +153,7 @@ func readNode(t *testing.T, d *datadriven.TestData) []workflow.Node {
 	case "question":
 		n = enginetest.Question(id)
 		_, n.Wait.Route = argument(d, "route")
-	case "awaits": // a wait for the signal NAME; filter=TEXT takes those that contain TEXT
+	case "awaits": // a wait for the signal NAME; filter=TEXT accepts values containing TEXT
 		n.Kind, n.Wait = workflow.KindWait, &workflow.Wait{Kind: workflow.WaitSignal, Await: stringOf(d, "signal")}
 		if text := stringOf(d, "filter"); text != "" {
 			n.Wait.Filter = &workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: text}
@@ -174,7 +177,7 @@ func readNode(t *testing.T, d *datadriven.TestData) []workflow.Node {
 	return []workflow.Node{n}
 }
 
-// common reads what all nodes may have.
+// common parses what all nodes may have.
 func common(t *testing.T, d *datadriven.TestData, n *workflow.Node) {
 	t.Helper()
 	n.Parent = stringOf(d, "in")

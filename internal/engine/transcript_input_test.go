@@ -15,7 +15,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// prices are those of every run of a script: a million tokens cost 1 USD in and 2 USD out, for every agent that names no model.
+// prices are the prices of every run of a script: for every agent without a named model, a million
+// tokens cost 1 USD for input and 2 USD for output.
 var prices = []engine.Price{{Rate: chat.Rate{Input: 1_000_000, Output: 2_000_000}}}
 
 func argument(d *datadriven.TestData, key string) (datadriven.CmdArg, bool) {
@@ -27,7 +28,7 @@ func argument(d *datadriven.TestData, key string) (datadriven.CmdArg, bool) {
 	return datadriven.CmdArg{}, false
 }
 
-// stringOf gives a key's one value, "" where the key is absent.
+// stringOf returns the single value of a key, or "" if the key is absent.
 func stringOf(d *datadriven.TestData, key string) string {
 	if a, ok := argument(d, key); ok && len(a.Vals) > 0 {
 		return a.Vals[0]
@@ -35,7 +36,7 @@ func stringOf(d *datadriven.TestData, key string) string {
 	return ""
 }
 
-// number gives a key's number, 0 where the key is absent.
+// number returns the number of a key, or 0 if the key is absent.
 func number(t *testing.T, d *datadriven.TestData, key string) int64 {
 	t.Helper()
 	v := stringOf(d, key)
@@ -49,7 +50,7 @@ func number(t *testing.T, d *datadriven.TestData, key string) int64 {
 	return n
 }
 
-// value reads an object, a list or a number as JSON, and everything else as a text.
+// value parses an object, a list or a number as JSON, and everything else as a string.
 func value(in string) engine.Value {
 	if json.Valid([]byte(in)) {
 		return engine.Value(in)
@@ -57,7 +58,7 @@ func value(in string) engine.Value {
 	return enginetest.Text(in)
 }
 
-// object reads an object of values.
+// object parses an object of values.
 func object(t *testing.T, d *datadriven.TestData, in string) (out map[string]engine.Value) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(in), &out); err != nil {
@@ -66,7 +67,7 @@ func object(t *testing.T, d *datadriven.TestData, in string) (out map[string]eng
 	return out
 }
 
-// limits reads the limits of a run.
+// limits parses the limits of a run.
 func limits(t *testing.T, d *datadriven.TestData) workflow.Limits {
 	t.Helper()
 	l := workflow.Limits{
@@ -82,7 +83,7 @@ func limits(t *testing.T, d *datadriven.TestData) workflow.Limits {
 	return l
 }
 
-// budget reads PREFIX_tokens=N and PREFIX_calls=N; nil where neither is there.
+// budget parses PREFIX_tokens=N and PREFIX_calls=N; it returns nil if neither is present.
 func budget(t *testing.T, d *datadriven.TestData, prefix string) *workflow.Budget {
 	t.Helper()
 	b := workflow.Budget{MaxTokens: number(t, d, prefix+"_tokens"), MaxCalls: number(t, d, prefix+"_calls")}
@@ -92,7 +93,8 @@ func budget(t *testing.T, d *datadriven.TestData, prefix string) *workflow.Budge
 	return &b
 }
 
-// modelResult reads a reply: lines `calls TOOL ARGUMENTS` are calls of tools, with the ids c1, c2, …; all others are the text. in=N and out=N are the tokens used.
+// modelResult parses a reply: lines `calls TOOL ARGUMENTS` are tool calls, with the ids c1, c2, …;
+// all other lines are the text. in=N and out=N are the tokens used.
 func modelResult(t *testing.T, d *datadriven.TestData, id string) engine.ModelResult {
 	t.Helper()
 	r := engine.ModelResult{ID: id, Stop: stringOf(d, "stop"), Pins: engine.Value(stringOf(d, "pins")), Usage: &chat.Usage{InputTokens: max(1, number(t, d, "in")), OutputTokens: max(1, number(t, d, "out"))}}
@@ -110,10 +112,11 @@ func modelResult(t *testing.T, d *datadriven.TestData, id string) engine.ModelRe
 	return r
 }
 
-// held reads that a person must decide about a call first, or, with `question`, is to give its result.
+// held parses a tool result which says that a person must first decide about the call or, with
+// `question`, provide its result.
 func held(d *datadriven.TestData, id string) engine.ToolHeld {
 	h := engine.Hold{Kind: workflow.WaitApproval, Prompt: d.Input, Arguments: engine.Value(`{}`), Binding: "binding-of-" + id}
-	if run := stringOf(d, "run"); run != "" { // the call started a run, which waits
+	if run := stringOf(d, "run"); run != "" { // the call started a run that waits
 		h.Below = &engine.Below{Run: run, Wait: stringOf(d, "wait")}
 	}
 	if _, ok := argument(d, "question"); ok {
@@ -122,7 +125,7 @@ func held(d *datadriven.TestData, id string) engine.ToolHeld {
 	return engine.ToolHeld{ID: id, Hold: h}
 }
 
-// funcResult reads lines `output JSON`, `update OBJECT`, `goto NODE…` and `signal NAME`.
+// funcResult parses lines `output JSON`, `update OBJECT`, `goto NODE…` and `signal NAME`.
 func funcResult(t *testing.T, d *datadriven.TestData, id string) engine.FuncResult {
 	t.Helper()
 	r := engine.FuncResult{ID: id}
@@ -143,7 +146,8 @@ func funcResult(t *testing.T, d *datadriven.TestData, id string) engine.FuncResu
 	return r
 }
 
-// failed reads the failure of a call of any kind. budget=DETAIL says that what it was to start had no budget left; unknown=POLICY that a tool may have done its work.
+// failed parses the failure of a call of any kind. budget=DETAIL means that what it was to start
+// had no budget left; unknown=POLICY that a tool may have done its work.
 func failed(t *testing.T, d *datadriven.TestData, id string, c engine.Command) engine.InputData {
 	t.Helper()
 	f := &engine.Failure{Code: stringOf(d, "code"), Message: d.Input}
@@ -159,7 +163,8 @@ func failed(t *testing.T, d *datadriven.TestData, id string, c engine.Command) e
 	return engine.ModelResult{ID: id, Failure: f}
 }
 
-// used reads what a call used that its result does not tell: run=R of a child run, with `ended`, or key=K of a model call of a session.
+// used parses usage of a call that its result does not contain: run=R of a child run, with `ended`,
+// or key=K of a model call of a session.
 func used(t *testing.T, d *datadriven.TestData, id string) engine.CallUse {
 	t.Helper()
 	_, ended := argument(d, "ended")
@@ -169,7 +174,8 @@ func used(t *testing.T, d *datadriven.TestData, id string) engine.CallUse {
 	}}
 }
 
-// scriptHost calls the functions of a script: conditions hold where the input contains `yes`, and a sub-flow's states come and go as in [enginetest.Host].
+// scriptHost provides the functions of a script: conditions hold if the input contains `yes`, and
+// the states of sub-flows are passed as in [enginetest.Host].
 type scriptHost struct{ enginetest.Host }
 
 // Condition implements engine.Host.

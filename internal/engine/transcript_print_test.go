@@ -16,7 +16,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// eventLine shows an event: its public number, its type, node#step, and the fields that matter to a reader.
+// eventLine formats an event: its public number, its type, node#step, and the fields that matter to
+// a reader.
 func eventLine(e *engine.Event) string {
 	where := e.Node
 	if e.Step > 0 {
@@ -25,7 +26,7 @@ func eventLine(e *engine.Event) string {
 	return strings.TrimRight(fmt.Sprintf("%3d %-18s %-9s %s", e.Seq, e.Data.Type(), where, strings.Join(eventFields(e), " ")), " ")
 }
 
-// fields gathers `name=value` for what is not at its zero value.
+// fields collects `name=value` for non-zero values.
 type fields []string
 
 func (f *fields) add(name string, v any) {
@@ -66,7 +67,8 @@ func (f *fields) add(name string, v any) {
 	}
 }
 
-// eventFields lists what a reader of a transcript needs of an event. What is left out, such as prompts, is in the commands or does not matter to what the engine decides.
+// eventFields lists what a reader of a transcript needs to know about an event. Omitted fields,
+// such as prompts, appear in the commands or do not affect the engine's decisions.
 func eventFields(e *engine.Event) (f fields) {
 	switch d := e.Data.(type) {
 	case *engine.RunCreated:
@@ -287,7 +289,7 @@ func callFields(e *engine.Event) (f fields) {
 	return f
 }
 
-// commandLine shows a command; "" for those that repeat an event.
+// commandLine formats a command; "" for commands that repeat an event.
 func commandLine(c engine.Command, now time.Time) string {
 	switch c := c.(type) {
 	case *engine.CallModel:
@@ -324,7 +326,7 @@ func commandLine(c engine.Command, now time.Time) string {
 	return fmt.Sprintf("%T", c)
 }
 
-// lastMessage shows the last message of a conversation.
+// lastMessage formats the last message of a conversation.
 func lastMessage(messages []chat.Message) string {
 	if len(messages) == 0 {
 		return "no messages"
@@ -333,7 +335,8 @@ func lastMessage(messages []chat.Message) string {
 	return string(m.Role) + " " + quoted(m.Text.String())
 }
 
-// recipeText shows what a prompt is made of: literals, outputs of steps (`#3`), the run's input, and the first parts of an earlier recipe (`#3[5]`).
+// recipeText formats the composition of a prompt: literals, outputs of steps (`#3`), the run's
+// input, and the first parts of an earlier recipe (`#3[5]`).
 func recipeText(r *prompt.Recipe) string {
 	var out []string
 	for _, p := range r.Parts {
@@ -374,7 +377,7 @@ func quoted(s string) string {
 	return short(enginetest.Text(s))
 }
 
-// short cuts a value where it is long.
+// short truncates a long value.
 func short(v engine.Value) string { return cut(v, 90) }
 
 func cut(v engine.Value, most int) string {

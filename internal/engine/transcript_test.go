@@ -21,9 +21,11 @@ var updateFiles = flag.Bool("update", false, "print the transcripts, and what do
 
 const transcriptDir = "testdata/transcripts"
 
-// TestTranscripts feeds each file's inputs to the engine, one after another, and compares what comes out with what the file shows. The engine's laws are checked after each input
-// (enginetest.World), and at the end that the run folded from any prefix of the journal goes on in the same way (D1). docs/engine.md explains the form.
-func TestTranscripts(t *testing.T) { // not parallel: tests of what the files hold run after it
+// TestTranscripts feeds each file's inputs to the engine, one after another, and compares the
+// results with those in the file. The engine's laws are checked after each input
+// (enginetest.World), and at the end that the run folded from any prefix of the journal continues
+// in the same way (D1). docs/engine.md explains the form.
+func TestTranscripts(t *testing.T) { // not parallel: tests of the files' content run after it
 	if *updateFiles {
 		if err := flag.Set("rewrite", "true"); err != nil { // datadriven's own flag
 			t.Fatal(err)
@@ -39,7 +41,8 @@ func TestTranscripts(t *testing.T) { // not parallel: tests of what the files ho
 	}
 }
 
-// Each event type that the engine gives is in a transcript: a new one needs a scenario.
+// TestTranscriptsHaveEveryEvent checks that each event type that the engine emits occurs in a
+// transcript: a new type needs a scenario.
 func TestTranscriptsHaveEveryEvent(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
@@ -65,7 +68,7 @@ func transcripts(t *testing.T) []string {
 // script runs one file.
 type script struct{ w *enginetest.World }
 
-// run carries out one directive and prints what came out.
+// run carries out one directive and returns the formatted result.
 func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	t.Helper()
 	switch d.Cmd {
@@ -96,7 +99,7 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	in, pending := s.input(t, d)
 	before := slices.Clone(s.w.Pending)
 	s.w.Pending = slices.DeleteFunc(s.w.Pending, func(c engine.Command) bool { return c == pending })
-	if d.Cmd == "reopen" { // all calls are given again
+	if d.Cmd == "reopen" { // all calls are issued again
 		s.w.Pending, s.w.Cancelled = nil, map[string]bool{}
 	}
 	err := s.w.Try(in)
@@ -106,7 +109,8 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	return s.print(seen, err)
 }
 
-// input makes the input that a directive stands for. pending is the command that it answers, nil for other inputs.
+// input returns the input that a directive stands for. pending is the command that it answers, nil
+// for other inputs.
 func (s *script) input(t *testing.T, d *datadriven.TestData) (in engine.InputData, pending engine.Command) {
 	t.Helper()
 	switch d.Cmd {
@@ -151,7 +155,8 @@ func (s *script) input(t *testing.T, d *datadriven.TestData) (in engine.InputDat
 	return nil, nil
 }
 
-// command finds the call that a directive is about: by the node that asked for it, by agent=ID or tool=NAME where the node has several, or by id=ID, also where it is no longer out.
+// command finds the call that a directive refers to: by the node that requested it, by agent=ID or
+// tool=NAME if the node has several calls, or by id=ID, even if it is no longer in flight.
 func (s *script) command(t *testing.T, d *datadriven.TestData) (string, engine.Command) {
 	t.Helper()
 	if id := stringOf(d, "id"); id != "" {
@@ -184,7 +189,7 @@ func (s *script) command(t *testing.T, d *datadriven.TestData) (string, engine.C
 	return engine.CallID(found[0]), found[0]
 }
 
-// timer lets the time of a timer come; with `early` the timer fires although it has not.
+// timer advances the clock to when a timer is due; with `early` the timer fires before that.
 func (s *script) timer(t *testing.T, d *datadriven.TestData) engine.InputData {
 	t.Helper()
 	id := d.CmdArgs[0].Key
@@ -199,7 +204,8 @@ func (s *script) timer(t *testing.T, d *datadriven.TestData) engine.InputData {
 	return engine.TimerDue{ID: id}
 }
 
-// forge folds the journal with one more event, which the engine did not make, and shows what is wrong with it.
+// forge folds the journal with one more event, which the engine did not emit, and prints what is
+// wrong with it.
 func (s *script) forge(t *testing.T, d *datadriven.TestData) string {
 	t.Helper()
 	data, ok := engine.NewData(engine.Type(d.CmdArgs[0].Key))
@@ -219,7 +225,7 @@ func (s *script) forge(t *testing.T, d *datadriven.TestData) string {
 	return "accepted"
 }
 
-// lost reads lost=(TOOL:POLICY, …): calls that were out when the process died.
+// lost parses lost=(TOOL:POLICY, …): calls that were in flight when the process died.
 func (s *script) lost(t *testing.T, d *datadriven.TestData) (out []engine.Lost) {
 	t.Helper()
 	a, _ := argument(d, "lost")
@@ -237,7 +243,8 @@ func (s *script) lost(t *testing.T, d *datadriven.TestData) (out []engine.Lost) 
 	return out
 }
 
-// print shows what an activation gave: its error, or its events, its commands, and what is open after it.
+// print formats the result of an activation: its error, or its events, its commands, and what is
+// open after it.
 func (s *script) print(seen int, err error) string {
 	if err != nil {
 		return "error: " + err.Error()
@@ -256,7 +263,8 @@ func (s *script) print(seen int, err error) string {
 	return b.String()
 }
 
-// standing says where the run stands: its status, the calls that are out, the timers that run and the waits that are open.
+// standing describes the current status of the run: its status, the calls in flight, the running
+// timers and the open waits.
 func (s *script) standing() string {
 	out := string(s.w.Run.Status())
 	list := func(name string, ids []string) {

@@ -11,8 +11,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// trip names a transition with what went along, so that one that comes again and again is seen (S3-15); "" where no person would be asked. Calls of
-// tools count as part of what was said: agents that work say little.
+// trip returns a key for a transition and the output that came with it, so that repetition can be
+// detected (S3-15); "" if no person would be asked. Tool calls count as part of the output, since
+// working agents say little.
 func (s *state) trip(id int, to string) string {
 	handoff := s.plan.root.Workflow.Rules.Handoff
 	if handoff == "" || to == handoff || id < 1 || s.graph.StepScope(id).Flow != 0 || s.graph.StepNode(id).Kind == workflow.KindWait {
@@ -33,5 +34,5 @@ func (s *state) trip(id int, to string) string {
 	return s.graph.StepNode(id).ID + " " + to + " " + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// maxTrips is how often the same transition may be taken.
+// maxTrips is the maximum number of times the same transition may be taken.
 const maxTrips = 2

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// replied goes on after a model's reply: with its tool calls, or with its answer.
+// replied continues after a model's reply: with its tool calls or with its answer.
 func (s *agents) replied(id, fr int) {
 	f, a := s.frame(id, fr), s.agent(id, fr)
 	last := s.state.lastReply(id, fr)
@@ -39,7 +39,8 @@ func (s *agents) replied(id, fr int) {
 	s.turnAnswered(id, fr)
 }
 
-// callTool begins one tool call of a reply: a sub-agent, a tool, or an answer at once where the call makes no sense.
+// callTool starts one tool call of a reply: a sub-agent, a tool, or an immediate answer if the call
+// is invalid.
 func (s *agents) callTool(id, fr int, tc chat.ToolCall) {
 	a := s.agent(id, fr)
 	var args map[string]json.RawMessage
@@ -123,13 +124,13 @@ func (s *agents) resumeFrame(id, fr int) {
 		return
 	}
 	if f.Conv != loop.Shared && s.state.Loop.EndsWithReply(f.Conv) {
-		s.replied(id, fr) // the request to mend that reply was withheld
+		s.replied(id, fr) // the request to correct that reply was withheld
 		return
 	}
 	s.ask(id, fr)
 }
 
-// resumeTurn makes the tool calls of a turn that were not begun.
+// resumeTurn makes the tool calls of a turn that were not started.
 func (s *agents) resumeTurn(id, fr int) {
 	for _, t := range slices.Clone(s.frame(id, fr).Turn) {
 		if t.Done || !s.isActive(id, fr) || s.state.Loop.IsAtWork(&s.state, id, fr, t.ID) {

@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
-// stateOf gives the fields of an input that is the first state (Rules.InputIsState); an empty one has none.
+// stateOf returns the fields of an input that is the initial state (Rules.InputIsState); an empty
+// input has none.
 func stateOf(input Value) (map[string]Value, error) {
 	if isEmptyInput(input) {
 		return nil, nil
@@ -19,14 +20,14 @@ func stateOf(input Value) (map[string]Value, error) {
 	return fields, nil
 }
 
-// isFields tells whether stateOf takes a value, which is JSON: it is an object, or null.
+// isFields reports whether stateOf accepts a value, which is JSON: it must be an object or null.
 func isFields(v Value) bool {
 	v = bytes.TrimLeft(v, " \t\r\n")
 	return len(v) > 0 && (v[0] == '{' || v[0] == 'n')
 }
 
-// State gives the typed state of the run itself, by top-level field: as it is now, without what open branches change. Nil where there is none. The map
-// is the caller's, the values are not.
+// State returns the current typed state of the run itself, by top-level field, without changes made
+// in open branches; nil if there is none. The caller owns the map, but not the values.
 func (r *Run) State() map[string]Value {
 	g := r.graph
 	if len(g.Scopes) == 0 {
@@ -35,7 +36,7 @@ func (r *Run) State() map[string]Value {
 	return g.Scope(0).State.Map()
 }
 
-// TypedState is [Run.State] as the run itself holds it, without fields where there is none.
+// TypedState is [Run.State] as the run itself holds it; it has no fields if there is no state.
 func (r *Run) TypedState() typed.State {
 	g := r.graph
 	if len(g.Scopes) == 0 {

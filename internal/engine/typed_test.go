@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
-// D27: whole numbers are added exactly, whatever their size; the short way for small ones gives what the long way gives.
+// TestSumOfWholeNumbers checks that whole numbers are added exactly, whatever their size, and that
+// the fast path for small numbers agrees with the general one (D27).
 func TestSumOfWholeNumbers(t *testing.T) {
 	t.Parallel()
 	numbers := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-9, 9), rapid.SampledFrom([]int64{0, 1e17, 999_999_999_999_999_999, -99_999_999_999_999_999}))
@@ -41,7 +42,7 @@ func TestSumOfWholeNumbers(t *testing.T) {
 	}
 }
 
-// A state that was given out does not change afterwards.
+// TestStateIsSharedUntilItChanges checks that a state does not change after it was returned.
 func TestStateIsSharedUntilItChanges(t *testing.T) {
 	t.Parallel()
 	r := &Run{recorder: recorder{graph: &runGraph{Scopes: []graph.Scope{{State: typed.StateOf(map[string]Value{"a": Value("1"), "b": Value("2")}, 0)}}}}}

@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// P12: a tool that says itself that its outcome is unknown follows its policy as after a crash; nodes of Go graphs fail (S2-46).
+// TestUnknownOutcome checks that a tool that itself reports an unknown outcome follows its policy
+// as after a crash, and that nodes of Go graphs fail (P12, S2-46).
 func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	timeout := &engine.Failure{Code: "timeout", Message: "Tool timed out"}
@@ -22,8 +23,9 @@ func TestUnknownOutcome(t *testing.T) {
 		status         engine.Status
 		code, conv     string
 	}{
-		"known":          {"", "", 1, engine.StatusRunning, "", "tool! 1: Tool timed out\n"},
-		"retry":          {"retry", "", 2, engine.StatusRunning, "", "tool! 1: Tool timed out\n"}, // no answer to the second try either
+		"known": {"", "", 1, engine.StatusRunning, "", "tool! 1: Tool timed out\n"},
+		// no answer to the second attempt either
+		"retry":          {"retry", "", 2, engine.StatusRunning, "", "tool! 1: Tool timed out\n"},
 		"skip":           {"skip", "", 1, engine.StatusRunning, "", skipped},
 		"fail":           {"fail", "", 1, engine.StatusFailed, engine.CodeOutcomeUnknown, ""},
 		"ask, then skip": {"ask", "skip", 1, engine.StatusRunning, "", skipped},
@@ -86,7 +88,8 @@ func TestUnknownOutcome(t *testing.T) {
 	})
 }
 
-// SEC14: what was pinned is recorded with the result that tells of it, also where that comes too late, and nothing after the end of the run.
+// TestPinsAreRecorded checks that pins are recorded with the result that reports them, even if it
+// is late, and that nothing is recorded after the end of the run (SEC14).
 func TestPinsAreRecorded(t *testing.T) {
 	t.Parallel()
 	pins := func(w *enginetest.World) (out []string) {

@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// What comes in is kept so that a fold and the live run give the same bytes: blanks and broken UTF-8 are gone from the start (D1).
+// TestValuesAreNormal checks that inputs are normalized so that a fold and the live run produce the
+// same bytes: white space and invalid UTF-8 are removed from the start (D1).
 func TestValuesAreNormal(t *testing.T) {
 	t.Parallel()
 	q := enginetest.Question("q")
@@ -41,7 +42,7 @@ func TestValuesAreNormal(t *testing.T) {
 	}
 }
 
-// What is no JSON at all is refused and changes nothing.
+// TestValuesMustBeJSON checks that input that is not JSON is rejected and changes nothing.
 func TestValuesMustBeJSON(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Question("q")), ""), nil)

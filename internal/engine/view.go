@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// outputOf is the output that a step has once done is applied.
+// outputOf returns the output of a step after done is applied.
 func (s *state) outputOf(id int, done *StepCompleted) graph.Output {
 	switch done.Source(s.graph.StepNode(id).Kind) {
 	case event.OutputSame:
@@ -29,12 +29,12 @@ func (s *state) outputOf(id int, done *StepCompleted) graph.Output {
 	return graph.OutputOf(done.Output)
 }
 
-// lastReply is the last assistant message of a frame.
+// lastReply returns the last assistant message of a frame.
 func (s *state) lastReply(id, fr int) chat.Message {
 	return s.Loop.Reply(s.graph.Step(id).Loop.Agent.Frames[fr].Conv)
 }
 
-// replyText is the text of the last reply in a frame; none where there was no reply.
+// replyText returns the text of the last reply in a frame, or no output if there was no reply.
 func (s *state) replyText(id, fr int) graph.Output {
 	if m := s.lastReply(id, fr); m.Role != "" {
 		return graph.TextOutput(m.Text)
@@ -42,10 +42,12 @@ func (s *state) replyText(id, fr int) graph.Output {
 	return graph.Output{}
 }
 
-// viewer shows the state to those who decide by it or work with it: the program's functions, conditions and templates, agents and tools. It changes nothing.
+// viewer presents the state to its consumers: the program's functions, conditions and templates,
+// agents and tools. It changes nothing.
 type viewer struct{ *state }
 
-// view is what the program's functions see of a step; as completed by done where that is not nil.
+// view returns what the program's functions see of a step; if done is not nil, of the step as
+// completed by done.
 func (s viewer) view(id int, done *StepCompleted) View {
 	st, n := s.graph.Step(id), s.graph.StepNode(id)
 	v := View{Node: n.ID, Input: s.graph.StepInput(id), State: s.graph.Scope(st.Scope).State}
@@ -66,18 +68,19 @@ func (s viewer) view(id int, done *StepCompleted) View {
 	return v
 }
 
-// before is what the program's functions see of a step that a token is to start.
+// before returns what the program's functions see of a step that a token is about to start.
 func (s viewer) before(n *plan.Node, t graph.Token) View {
 	return View{Node: n.ID, Input: s.graph.Value(t.From), State: s.graph.Scope(t.Scope).State, Outputs: s.outputsSeen(t.Scope)}
 }
 
-// outputsSeen gives the outputs that a scope sees, for a View.
+// outputsSeen returns the outputs that a scope sees, for a View.
 func (s viewer) outputsSeen(scope int) func() map[string]Value {
 	return func() map[string]Value { return s.graph.Outputs(scope) }
 }
 
-// env shows the outputs of a scope to templates, conditions and values. Where done is not nil, step counts as completed by it, and where failed is not nil as failed by that. from is the
-// step whose output is that before.
+// env presents the outputs of a scope to templates, conditions and values. If done is not nil, step
+// counts as completed by it; if failed is not nil, it counts as failed by that. from is the step
+// whose output is the previous output.
 type env struct {
 	viewer
 	scope  int
@@ -87,10 +90,10 @@ type env struct {
 	failed *Failure
 }
 
-// ahead is what a step sees that a token is to start.
+// ahead returns the env of a step that a token is about to start.
 func (s viewer) ahead(t graph.Token) env { return env{viewer: s, scope: t.Scope, from: t.From} }
 
-// of is what a step sees that has started.
+// of returns the env of a step that has started.
 func (s viewer) of(id int) env {
 	st := s.graph.Step(id)
 	return env{viewer: s, scope: st.Scope, step: id, from: st.From}
@@ -125,7 +128,7 @@ func (e env) Step(id string) (expr.Entry, bool) {
 	if ok && out.Output != nil || caught.Step > 0 {
 		last := caught.Step
 		w := e.Waits.OfStep(last)
-		if w == nil { // it met the limit of its loop, and asked nothing
+		if w == nil { // it reached its loop's limit and asked nothing
 			last = out.Step
 			w = e.Waits.OfStep(last)
 		}
@@ -143,7 +146,8 @@ func (e env) Step(id string) (expr.Entry, bool) {
 	return out, ok || out.Error != nil
 }
 
-// isTrue evaluates one condition as step id sees it: before it completes where done is nil, else as completed by done.
+// isTrue evaluates one condition as step id sees it: before it completes if done is nil, else as
+// completed by done.
 func (s viewer) isTrue(id int, c *workflow.Condition, compiled *expr.Condition, done *StepCompleted) (bool, error) {
 	switch c.Language {
 	case workflow.LangMatch:
@@ -165,7 +169,8 @@ func (s viewer) isTrue(id int, c *workflow.Condition, compiled *expr.Condition, 
 	}
 }
 
-// speaker gives the agent that has the conversation of an agent step that runs: the step's own until it hands over; "" for other steps.
+// speaker returns the agent that currently has the conversation of a running agent step, which is
+// the step's own until it hands over; "" for other steps.
 func (s *state) speaker(id int) string {
 	n := s.graph.StepNode(id)
 	if n.Agent == nil {

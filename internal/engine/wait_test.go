@@ -40,7 +40,8 @@ func wantStatus(t *testing.T, w *enginetest.World, want engine.Status) {
 	}
 }
 
-// P1: three branches wait for a person; for every order of the answers each branch gets its own exactly once, and the run is paused until the last.
+// TestWaitsInEveryOrder checks that when three branches wait for a person, for every order of the
+// answers each branch gets its own answer exactly once, and the run is paused until the last (P1).
 func TestWaitsInEveryOrder(t *testing.T) {
 	t.Parallel()
 	for _, order := range [][]string{{"a", "b", "c"}, {"a", "c", "b"}, {"b", "a", "c"}, {"b", "c", "a"}, {"c", "a", "b"}, {"c", "b", "a"}} {
@@ -78,7 +79,8 @@ func TestWaitsInEveryOrder(t *testing.T) {
 	}
 }
 
-// P24: an answer with the key of one that was taken is that answer once more, whatever waits now; the key is state, so it holds after a fold.
+// TestAnswerKeys checks that an answer with the key of an accepted one is treated as that answer
+// again, whatever is waiting now; the key is part of the state, so this holds after a fold (P24).
 func TestAnswerKeys(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Question("ask"), "a"), `ask => a; a => ask`), nil)
@@ -109,7 +111,8 @@ func TestAnswerKeys(t *testing.T) {
 	}
 }
 
-// P32: while one branch waits for a person, the other goes on to the join.
+// TestOtherBranchGoesOn checks that while one branch waits for a person, the other continues to the
+// join (P32).
 func TestOtherBranchGoesOn(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "q", "a"), enginetest.In("f", enginetest.Question("q")),
@@ -129,7 +132,8 @@ func hold(g *workflow.Workflow) *workflow.Workflow {
 	return g
 }
 
-// S0-42: the order of connections does not matter; siblings of an approval start with it, exactly once.
+// TestHoldSiblings checks that the order of connections does not matter: siblings of an approval
+// start with it, exactly once (S0-42).
 func TestHoldSiblings(t *testing.T) {
 	t.Parallel()
 	for _, edges := range []string{"s -> ok; s -> a; ok:approve -> b", "s -> a; s -> ok; ok:approve -> b"} {
@@ -148,8 +152,9 @@ func TestHoldSiblings(t *testing.T) {
 	}
 }
 
-// S0-41, S0-43, D18: what becomes ready while the run waits is queued; after the answer its branch runs to its end, then the queue in order, one entry
-// to its end before the next.
+// TestHoldQueue checks that what becomes ready while the run waits is queued; after the answer its
+// branch runs to its end, then the queue in order, each entry to its end before the next (S0-41,
+// S0-43, D18).
 func TestHoldQueue(t *testing.T) {
 	t.Parallel()
 	g := hold(enginetest.Graph(nodes("s", enginetest.Approval("ok"), "a", "a2", "b", "b2", "b3", "y", "y2"),
@@ -174,8 +179,9 @@ func TestHoldQueue(t *testing.T) {
 	wantTrace(t, w, after, "resumed, .ok, +y, .y, +y2, .y2, +b2, .b2, +b3, .b3, +a2, .a2, completed")
 }
 
-// S0-44, D17, D18: two approvals are answered one after another; the run pauses again on the second after branch and queue are done, and an answer
-// without id is for the oldest.
+// TestHoldTwoApprovals checks that two approvals are answered one after another: the run pauses
+// again on the second after branch and queue are done, and an answer without id is for the oldest
+// (S0-44, D17, D18).
 func TestHoldTwoApprovals(t *testing.T) {
 	t.Parallel()
 	g := hold(enginetest.Graph(nodes("s", enginetest.Approval("p"), enginetest.Approval("q"), "a", "a2", "b", "c"),
@@ -195,7 +201,8 @@ func TestHoldTwoApprovals(t *testing.T) {
 	wantStatus(t, w, engine.StatusCompleted)
 }
 
-// D18: an approval met on the way opens and holds the rest again; an answer during the drain appends its branch.
+// TestHoldApprovalOnTheWay checks that an approval reached on the way opens and holds the rest
+// again, and that an answer during the drain appends its branch (D18).
 func TestHoldApprovalOnTheWay(t *testing.T) {
 	t.Parallel()
 	g := hold(enginetest.Graph(nodes("s", enginetest.Approval("p"), "a", "a2", enginetest.Approval("q"), "b", "c"),
@@ -215,7 +222,8 @@ func TestHoldApprovalOnTheWay(t *testing.T) {
 	wantTrace(t, w, after, "resumed, .q, +b, .b, +c, .c, +a2, .a2, completed")
 }
 
-// S0-35: a rejection leads back to the writer, and the same approval waits again, each time with the new output.
+// TestRejectCycle checks that a rejection leads back to the writer, and that the same approval
+// waits again, each time with the new output (S0-35).
 func TestRejectCycle(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, hold(enginetest.Graph(nodes("a", enginetest.Approval("ok"), "z"), "a -> ok; ok:reject -> a; ok:approve -> z")), nil)
@@ -233,7 +241,8 @@ func TestRejectCycle(t *testing.T) {
 	}
 }
 
-// S0-45, S0-46: a branch that fails while the run waits fails the run; the sibling's started call finishes, and nothing starts after it.
+// TestHoldFailure checks that a branch that fails while the run waits fails the run; the sibling's
+// started call finishes, and nothing starts after it (S0-45, S0-46).
 func TestHoldFailure(t *testing.T) {
 	t.Parallel()
 	g := hold(enginetest.Graph(nodes("s", enginetest.Approval("ok"), "a", "b", "b2"), "s -> ok; s -> a; s -> b; b -> b2"))
@@ -253,7 +262,8 @@ func TestHoldFailure(t *testing.T) {
 	}
 }
 
-// P33: a deadline takes the timeout edge; without one the step fails. It survives a crash.
+// TestDeadline checks that a deadline takes the timeout edge, that without one the step fails, and
+// that the deadline survives a crash (P33).
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	q := enginetest.Question("q")
@@ -273,14 +283,15 @@ func TestDeadline(t *testing.T) {
 	wantTrace(t, w, 0, "+q, ?q, paused q, resumed, !q deadline, failed deadline")
 }
 
-// P33: a reminder comes once, before the deadline or not at all, survives a crash, and leaves the wait open and the run paused; an answered wait has none.
+// TestReminder checks that a reminder comes once, before the deadline or not at all, survives a
+// crash, and leaves the wait open and the run paused; an answered wait has none (P33).
 func TestReminder(t *testing.T) {
 	t.Parallel()
 	second := workflow.Duration(time.Second)
 	tests := []struct {
 		name             string
-		deadline, remind workflow.Duration // of the node
-		run              workflow.Duration // of the run
+		deadline, remind workflow.Duration // the node's
+		run              workflow.Duration // the run's
 		timers           string
 	}{
 		{"of the node", 0, second, 0, "remind:w1"},

@@ -8,9 +8,10 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// What TestWild found, each as small as it gets.
+// Bugs found by TestWild, each reduced to a minimal case.
 
-// D20: a step that failed for good while a limit was ending the run has failed it: a reopening does not make it a success, and asks for nothing more.
+// TestReopenAfterFailure checks that a step that failed for good while a limit was ending the run
+// has failed the run: a reopening does not make it a success, and requests nothing more (D20).
 func TestReopenAfterFailure(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "a", "b"), "s -> a; s -> b")
@@ -28,7 +29,8 @@ func TestReopenAfterFailure(t *testing.T) {
 	w.CheckPrefixes()
 }
 
-// P15: joins inside of joins in the body of a loop: a join does not wait for what comes along the way back, and none goes on before those inside of it.
+// TestJoinsInLoop checks joins inside joins in the body of a loop: a join does not wait for tokens
+// that arrive along the back-edge, and no join continues before those inside it (P15).
 func TestJoinsInLoop(t *testing.T) {
 	t.Parallel()
 	yes := workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "done"}
@@ -51,7 +53,7 @@ func TestJoinsInLoop(t *testing.T) {
 	wantStatus(t, w, engine.StatusCompleted)
 }
 
-// D18: a join that waits for what is queued does not keep the queue back.
+// TestHoldAndJoin checks that a join that waits for queued entries does not block the queue (D18).
 func TestHoldAndJoin(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, enginetest.Approval("g1"), "a", "b", workflow.Node{ID: "j", Kind: workflow.KindJoin, Join: &workflow.Join{}}, "z"),
@@ -66,7 +68,8 @@ func TestHoldAndJoin(t *testing.T) {
 	wantStatus(t, w, engine.StatusCompleted)
 }
 
-// D10: a call that is cancelled before anybody was asked to make it holds nothing up.
+// TestCancelledBeforeMade checks that a call cancelled before anyone was asked to make it delays
+// nothing (D10).
 func TestCancelledBeforeMade(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{Until: workflow.UntilAny, MaxConcurrency: 1}, "x", "y"), in("f", nodes("x", "y"))),
@@ -80,7 +83,8 @@ func TestCancelledBeforeMade(t *testing.T) {
 	}
 }
 
-// D10: the time for cancelled calls runs out also where other calls were out when its timer fired.
+// TestSettleTimerComesBack checks that the time for cancelled calls also expires if other calls
+// were in flight when its timer fired (D10).
 func TestSettleTimerComesBack(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, enginetest.Approval("g"), "z",
@@ -97,7 +101,8 @@ func TestSettleTimerComesBack(t *testing.T) {
 	wantStatus(t, w, engine.StatusCompleted)
 }
 
-// D12: nothing new starts in a branch that failed while its block waits for the others, not even a join that has all that can still arrive.
+// TestFailedBranchRests checks that nothing new starts in a branch that failed while its block
+// waits for the others, not even a join that has everything that can still arrive (D12).
 func TestFailedBranchRests(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{OnFailure: workflow.FailCollect}, "x", "y"),

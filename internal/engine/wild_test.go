@@ -18,24 +18,26 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// wild is a random workflow under way: results, answers and timers come in any order, and it crashes, meets limits and is reopened.
+// wild is a random workflow in progress: results, answers and timers arrive in any order, and it
+// crashes, reaches limits and is reopened.
 type wild struct {
 	*enginetest.World
 	rt    *rapid.T
 	shape *enginetest.Shape
-	// done are the results that are in the journal; again counts how often commands may have been given anew, by a crash or a reopening.
+	// done are the results in the journal; again counts how often commands may have been issued
+	// again, by a crash or a reopening.
 	done map[string]bool
-	// notes are those taken, by step.
+	// notes are the accepted notes, by step.
 	notes map[int][]engine.Note
 	again int
-	// held counts calls that a person was asked about first.
+	// held is the number of calls that a person was asked about first.
 	held   int
 	holds  bool
 	crash  bool
 	limits workflow.Limits
 }
 
-// shrinking fails the property that is being checked, so that rapid looks for a smaller case.
+// shrinking fails the property being checked, so that rapid looks for a smaller case.
 type shrinking struct {
 	testing.TB
 	rt *rapid.T
@@ -45,7 +47,7 @@ func (s shrinking) Helper()                   {}
 func (s shrinking) Fatal(args ...any)         { s.rt.Fatal(args...) }
 func (s shrinking) Fatalf(f string, a ...any) { s.rt.Fatalf(f, a...) }
 
-// newWild draws a workflow, which change changes, and starts it.
+// newWild draws a workflow, applies change to it, and starts it.
 func newWild(t *testing.T, rt *rapid.T, depth int, change ...func(*workflow.Workflow)) *wild {
 	t.Helper()
 	s := enginetest.DrawTimed(rt, depth)
@@ -75,7 +77,7 @@ func newWild(t *testing.T, rt *rapid.T, depth int, change ...func(*workflow.Work
 	return w
 }
 
-// step lets one thing happen. False: nothing is left that could.
+// step performs one possible action. It returns false if none is left.
 func (w *wild) step() bool {
 	w.T.Helper()
 	if limit := w.Plan.Workflow().Limits.MaxConcurrency; limit > 0 {
@@ -122,7 +124,7 @@ func (w *wild) step() bool {
 	return true
 }
 
-// hangs is 1 for a call that is answered only once it is cancelled, 0 for all others.
+// hangs returns 1 for a call that is answered only once it is cancelled, 0 for all others.
 func (w *wild) hangs(c engine.Command) int {
 	if w.Answer(c) == nil {
 		return 1
@@ -148,7 +150,7 @@ func (w *wild) answer(i int) {
 	if c, ok := c.(*engine.CallTool); ok && w.holds && !w.Cancelled[id] && rapid.IntRange(0, 2).Draw(w.rt, "hold") > 0 {
 		if held := w.shape.Hold(w.World, c, rapid.Bool().Draw(w.rt, "question")); held != nil {
 			if in = *held; held.Hold.Kind == workflow.WaitApproval {
-				w.held++ // it is made once more
+				w.held++ // it is made again
 			}
 		}
 	}
@@ -156,7 +158,8 @@ func (w *wild) answer(i int) {
 	w.Feed(in)
 }
 
-// signal sends a signal that perhaps no step takes yet, and perhaps none ever will; now and then the same once more, which changes nothing.
+// signal sends a signal that perhaps no step takes yet, or ever; occasionally it repeats
+// one, which changes nothing.
 func (w *wild) signal() bool {
 	w.T.Helper()
 	ids := w.shape.Signals()
@@ -176,7 +179,7 @@ func (w *wild) signal() bool {
 	return true
 }
 
-// reopen lets a run that ended by a limit go on under a larger one (D20).
+// reopen lets a run that was ended by a limit continue under a larger one (D20).
 func (w *wild) reopen() bool {
 	w.T.Helper()
 	var more workflow.Limits
@@ -211,8 +214,9 @@ func stepOf(c engine.Command) int {
 	return 0
 }
 
-// TestWild: whatever a workflow is made of and in whatever order things happen, the run ends as the twin says, with its output where that does not depend
-// on the order (P1, P2, P5, P31, D8, D10, D12, D20); the laws of World hold on the way, and those of an ended run at the end.
+// TestWild checks that whatever a workflow consists of and in whatever order things happen, the run
+// ends as the twin predicts, with its output if that does not depend on the order (P1, P2, P5, P31,
+// D8, D10, D12, D20); the laws of World hold throughout, and those of an ended run at the end.
 func TestWild(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -242,7 +246,7 @@ func TestWild(t *testing.T) {
 	})
 }
 
-// checkEnded: an ended run takes no step more.
+// checkEnded checks that an ended run takes no further step.
 func (w *wild) checkEnded() {
 	w.T.Helper()
 	if n := len(w.Run.Waits()); n > 0 || w.Run.InFlight() > 0 {
@@ -268,7 +272,8 @@ func (w *wild) checkEnded() {
 	}
 }
 
-// checkPositions: the fold of a part of the journal, and then of the rest, gives the whole run, wherever it is parted.
+// checkPositions checks that folding a prefix of the journal and then the rest yields the whole
+// run, wherever it is split.
 func (w *wild) checkPositions() {
 	w.T.Helper()
 	whole := enginetest.State(w.Run)

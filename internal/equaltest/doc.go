@@ -1,7 +1,9 @@
-// Package equaltest opens services on each store and driver, for tests that play the same runs on all of them and compare their journals (sim.Diff).
+// Package equaltest opens services on each store and driver, for tests that play the same runs on
+// all of them and compare their journals (sim.Diff).
 //
-// A test plays a run on a store in memory with the embedded driver, and then with the same replies on each [Driver]. Those of [Embedded] need PostgreSQL, which pgtest starts; that of [Temporal] needs a
-// server of Temporal, which the test starts by package temporalserver.
+// A test plays a run on a store in memory with the embedded driver, and then with the same replies
+// on each [Driver]. The drivers of [Embedded] need PostgreSQL, which pgtest starts; the driver of
+// [Temporal] needs a Temporal server, which the test starts with package temporalserver.
 //
-// The package refuses to be used outside of tests.
+// The package must only be used in tests.
 package equaltest

@@ -23,18 +23,20 @@ import (
 
 // Driver is a driver on a kind of store.
 type Driver struct {
-	// Name says which.
+	// Name identifies the driver.
 	Name    string
 	prepare func(t testing.TB, cfg *service.Config)
 	carrier carry.Carrier
 }
 
-// Memory is the embedded driver on a store in memory, with which the others are compared.
+// Memory returns the embedded driver on a store in memory, which the other drivers are compared
+// with.
 func Memory() Driver {
 	return Driver{Name: "memory", prepare: func(_ testing.TB, cfg *service.Config) { cfg.DB = service.Memory }}
 }
 
-// Embedded gives the embedded driver on the stores on disk: a file of SQLite and a schema in PostgreSQL, new ones for each service.
+// Embedded returns the embedded driver on the stores on disk: an SQLite file and a PostgreSQL
+// schema, new ones for each service.
 func Embedded() []Driver {
 	return []Driver{
 		{Name: "SQLite", prepare: func(t testing.TB, cfg *service.Config) { cfg.DB = filepath.Join(t.TempDir(), "hocket.db") }},
@@ -47,7 +49,8 @@ func onPostgres(t testing.TB, cfg *service.Config) {
 	cfg.DB, cfg.Stores = pgtest.Reused(t), store.Servers{Postgres: pghome.New(nil)}
 }
 
-// Carried returns the driver on a server that carries runs, with stores in PostgreSQL. The connection is closed when t ends.
+// Carried returns the driver on a server that executes runs, with stores in PostgreSQL. The
+// connection is closed when t ends.
 func Carried(t testing.TB, name string, server carry.Server) Driver {
 	t.Helper()
 	c, err := server.Connect(carry.Config{Settings: server.Settings, Queues: carry.Queues()})
@@ -61,10 +64,10 @@ func Carried(t testing.TB, name string, server carry.Server) Driver {
 	return Driver{Name: name, prepare: onPostgres, carrier: c}
 }
 
-// services counts the services of this process: on Temporal each has queues of its own.
+// services counts the services of this process: on Temporal each has its own queues.
 var services atomic.Int64
 
-// apart carries the runs of one service.
+// apart executes the runs of one service.
 type apart struct {
 	carry.Carrier
 	namespace string
@@ -75,7 +78,8 @@ func (a apart) Drive(_ string, cfg embedded.Config) (driver.Driver, error) {
 	return a.Carrier.Drive(a.namespace, cfg)
 }
 
-// Open opens a service with an empty store, which is closed when t ends. cfg says all but where its store is and what carries its runs.
+// Open opens a service with an empty store, which is closed when t ends. cfg specifies everything
+// except where its store is and what executes its runs.
 func (d Driver) Open(t testing.TB, cfg service.Config) *service.Service {
 	t.Helper()
 	cfg.At = store.Locator{}
@@ -105,11 +109,12 @@ func (d Driver) Open(t testing.TB, cfg service.Config) *service.Service {
 	return s
 }
 
-// Journals reads the journals of all runs of a service that the driver opened, by their ids. The test fails where a run was driven by another driver.
+// Journals reads the journals of all runs of a service that the driver opened, by run id. The test
+// fails if a run was executed by another driver.
 func (d Driver) Journals(t testing.TB, s *service.Service) map[string][]engine.Event {
 	t.Helper()
 	all := map[string][]engine.Event{}
-	ctx := context.WithoutCancel(t.Context()) // it is called when tests end, too
+	ctx := context.WithoutCancel(t.Context()) // it is also called when tests end
 	q := journal.Query{}
 	for {
 		heads, next, err := s.List(ctx, q)
@@ -130,7 +135,7 @@ func (d Driver) Journals(t testing.TB, s *service.Service) map[string][]engine.E
 	}
 }
 
-// Compare fails the test where the journals of two services are not of the same runs, or are not equal.
+// Compare fails the test if the journals of two services are not of the same runs or are not equal.
 func Compare(t testing.TB, want, got map[string][]engine.Event) {
 	t.Helper()
 	if a, b := slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got)); !slices.Equal(a, b) {

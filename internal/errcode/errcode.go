@@ -7,14 +7,17 @@ import (
 	"strings"
 )
 
-// Code names one kind of error, such as `workflow-draft-only`. It does not change once it was released.
+// Code identifies one kind of error, such as `workflow-draft-only`. It does not change once it was
+// released.
 type Code string
 
-// Fields are the values of an error by name. The field `meant` is a suggestion, such as `did you mean "x"?`, which follows the message. Values are strings, integers, floating point numbers and
-// lists of strings. They are JSON: integers that came from a server are float64, lists []any; both render as those that were never sent.
+// Fields are the values of an error by name. The field `meant` is a suggestion, such as `did you
+// mean "x"?`, which follows the message. Values are strings, integers, floating-point numbers and
+// lists of strings. They are JSON: integers that came from a server are float64, lists []any; both
+// render like values that were never sent.
 type Fields map[string]any
 
-// Transport is a way in, with its own words for what to do about an error.
+// Transport is an interface of the program, with its own wording of how to resolve an error.
 type Transport int
 
 const (
@@ -30,36 +33,41 @@ const (
 type Entry struct {
 	Code   Code
 	Family Family
-	// Message says what is wrong. {name} is the place of a field, {name:q} of a field in quotation marks; {cause} is the text of the error's cause.
+	// Message describes the problem. {name} is a placeholder for a field, {name:q} for a field in
+	// quotation marks; {cause} is the text of the error's cause.
 	Message string
-	// Hints are by transport and say what to do about it, with places for fields as in Message; "": nothing to add.
+	// Hints, by transport, say how to resolve the error, with placeholders for fields as in
+	// Message; "" means there is nothing to add.
 	Hints [3]string
-	// Cause says for the reference how the error comes about.
+	// Cause explains, for the reference, how the error comes about.
 	Cause string
 }
 
-// Coded is an error with a code. "" means that the error belongs to its family alone.
+// Coded is an error with a code. "" means that the error only belongs to its family.
 type Coded interface {
 	error
 	Coded() (Code, Fields)
 }
 
-// Error is an error of the table. Its text is the message of the table, without a hint. Values are immutable after New.
+// Error is an error of the table. Its text is the message of the table, without a hint. Values are
+// immutable after New.
 type Error struct {
 	Code   Code
 	Fields Fields
-	// Err is the cause; nil: none.
+	// Err is the cause; nil means none.
 	Err error
-	// text is the message as it was received; "": the message of the table.
+	// text is the message as it was received; "" means the message of the table.
 	text string
 }
 
-// New returns the error of a code. fields has a value for each place in the message and hints of the code; cause may be nil.
+// New returns the error of a code. fields has a value for each placeholder in the message and hints
+// of the code; cause may be nil.
 func New(code Code, fields Fields, cause error) *Error {
 	return &Error{Code: code, Fields: fields, Err: cause}
 }
 
-// Received returns the error that another process reported: with its text, and with the code and the fields by which this process words the hint.
+// Received returns an error reported by another process: with its text, and with the code and the
+// fields from which this process builds the hint.
 func Received(code Code, fields Fields, text string, cause error) *Error {
 	return &Error{Code: code, Fields: fields, Err: cause, text: text}
 }
@@ -85,7 +93,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // Coded implements Coded.
 func (e *Error) Coded() (Code, Fields) { return e.Code, e.Fields }
 
-// Of returns the code and the fields of an error: those of the outermost error of its chain that has a code. "": none has.
+// Of returns the code and the fields of an error: those of the outermost error of its chain that
+// has a code. The code is "" if there is none.
 func Of(err error) (Code, Fields) {
 	for err != nil {
 		c, ok := errors.AsType[Coded](err)
@@ -100,7 +109,7 @@ func Of(err error) (Code, Fields) {
 	return "", nil
 }
 
-// Find returns the entry of a code; false: there is none.
+// Find returns the entry of a code, or false if there is none.
 func Find(code Code) (Entry, bool) {
 	e, ok := index()[code]
 	return e, ok
@@ -111,7 +120,8 @@ func Message(code Code, fields Fields) string {
 	return fill(index()[code].Message, fields, nil)
 }
 
-// Hint returns what to do about an error in the words of a transport; "": nothing to add. An error that knows what was meant has it in its text, and no hint.
+// Hint returns how to resolve an error, in the terms of a transport; "" means there is nothing to
+// add. An error with a suggestion has it in its text and needs no hint.
 func Hint(code Code, fields Fields, t Transport) string {
 	if meant, _ := fields["meant"].(string); meant != "" && t == Command {
 		return ""
@@ -119,7 +129,7 @@ func Hint(code Code, fields Fields, t Transport) string {
 	return fill(index()[code].Hints[t], fields, nil)
 }
 
-// Text returns the text of an error for a transport: its own, and the hint.
+// Text returns the text of an error for a transport: its own text, followed by the hint.
 func Text(err error, t Transport) string {
 	code, fields := Of(err)
 	if hint := Hint(code, fields, t); hint != "" {
@@ -128,7 +138,8 @@ func Text(err error, t Transport) string {
 	return err.Error()
 }
 
-// fill puts fields into the places of a text, in one pass: what a field contains is not read again.
+// fill replaces the placeholders of a text with fields, in one pass: the content of a field is not
+// scanned again.
 func fill(text string, fields Fields, cause error) string {
 	var b strings.Builder
 	for {

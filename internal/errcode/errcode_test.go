@@ -21,7 +21,8 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// TestTable: codes are unique, families are known, and texts have no open places.
+// TestTable checks that codes are unique, that families are known, and that texts have no unfilled
+// placeholders.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	seen := map[errcode.Code]bool{}
@@ -51,7 +52,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestRemedies: each remedy of a diagnostic has a hint for every transport.
+// TestRemedies checks that each remedy of a diagnostic has a hint for every transport.
 func TestRemedies(t *testing.T) {
 	t.Parallel()
 	if got, want := slices.Sorted(maps.Keys(errcode.Remedies)), slices.Sorted(maps.Keys(diag.Remedies())); !slices.Equal(got, want) {
@@ -72,7 +73,8 @@ func TestRemedies(t *testing.T) {
 	}
 }
 
-// TestFieldsAreGiven reads the source: each error of a code is made with a value for each place of its message and its hints.
+// TestFieldsAreGiven reads the source and checks that each error of a code is created with a value
+// for each placeholder of its message and its hints.
 func TestFieldsAreGiven(t *testing.T) {
 	t.Parallel()
 	names := constants(t)
@@ -141,7 +143,7 @@ func code0(s *ast.SelectorExpr) (string, bool) {
 	return x.Name, true
 }
 
-// constants gives the codes by the names of their constants.
+// constants returns the codes by the names of their constants.
 func constants(t *testing.T) map[string]errcode.Code {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), "table.go", nil, parser.SkipObjectResolution)
@@ -162,7 +164,8 @@ func constants(t *testing.T) map[string]errcode.Code {
 	return out
 }
 
-// TestFieldsAreNotRead: what a field contains comes out as it went in, also where it looks like a place, and the same after a way through JSON.
+// TestFieldsAreNotRead checks that the content of a field is rendered unchanged, even if it looks
+// like a placeholder, and the same after a round trip through JSON.
 func TestFieldsAreNotRead(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

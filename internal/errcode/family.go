@@ -2,52 +2,56 @@ package errcode
 
 import "net/http"
 
-// Family is the group of an error that decides its HTTP status and the exit status of the command line. It is the `code` of a problem.
+// Family is the group of an error that decides its HTTP status and the exit status of the command
+// line. It is the `code` of a problem.
 type Family string
 
 const (
-	// Internal is a defect or a failure of the machine.
+	// Internal is a bug or a failure of the machine.
 	Internal Family = "internal"
-	// Invalid: the document, flags, request or answer is not valid; nothing changed.
+	// Invalid means that the document, flags, request or answer is not valid; nothing changed.
 	Invalid Family = "invalid"
-	// NotFound: no such run, workflow or wait.
+	// NotFound means that there is no such run, workflow or wait.
 	NotFound Family = "not_found"
-	// Conflict: the current state does not allow it.
+	// Conflict means that the current state does not allow the operation.
 	Conflict Family = "conflict"
-	// Gone: the wait is closed.
+	// Gone means that the wait is closed.
 	Gone Family = "gone"
-	// Unusable: the store, or what it holds of this run, cannot be used; nothing ran (P17).
+	// Unusable means that the store, or its data for this run, cannot be used; nothing ran (P17).
 	Unusable Family = "unusable"
-	// Limit: a limit of the service is reached; nothing changed, and the same request may succeed later.
+	// Limit means that a limit of the service was reached; nothing changed, and the same request
+	// may succeed later.
 	Limit Family = "limit"
-	// Unavailable: the store does not respond right now, as when its disk is full; nothing changed, and the same request may succeed later.
+	// Unavailable means that the store does not respond at the moment, for example because its disk
+	// is full; nothing changed, and the same request may succeed later.
 	Unavailable Family = "unavailable"
-	// Unauthorized: the caller is not known.
+	// Unauthorized means that the caller is not known.
 	Unauthorized Family = "unauthorized"
-	// Forbidden: the caller is known and does not have the right.
+	// Forbidden means that the caller is known and does not have the permission.
 	Forbidden Family = "forbidden"
-	// TooLarge: the request is larger than the server accepts.
+	// TooLarge means that the request is larger than the server accepts.
 	TooLarge Family = "too_large"
-	// MethodNotAllowed: the path does not support the method.
+	// MethodNotAllowed means that the path does not support the method.
 	MethodNotAllowed Family = "method_not_allowed"
-	// Timeout: the request did not arrive in time.
+	// Timeout means that the request did not arrive in time.
 	Timeout Family = "timeout"
-	// ModelNotFound, Unsupported, StreamReplaced and Interrupted are those of the OpenAI endpoint alone.
+	// ModelNotFound, Unsupported, StreamReplaced and Interrupted occur only at the OpenAI endpoint.
 	ModelNotFound  Family = "model_not_found"
 	Unsupported    Family = "unsupported"
 	StreamReplaced Family = "stream_replaced"
 	Interrupted    Family = "interrupted"
 )
 
-// Group is the row of a family.
+// Group is the table row of a family.
 type Group struct {
 	Family Family
 	// Status is the HTTP status, Title the title of problems.
 	Status int
 	Title  string
-	// Detail is that of problems whose errors are not described to callers; "": none.
+	// Detail is the detail of problems whose errors are not described to callers; "" means none.
 	Detail string
-	// Next is what a model may do about it over MCP, where neither the code nor the error says so; "": nothing.
+	// Next tells a model over MCP how to proceed, if neither the code nor the error says so; ""
+	// means nothing.
 	Next string
 	// Meaning, Cause and Repair are the texts of the reference.
 	Meaning, Cause, Repair string
@@ -55,10 +59,10 @@ type Group struct {
 	OpenAI bool
 }
 
-// Groups returns the rows of all families, by name. Callers do not change the slice.
+// Groups returns the rows of all families, sorted by name. Callers must not modify the slice.
 func Groups() []Group { return groups[:] }
 
-// GroupOf returns the row of a family, that of Internal for one that is not known.
+// GroupOf returns the row of a family, or that of Internal if the family is unknown.
 func GroupOf(f Family) Group {
 	internal := Group{}
 	for _, g := range groups {
@@ -130,7 +134,8 @@ var groups = [...]Group{
 		Meaning: "The streamed text is void.", Cause: "The step was tried again after a part of its reply had been streamed by the OpenAI endpoint.",
 		Repair: "Read the run for its output. Status 500.",
 	},
-	{Family: Timeout, Status: http.StatusRequestTimeout, Title: "Request timeout"}, // the reference has the code as that of runs
+	// in the reference the code is that of runs
+	{Family: Timeout, Status: http.StatusRequestTimeout, Title: "Request timeout"},
 	{
 		Family: TooLarge, Status: http.StatusRequestEntityTooLarge, Title: "Request too large",
 		Meaning: "The request is too large.", Cause: "It exceeds the limit in the message.", Repair: "Send less, or raise `server.limits.body`. Status 413.",

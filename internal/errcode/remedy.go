@@ -6,7 +6,8 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// Remedies are the hints of diagnostics that differ by transport, by the name in [diag.Diagnostic.Remedy].
+// Remedies are the hints of diagnostics that differ by transport, by the name in
+// [diag.Diagnostic.Remedy].
 var Remedies = map[string][3]string{
 	diag.DefineAgent: {
 		"agents are defined under the key agents, in the file of --agents, or in the catalog (hocket agents apply)",
@@ -30,7 +31,8 @@ var Remedies = map[string][3]string{
 	diag.SameID: {"leave --id out, or give the id of the document", "leave the field id out, or give the id of the document", "leave the argument id out, or give the id of the document"},
 }
 
-// Hinted returns the diagnostics with the hints of a transport in the place of those that have a remedy. The list given stays as it is.
+// Hinted returns the diagnostics with the hints of a transport in place of remedies. It does not
+// modify list.
 func Hinted(list diag.List, t Transport) diag.List {
 	if !slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Remedy != "" }) {
 		return list

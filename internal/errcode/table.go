@@ -188,7 +188,7 @@ const (
 // Entries returns the rows of all codes, in the order of the table.
 func Entries() []Entry { return entries[:] }
 
-// index is the table by code.
+// index maps codes to rows of the table.
 var index = sync.OnceValue(func() map[Code]Entry {
 	out := make(map[Code]Entry, len(entries))
 	for _, e := range entries {

@@ -24,7 +24,8 @@ var (
 
 var update = flag.Bool("update", false, "write docs/diagnostics.md and docs/reasons.md")
 
-// TestPages: docs/diagnostics.md and docs/reasons.md are made of the table; -update writes them.
+// TestPages checks that docs/diagnostics.md and docs/reasons.md are generated from the table;
+// -update writes them.
 func TestPages(t *testing.T) {
 	for name, want := range explain.Pages() {
 		file := "../../docs/" + name
@@ -50,13 +51,14 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// sources are the folders whose code can name a problem of a document, a failure of a run or a problem of a server.
+// sources are the folders whose code can report a problem of a document, a failure of a run or a
+// problem of a server.
 var sources = []string{
 	"diag", "graph", "workflow", "internal/catalog", "internal/config", "internal/api/hooks", "internal/api/transport", "internal/driver", "internal/engine", "internal/expr", "internal/form", "internal/format", "internal/api/mcpserver",
 	"internal/model", "internal/api/openaiapi", "internal/price", "internal/schedule", "internal/service", "internal/store", "internal/tool", "internal/api/httpapi", "internal/cli", "temporal", "internal/client", "internal/server",
 }
 
-// reasons gives the codes of package errcode by the names of their constants.
+// reasons returns the codes of package errcode by the names of their constants.
 func reasons(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -77,7 +79,7 @@ func reasons(t *testing.T) map[string]string {
 	return out
 }
 
-// found gives the codes in the code, with a place of each.
+// found returns the codes in the source code, each with one position.
 func found(t *testing.T) map[string]string {
 	t.Helper()
 	out, reason := map[string]string{}, reasons(t)
@@ -100,7 +102,8 @@ func found(t *testing.T) map[string]string {
 					out[text] = set.Position(lit.Pos()).String()
 				}
 			}
-			kinds := strings.HasSuffix(path, "errors.go") // where the kinds of failures stand; elsewhere kinds are other things
+			// the kinds of failures are there; elsewhere kinds are other things
+			kinds := strings.HasSuffix(path, "errors.go")
 			ast.Inspect(f, func(n ast.Node) bool {
 				switch n := n.(type) {
 				case *ast.SelectorExpr: // a use of package errcode
@@ -114,7 +117,7 @@ func found(t *testing.T) map[string]string {
 						}
 					}
 				case *ast.CallExpr:
-					if root == "workflow" { // whose helpers take the code at different places
+					if root == "workflow" { // its helpers take the code at different positions
 						for _, arg := range n.Args {
 							if lit, ok := arg.(*ast.BasicLit); ok && strings.Contains(lit.Value, "-") {
 								add(lit)
@@ -141,7 +144,8 @@ func found(t *testing.T) map[string]string {
 	return out
 }
 
-// TestEveryCode: each code that the program reports has an entry, and each entry is a code that it reports.
+// TestEveryCode checks that each code that the program reports has an entry, and that each entry is
+// a code that it reports.
 func TestEveryCode(t *testing.T) {
 	t.Parallel()
 	codes := found(t)

@@ -1,8 +1,11 @@
-// Package explain holds the reference of all codes: what each one means, what causes it and how to repair it.
+// Package explain holds the reference of all codes: what each one means, what causes it and how to
+// resolve it.
 //
-// The tables are data, in the folder codes: a line for each code with the columns code, meaning, cause and repair, and for some an example. `hocket explain CODE` prints
-// an entry, and docs/diagnostics.md and docs/reasons.md are made from all of them by [Pages]. A test reads the source of the program and checks that each code has an entry and each entry is
-// a code that the program reports. The codes of problems and their reasons are those of package errcode.
+// The tables are data, in the folder codes: a line for each code with the columns code, meaning,
+// cause and repair, and for some an example. `hocket explain CODE` prints an entry, and [Pages]
+// generates docs/diagnostics.md and docs/reasons.md from all of them. A test reads the source of
+// the program and checks that each code has an entry and each entry is a code that the program
+// reports. The codes of problems and their reasons come from package errcode.
 package explain
 
 import (
@@ -14,17 +17,18 @@ import (
 
 // Kinds of codes: where they are reported.
 const (
-	// Document: a problem of a document, in `hocket validate` and diagnostics of the HTTP API.
+	// Document is a problem of a document, in `hocket validate` and in diagnostics of the HTTP API.
 	Document = "document"
-	// Graph: a problem of a graph, for Go programs, and for documents where their reader has no code of its own.
+	// Graph is a problem of a graph, for Go programs, and for documents if their reader has no code
+	// of its own.
 	Graph = "graph"
-	// Run: the failure of a run, a step or a call, in the error of a run and in `retry.on`.
+	// Run is the failure of a run, a step or a call, in the error of a run and in `retry.on`.
 	Run = "run"
-	// API: the code of a problem that a server responds with.
+	// API is the code of a problem that a server responds with.
 	API = "api"
-	// Reason: the code of one kind of error within the code of a problem.
+	// Reason is the code of one kind of error within the code of a problem.
 	Reason = "reason"
-	// Exit: the exit status of the command line.
+	// Exit is the exit status of the command line.
 	Exit = "exit"
 )
 
@@ -48,7 +52,8 @@ type Entry struct {
 	Meaning string `json:"meaning"`
 	Cause   string `json:"cause"`
 	Repair  string `json:"repair"`
-	// Wrong and Right are an example of a text that has the problem, and its correction. Both are "" where there is no example.
+	// Wrong and Right are an example of a text that has the problem, and its correction. Both are
+	// "" if there is no example.
 	Wrong string `json:"wrong,omitempty"`
 	Right string `json:"right,omitempty"`
 }
@@ -77,7 +82,7 @@ func All() []Entry {
 	return out
 }
 
-// Find returns the entry of a code; false if there is none. Codes are unique.
+// Find returns the entry of a code, or false if there is none. Codes are unique.
 func Find(code string) (Entry, bool) {
 	for _, e := range All() {
 		if e.Code == code {

@@ -15,7 +15,7 @@ var sections = []struct{ kind, title, text string }{
 	{Exit, "Exit statuses", "The exit statuses of the command line."},
 }
 
-// Pages returns the pages of the folder docs that are made from the tables, by name.
+// Pages returns the pages in the folder docs that are generated from the tables, by name.
 func Pages() map[string]string {
 	const made = "Each has a code that does not change. `hocket explain CODE` prints its entry; `hocket explain` lists all codes.\n" +
 		"This page is generated from the same tables: `go test ./internal/explain -update`.\n"
@@ -26,7 +26,7 @@ func Pages() map[string]string {
 	}
 }
 
-// page writes the sections of the kinds that it has.
+// page returns the sections of the kinds for which has is true.
 func page(has func(kind string) bool) string {
 	var b strings.Builder
 	for _, s := range sections {
@@ -43,7 +43,7 @@ func page(has func(kind string) bool) string {
 	return b.String()
 }
 
-// example is the example of an entry, as Markdown behind its repair.
+// example returns the example of an entry, as Markdown that follows its repair.
 func example(e Entry) string {
 	if e.Wrong == "" {
 		return ""
@@ -51,5 +51,5 @@ func example(e Entry) string {
 	return fmt.Sprintf(" Wrong: %s. Right: %s.", span(e.Wrong), span(e.Right))
 }
 
-// span is a text as a code span of Markdown.
+// span returns text as a Markdown code span.
 func span(text string) string { return "`" + text + "`" }

@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/errcode"
 )
 
-// problems returns the entries of the table of errors: one for each code of a problem, and one for each reason.
+// problems returns the entries of the table of errors: one for each code of a problem, and one for
+// each reason.
 func problems() []Entry {
 	var out []Entry
 	for _, g := range errcode.Groups() {
@@ -22,7 +23,7 @@ func problems() []Entry {
 	return out
 }
 
-// repair is what the hints of an entry say, and its problem code.
+// repair returns the hints of an entry and its problem code.
 func repair(e errcode.Entry) string {
 	var parts []string
 	for t, name := range []string{errcode.Command: "Command line: ", errcode.HTTP: "HTTP: ", errcode.Tools: "MCP: "} {
@@ -36,7 +37,7 @@ func repair(e errcode.Entry) string {
 	return strings.Join(parts, " ") + " Problem code " + string(e.Family) + "."
 }
 
-// places writes the places for fields as words in capitals.
+// places replaces the placeholders for fields with words in capitals.
 func places(text string) string {
 	for _, name := range errcode.Places(text) {
 		text = strings.ReplaceAll(strings.ReplaceAll(text, "{"+name+"}", strings.ToUpper(name)), "{"+name+":q}", strings.ToUpper(name))

@@ -2,22 +2,26 @@ package expr
 
 import "encoding/json"
 
-// Compiler makes programs of expressions. Package celexpr has the one of the language; a program that evaluates no expression needs none, and does not link it. It keeps no state
+// Compiler compiles expressions to programs. Package celexpr has the compiler of the language; a
+// program that evaluates no expression needs none, and does not link it. A Compiler keeps no state
 // and is safe for concurrent use.
 type Compiler interface {
-	// Compile checks and plans an expression; test: it must give a boolean. The program is nil where a problem is an error.
+	// Compile checks and plans an expression. If test, its result must be a boolean. The program is
+	// nil if a problem is an error.
 	Compile(s *Source, opts Options, test bool) (Program, []Problem)
 }
 
-// Program is an expression that was compiled. It is immutable. A reason that is not "" says why there is no result, in terms of the source.
+// Program is a compiled expression. It is immutable. A reason other than "" explains, in terms of
+// the source, why there is no result.
 type Program interface {
-	// Test gives the outcome of a condition.
+	// Test returns the outcome of a condition.
 	Test(env Env) (value bool, reason string)
-	// Value gives the result as JSON.
+	// Value returns the result as JSON.
 	Value(env Env) (value json.RawMessage, reason string)
-	// Constant tells whether a condition can only ever give one value, or fail.
+	// Constant reports whether a condition can only ever have one value, or fail, and returns that
+	// value.
 	Constant() (value, ok bool)
 }
 
-// NoCompiler says that there is no Compiler.
+// NoCompiler is the message of an error when there is no Compiler.
 const NoCompiler = "this program evaluates no expressions: a program that embeds Hocket gives documents.All() to hocket.Open"

@@ -6,47 +6,56 @@ import (
 	"strings"
 )
 
-// Bounds of a condition. They are part of the language: a document that passes today must pass on every machine, so none depends on time.
+// Limits on a condition. They are part of the language: a document that passes today must pass on
+// every machine, so none depends on time.
 const (
 	MaxConditionBytes = 4096      // length of the source
-	MaxNesting        = 64        // parentheses, calls and lists inside one another
-	MaxLoops          = 2         // exists, all, map, filter inside one another
+	MaxNesting        = 64        // nesting depth of parentheses, calls and lists
+	MaxLoops          = 2         // nesting depth of exists, all, map, filter
 	MaxProblems       = 20        // problems reported for one text
 	MaxCost           = 1_000_000 // CEL's cost units of one evaluation; a comparison of two numbers costs about 3
 )
 
-// Condition is a text that resolves to true or false, parsed once and evaluated any number of times. Safe for concurrent use.
+// Condition is a text that resolves to true or false, parsed once and evaluated any number of
+// times. It is safe for concurrent use.
 type Condition struct {
 	src      string
 	refs     []Ref
 	lone     bool
-	prog     Program // nil for a lone reference and where there were errors
+	prog     Program // nil for a lone reference and if there were errors
 	constant *bool
 }
 
-// EvalError says why a condition gave neither true nor false. Source is the condition as written.
+// EvalError explains why the result of a condition was neither true nor false. Source is the
+// condition as written.
 type EvalError struct {
 	Source string
 	Reason string
 }
 
-// Error gives the text that S4-10 promises, the source as it was written, and the reason.
+// Error returns the text required by S4-10, the source as it was written, and the reason.
 func (e *EvalError) Error() string {
 	return fmt.Sprintf("condition did not resolve to boolean: \"%s\": %s", e.Source, e.Reason)
 }
 
-// ParseCondition reads src, which is a lone reference (`{{ $steps.qa.output.is_approved }}`) or a CEL expression in which references stand for
-// their values, each or the whole of it between `{{` and `}}` or bare. Text inside CEL's string literals is not looked into.
+// ParseCondition parses src, which is a lone reference (`{{ $steps.qa.output.is_approved }}`) or a
+// CEL expression in which references stand for their values. References may be bare, and each of
+// them, or the whole expression, may be enclosed in `{{` and `}}`. The content of CEL's string
+// literals is not examined.
 //
 // The language is CEL's with these differences, all of them because the values are JSON:
 //
-//   - comparing values of different types is an error, inside lists and objects too; comparing with a literal null is allowed (P25);
-//   - && and || go from left to right and hide no errors; their operands must be booleans;
+//   - comparing values of different types is an error, inside lists and objects too; comparing with
+//     a literal null is allowed (P25);
+//   - && and || evaluate from left to right and hide no errors; their operands must be booleans;
 //   - there is one kind of number: arithmetic mixes 1 and 1.5, and 1 / 2 is 0.5;
 //   - has() also takes a reference: has($steps.qa.output.note);
-//   - there are no object literals, times, durations or protocol buffer types; trim(), lowerAscii(), split() and json() of a string, round(), and sum(), min(), max(), sort() and join() of a list are added; json() gives the JSON in a text.
+//   - there are no object literals, times, durations or protocol buffer types; trim(),
+//     lowerAscii(), split() and json() of a string, round(), and sum(), min(), max(), sort() and
+//     join() of a list are added; json() returns the JSON in a string.
 //
-// The condition is never nil, its Refs are those that could be read; where a problem is an error, Eval always fails.
+// The condition is never nil, and its Refs are the references that could be parsed; if a problem is
+// an error, Eval always fails.
 func ParseCondition(src string, opts Options) (*Condition, []Problem) {
 	c := &Condition{src: src}
 	if len(src) > MaxConditionBytes {
@@ -91,13 +100,14 @@ func ParseCondition(src string, opts Options) (*Condition, []Problem) {
 	return c, problems
 }
 
-// Source gives the text that was parsed.
+// Source returns the text that was parsed.
 func (c *Condition) Source() string { return c.src }
 
-// Refs gives the references in the order of the text, repeated ones each time. The caller owns the slice.
+// Refs returns the references in the order of the text, including repetitions. The caller owns the
+// slice.
 func (c *Condition) Refs() []Ref { return append([]Ref(nil), c.refs...) }
 
-// Lone gives the reference where the condition is nothing else.
+// Lone returns the reference if the condition consists of nothing else.
 func (c *Condition) Lone() (Ref, bool) {
 	if !c.lone {
 		return Ref{}, false
@@ -105,8 +115,9 @@ func (c *Condition) Lone() (Ref, bool) {
 	return c.refs[0], true
 }
 
-// Constant tells whether the condition can only ever give one value (or fail), whatever the steps say: `true`, `$steps.a.output == "x" || true`.
-// It finds the plain cases, not every one.
+// Constant reports whether the condition can only ever have one value (or fail), whatever the
+// outputs of the steps, and returns that value: `true`, `$steps.a.output == "x" || true`. It finds
+// the simple cases, not every one.
 func (c *Condition) Constant() (value, ok bool) {
 	if c.constant == nil {
 		return false, false
@@ -114,8 +125,9 @@ func (c *Condition) Constant() (value, ok bool) {
 	return *c.constant, true
 }
 
-// Eval gives the outcome (S4-10): a JSON boolean, or a string true/yes/1, false/no/0 in any case, white space aside. Everything else, a reference
-// that has nothing, a comparison of different types and an evaluation beyond MaxCost are an *[EvalError].
+// Eval returns the outcome (S4-10), which is a JSON boolean, or a string true/yes/1, false/no/0 in
+// any case, ignoring surrounding white space. Everything else, a reference without a value, a
+// comparison of different types and an evaluation beyond MaxCost are an *[EvalError].
 func (c *Condition) Eval(env Env) (bool, error) {
 	switch {
 	case c.lone:
@@ -141,12 +153,13 @@ func (c *Condition) fail(reason string) error {
 	return &EvalError{Source: c.src, Reason: reason}
 }
 
-// Missing says that a reference has no value.
+// Missing returns the message that a reference has no value.
 func Missing(r Ref) string {
 	return r.Text + " has no value"
 }
 
-// Describe names a value in an error: short text is shown, long text is cut at a rune.
+// Describe describes a value for an error: short text is included, long text is truncated at a
+// rune.
 func Describe(v json.RawMessage) string {
 	const most = 60
 	s := []rune(string(v))

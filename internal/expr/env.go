@@ -7,49 +7,53 @@ import (
 	"github.com/hocket-run/hocket/internal/jsontext"
 )
 
-// Env is the engine's view of what has run, asked only for the steps that a text names and only when it is evaluated.
+// Env is the engine's view of what has run. It is called only for the steps that a text names, and
+// only when the text is evaluated.
 //
-// Step gives the entry of a step of the outermost list, false while it has not run. It must answer the same for the length of one evaluation.
-// An Env is called from one goroutine at a time.
+// Step returns the entry of a step of the outermost list, or false while it has not run. Its answer
+// must not change during one evaluation. An Env is called from one goroutine at a time.
 type Env interface {
 	Step(id string) (Entry, bool)
-	// Var gives the value of a variable, false where it has none.
+	// Var returns the value of a variable, or false if it has none.
 	Var(name string) (json.RawMessage, bool)
 }
 
-// Variables that texts may name.
+// Variables that texts may use.
 const (
 	VarInput    = "input"    // `$input`: the run's input
-	VarPrevious = "previous" // `{{PREVIOUS_OUTPUT}}` in a [Value]: what the step was given
+	VarPrevious = "previous" // `{{PREVIOUS_OUTPUT}}` in a [Value]: the input of the step
 	VarSignal   = "signal"   // `$signal` in the filter of a wait for a signal: its value (X-22)
 	VarNote     = "note"     // `{{APPROVAL_NOTE}}` in a [Value]: the note of the last approval on the path to the step
 )
 
-// Entry is what one step left behind.
+// Entry is the result of one step.
 //
-// An agent step has Output and Agent. A parallel step has Children: all of them, in declared order, whether they ran or not; its Output may be nil,
-// then the object of S4-34 is built from the children where a reference asks for it. Output nil means "has not run". The slices stay the Env's;
-// nothing here changes them.
+// An agent step has Output and Agent. A parallel step has Children: all of them, in declared order,
+// whether they ran or not; if its Output is nil, the object of S4-34 is built from the children
+// when a reference needs it. A nil Output means "has not run". The slices belong to the Env;
+// nothing here modifies them.
 type Entry struct {
 	Agent string
-	// Step is the number of the step for the Env's own use; nothing here reads it.
+	// Step is the number of the step, for the Env's own use; nothing here reads it.
 	Step     int
 	Output   json.RawMessage
 	Children []Child
-	// Error is the failure of the step's latest execution, where that failed and the run went on; nil: there is none.
+	// Error is the failure of the step's latest execution, if that failed and the run continued;
+	// nil means none.
 	Error json.RawMessage
-	// Decision and Note are what was answered to an approval; "": it was not answered, or has no note.
+	// Decision and Note are the answer to an approval; "" means that it was not answered or has no
+	// note.
 	Decision string
 	Note     string
 }
 
-// Child is a child of a parallel step with its id.
+// Child is a child of a parallel step together with its id.
 type Child struct {
 	ID    string
 	Entry Entry
 }
 
-// EnvMap is an Env over a plain map, for tests and for callers that have everything at hand.
+// EnvMap is an Env backed by a map, for tests and for callers that have all entries available.
 type EnvMap map[string]Entry
 
 // Step implements [Env].
@@ -58,13 +62,14 @@ func (m EnvMap) Step(id string) (Entry, bool) {
 	return e, ok
 }
 
-// Var implements [Env]: the output of the entry `$name`.
+// Var implements [Env]. It returns the output of the entry `$name`.
 func (m EnvMap) Var(name string) (json.RawMessage, bool) {
 	e, ok := m["$"+name]
 	return e.Output, ok
 }
 
-// Resolve gives the value that r points at, false where the step has not run or has nothing there (S4-15). The bytes may be shared with the Env.
+// Resolve returns the value that r refers to, or false if the step has not run or has no such value
+// (S4-15). The bytes may be shared with the Env.
 func (r Ref) Resolve(env Env) (json.RawMessage, bool) {
 	if r.Var != "" {
 		v, ok := env.Var(r.Var)
@@ -138,7 +143,7 @@ func (e Entry) child(hop Hop) (Entry, bool) {
 	return Entry{}, false
 }
 
-// object gives the step context's entry of S4-34: {"output","agent"} or {"steps","order"}.
+// object returns the step context's entry of S4-34: {"output","agent"} or {"steps","order"}.
 func (e Entry) object() json.RawMessage {
 	var b bytes.Buffer
 	e.write(&b)
@@ -193,13 +198,14 @@ func (e Entry) order() json.RawMessage {
 	return b.Bytes()
 }
 
-// quote gives s as a JSON string. HTML characters stay as they are: this is text for models and people, never for a browser's script.
+// quote returns s as a JSON string. HTML characters are not escaped: this is text for models and
+// people, never for a browser's script.
 func quote(s string) json.RawMessage {
 	b, _ := jsontext.AppendString(nil, s)
 	return b
 }
 
-// writeQuoted adds s to b as a JSON string.
+// writeQuoted appends s to b as a JSON string.
 func writeQuoted(b *bytes.Buffer, s string) {
 	quoted, _ := jsontext.AppendString(b.AvailableBuffer(), s)
 	b.Write(quoted)

@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 )
 
-// Quote gives s as a JSON string, without escapes that only HTML needs.
+// Quote returns s as a JSON string, without escapes that only HTML needs.
 func Quote(s string) json.RawMessage { return quote(s) }
 
-// JSON gives the step context's entry of S4-34: {"output","agent"} for a step, {"steps","order"} for a parallel step.
+// JSON returns the step context's entry of S4-34: {"output","agent"} for a step, {"steps","order"}
+// for a parallel step.
 func (e Entry) JSON() json.RawMessage { return e.object() }
 
-// Entries gives the object of S4-34 that has the entries of steps by their ids, in the order given.
+// Entries returns the object of S4-34 with the entries of steps by their ids, in the given order.
 func Entries(steps []Child) json.RawMessage { return Entry{Children: steps}.outputs() }
 
 // Member is one member of an object whose order matters. An empty Value is null.
@@ -20,7 +21,7 @@ type Member struct {
 	Value json.RawMessage
 }
 
-// Object writes an object with its members in the order given.
+// Object returns an object with its members in the given order.
 func Object(members []Member) json.RawMessage {
 	var b bytes.Buffer
 	b.WriteByte('{')

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Interpolation is a text with expressions between `{{` and `}}`, parsed once and evaluated any number of times (X-2). Safe for concurrent use.
+// Interpolation is a text with expressions between `{{` and `}}`, parsed once and evaluated any
+// number of times (X-2). It is safe for concurrent use.
 type Interpolation struct {
 	src   string
 	parts []inserted
@@ -18,17 +19,20 @@ type inserted struct {
 	ref  *Ref    // a lone reference or a token
 	prog Program // any other expression
 	refs []Ref   // of prog
-	src  string  // of the expression, as an error shows it
-	at   int     // where the expression begins
+	src  string  // source of the expression, for errors
+	at   int     // offset of the expression
 }
 
-// tokens are what stands between braces for a variable, as in prompts of agents.
+// tokens are the names that stand for variables between braces, as in prompts of agents.
 var tokens = map[string]string{"PREVIOUS_OUTPUT": VarPrevious, "APPROVAL_NOTE": VarNote}
 
-// ParseInterpolation reads src. What stands between `{{` and `}}` is a reference, one of the tokens PREVIOUS_OUTPUT and APPROVAL_NOTE, or an expression as in
-// conditions, with a result of any type. Braces in its string literals do not end it, so that `{{ "{{" }}` is the way to write two braces.
+// ParseInterpolation parses src. The content between `{{` and `}}` is a reference, one of the
+// tokens PREVIOUS_OUTPUT and APPROVAL_NOTE, or an expression as in conditions, with a result of any
+// type. Braces in its string literals do not end it, so `{{ "{{" }}` is the way to write two
+// braces.
 //
-// It is never nil. Where a problem is an error, Eval always fails. Problems come in the order of the text.
+// The result is never nil. If a problem is an error, Eval always fails. Problems are in the order
+// of the text.
 func ParseInterpolation(src string, opts Options) (*Interpolation, []Problem) {
 	t := &Interpolation{src: src}
 	var problems []Problem
@@ -57,7 +61,8 @@ func ParseInterpolation(src string, opts Options) (*Interpolation, []Problem) {
 	return t, finish(problems)
 }
 
-// expressionEnd gives the place of the braces that close an expression which begins at i; -1: there are none.
+// expressionEnd returns the offset of the braces that close an expression that starts at i, or -1
+// if there are none.
 func expressionEnd(src string, i int) int {
 	for i < len(src) {
 		switch {
@@ -100,7 +105,8 @@ func parseInserted(src string, opts Options) (inserted, []Problem) {
 	return out, problems
 }
 
-// Refs gives the references in the order of the text, repeated ones each time, tokens left out. Offsets count from the beginning of the text.
+// Refs returns the references in the order of the text, including repetitions but not tokens.
+// Offsets count from the start of the text.
 func (t *Interpolation) Refs() []Ref {
 	var refs []Ref
 	for _, p := range t.parts {
@@ -121,14 +127,16 @@ func shifted(r Ref, by int) Ref {
 	return r
 }
 
-// Source gives the text that was parsed.
+// Source returns the text that was parsed.
 func (t *Interpolation) Source() string { return t.src }
 
-// Literal gives the text where nothing is to be inserted.
+// Literal returns the text if it contains nothing to insert.
 func (t *Interpolation) Literal() (string, bool) { return t.parts[0].text, len(t.parts) == 1 }
 
-// Eval gives the value: that of the expression with its type where the text is one expression and nothing else, else a string in which the values stand as [Text]
-// shows them. What is inserted is not read again (S4-16). A reference without a value, and an expression that fails, are an error (X-3).
+// Eval returns the value. If the text is one expression and nothing else, that is the expression's
+// value with its type; otherwise it is a string that contains the values as formatted by [Text].
+// Inserted values are not parsed again (S4-16). A reference without a value and an expression that
+// fails are an error (X-3).
 func (t *Interpolation) Eval(env Env) (json.RawMessage, error) {
 	if len(t.parts) == 2 && t.parts[0].text == "" && t.parts[1].text == "" {
 		return t.parts[0].eval(env)
@@ -148,8 +156,9 @@ func (t *Interpolation) Eval(env Env) (json.RawMessage, error) {
 	return quote(b.String()), nil
 }
 
-// Insert gives the text piece by piece, in order: literal is called with what is written and with values as [Text] shows them, but whole first with each lone reference and token. Where whole
-// gives true it has taken the value. Errors: as Eval.
+// Insert passes on the text piece by piece, in order: literal is called with literal text and with
+// values as formatted by [Text]. For each lone reference and token, whole is called first; if it
+// returns true, it has handled the value. Errors: as Eval.
 func (t *Interpolation) Insert(env Env, literal func(string), whole func(Ref) bool) error {
 	for i, p := range t.parts {
 		literal(p.text)
@@ -165,7 +174,8 @@ func (t *Interpolation) Insert(env Env, literal func(string), whole func(Ref) bo
 	return nil
 }
 
-// Size is at least the length of the references' values that Eval inserts, up to most; what expressions make of them is bounded by their cost.
+// Size returns at least the length of the references' values that Eval inserts, up to most; the
+// results of expressions are limited by their cost.
 func (t *Interpolation) Size(env Env, most int64) int64 {
 	n := int64(0)
 	for _, p := range t.parts {

@@ -10,10 +10,12 @@ import (
 	"github.com/hocket-run/hocket/internal/jsontext"
 )
 
-// Value is a JSON value whose texts are interpolations, each by itself, so that what is inserted can never change its shape. Safe for concurrent use.
+// Value is a JSON value whose strings are interpolations, each evaluated separately, so that an
+// inserted value can never change its shape. It is safe for concurrent use.
 type Value struct{ root any }
 
-// ParseValue reads JSON. The error is that of the JSON; problems are those of its texts, in an order that is always the same.
+// ParseValue parses JSON. The error is a JSON error; the problems are those of its strings, in a
+// deterministic order.
 func ParseValue(raw json.RawMessage, opts Options) (*Value, []Problem, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber() // numbers stay as they are written
@@ -43,7 +45,8 @@ func parseTexts(v any, opts Options, problems *[]Problem) any {
 	return v
 }
 
-// Eval gives the value as compact JSON with sorted keys. The error is that of the first text that has no value.
+// Eval returns the value as compact JSON with sorted keys. The error is that of the first string
+// without a value.
 func (v *Value) Eval(env Env) (json.RawMessage, error) { return appendValue(nil, v.root, env) }
 
 func appendValue(b json.RawMessage, v any, env Env) (_ json.RawMessage, err error) {
@@ -86,7 +89,7 @@ func appendValue(b json.RawMessage, v any, env Env) (_ json.RawMessage, err erro
 	return append(b, text...), err
 }
 
-// Size is [Interpolation.Size] of all texts.
+// Size is [Interpolation.Size] of all strings.
 func (v *Value) Size(env Env, most int64) int64 { return sizeOf(v.root, env, most) }
 
 func sizeOf(v any, env Env, most int64) (n int64) {

@@ -2,10 +2,10 @@ package expr
 
 import "strings"
 
-// Kinds is a set of JSON types; CEL's three Kinds of number are one.
+// Kinds is a set of JSON types; CEL's three kinds of number are one.
 type Kinds uint8
 
-// The JSON types; KindOther is none of them, and KindAny is any.
+// The JSON types; KindOther is none of them, and KindAny is all of them.
 const (
 	KindBool Kinds = 1 << iota
 	KindString
@@ -20,7 +20,7 @@ const (
 
 var kindWords = []string{"a boolean", "a string", "a number", "null", "a list", "an object", "a value that is not JSON"}
 
-// String names the set for a message: "a string or null".
+// String describes the set for a message: "a string or null".
 func (k Kinds) String() string {
 	var words []string
 	for i, w := range kindWords {
@@ -31,7 +31,8 @@ func (k Kinds) String() string {
 	return strings.Join(words, " or ")
 }
 
-// RefKinds gives what a reference may hold: what its field implies, or what the document declares of an output.
+// RefKinds returns the types that the value of a reference may have: those that its field implies,
+// or those that the document declares for an output.
 func RefKinds(r Ref, opts Options) Kinds {
 	switch {
 	case r.Field == FieldAgent, r.Field == FieldOrder && len(r.Path) > 0:

@@ -8,24 +8,25 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// Codes of problems. They are part of what `hocket validate` prints, so they do not change.
+// Codes of problems. `hocket validate` prints them, so they do not change.
 const (
 	CodeUnclosed        = "unclosed-template"  // `{{ $…` without its `}}`, or a stray `}}` in a condition
 	CodeBadReference    = "bad-reference"      // not of the form $steps.<id>.output…
 	CodeUnknownStep     = "unknown-step"       // no such step, or no such child of a parallel step (S4-11, S4-15)
 	CodeQuotedReference = "quoted-reference"   // a reference inside quotes, where it is plain text
 	CodeBadCondition    = "bad-condition"      // the expression does not parse, or uses something unknown
-	CodeTypeMismatch    = "type-mismatch"      // an operator gets types that it can never take (P25)
-	CodeNotBoolean      = "not-boolean"        // the whole can never resolve to a boolean (S4-10)
+	CodeTypeMismatch    = "type-mismatch"      // an operator has operand types that it can never accept (P25)
+	CodeNotBoolean      = "not-boolean"        // the whole expression can never resolve to a boolean (S4-10)
 	CodeTooLong         = "condition-too-long" // more than MaxConditionBytes
 	CodeTooComplex      = "condition-too-deep" // nested deeper than MaxNesting, or loops inside loops inside loops
 	CodeEmpty           = "condition-empty"    // nothing but white space
 )
 
-// Problem is one thing that is wrong with a template or a condition.
+// Problem is one problem in a template or a condition.
 //
-// Offset and Length are bytes into the text that was parsed; Length may be 0 where only a place is known. Only problems of severity
-// [diag.Error] keep a document from running. Hint is empty where there is nothing to say.
+// Offset and Length are in bytes of the text that was parsed; Length may be 0 if only a position is
+// known. Only problems of severity [diag.Error] prevent a document from running. Hint is empty if
+// there is nothing to suggest.
 type Problem struct {
 	Code     string
 	Severity diag.Severity
@@ -35,7 +36,8 @@ type Problem struct {
 	Hint     string
 }
 
-// String gives OFFSET: severity: message (code), then the hint after a semicolon, like diag.Diagnostic without the file.
+// String returns OFFSET: severity: message (code), then the hint after a semicolon, like
+// diag.Diagnostic without the file.
 func (p Problem) String() string {
 	s := fmt.Sprintf("%d: %s: %s (%s)", p.Offset, p.Severity, p.Message, p.Code)
 	if p.Hint != "" {
@@ -44,7 +46,7 @@ func (p Problem) String() string {
 	return s
 }
 
-// ErrorAt makes a problem that is an error.
+// ErrorAt returns a problem that is an error.
 func ErrorAt(offset, length int, code, hint, format string, args ...any) Problem {
 	return Problem{
 		Code: code, Severity: diag.Error, Offset: offset, Length: length,
@@ -54,7 +56,8 @@ func ErrorAt(offset, length int, code, hint, format string, args ...any) Problem
 
 func hasErrors(ps []Problem) bool { return Refusal(ps) != nil }
 
-// Refusal gives the first problem that keeps a text from being used, nil where there are warnings at most.
+// Refusal returns the first problem that prevents a text from being used, or nil if there are at
+// most warnings.
 func Refusal(ps []Problem) *Problem {
 	for i := range ps {
 		if ps[i].Severity == diag.Error {
@@ -64,7 +67,8 @@ func Refusal(ps []Problem) *Problem {
 	return nil
 }
 
-// finish puts problems in the order of the text, errors first at one place, and keeps the first MaxProblems.
+// finish sorts problems by position, errors first at the same position, and keeps the first
+// MaxProblems.
 func finish(ps []Problem) []Problem {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(rank(a), rank(b)))

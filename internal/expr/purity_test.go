@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// The package must be replayable: no I/O, clock, randomness, goroutine or lock, and little of Hocket. CEL is in package celexpr alone.
+// TestPurity checks that the package is replayable: no I/O, clock, randomness, goroutine or lock,
+// and few imports from Hocket. CEL is used only in package celexpr.
 func TestPurity(t *testing.T) {
 	t.Parallel()
 	banned := []string{"time", "os", "net", "math/rand", "crypto/rand", "sync", "context", "log", "io/fs", "unsafe", "reflect"}

@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
-// A quoted text reads back as it was, HTML characters as they are.
+// TestQuoteReadsBack checks that a quoted text decodes to the original, with HTML characters
+// unescaped.
 func TestQuoteReadsBack(t *testing.T) {
 	t.Parallel()
 	texts := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z<&>"\\ \n]*`))

@@ -11,20 +11,26 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// Options tells the parsers what the document declares. The zero Options accepts any step and knows no types.
+// Options tells the parsers what the document declares. The zero Options accepts any step and knows
+// no types.
 type Options struct {
-	// Steps are the steps that may be referenced, the outermost list; nil means that they are not known, so that no id is an error.
-	// Ids are matched as they stand, the longest first, so an id may hold dashes, dots and spaces.
+	// Steps are the steps that may be referenced, the outermost list; nil means that they are
+	// unknown, so that no id is an error. Ids are matched literally, longest first, so an id may
+	// contain dashes, dots and spaces.
 	Steps []Step
 
-	// Types gives the JSON types (`boolean`, `string`, `number`, `integer`, `object`, `array`, `null`) that the value of a reference may have
-	// as far as the document declares them, empty where it does not. It is asked only for references to an output. May be nil.
+	// Types returns the JSON types (`boolean`, `string`, `number`, `integer`, `object`, `array`,
+	// `null`) that the value of a reference may have according to the document, or an empty slice
+	// if the document does not declare them. It is called only for references to an output. May be
+	// nil.
 	Types func(Ref) []string
 
-	// Vars are the variables that may be referenced beside `$steps`, without the dollar sign.
+	// Vars are the variables that may be referenced in addition to `$steps`, without the dollar
+	// sign.
 	Vars []string
 
-	// Compiler compiles what is more than a reference. Nil: such an expression has a problem that is an error.
+	// Compiler compiles anything more than a reference. If nil, such an expression has a problem
+	// that is an error.
 	Compiler Compiler
 }
 
@@ -34,7 +40,7 @@ type Step struct {
 	Children []Step
 }
 
-// Field says what of a step a reference reads.
+// Field is the part of a step that a reference reads.
 type Field int
 
 const (
@@ -43,28 +49,30 @@ const (
 	FieldOrder                 // `.order`: the children's ids in declared order
 	FieldAgent                 // `.agent`: the agent's name
 	FieldEntry                 // nothing: a child's whole entry, `$steps.par.outputs[0]`
-	FieldError                 // `.error`: the failure of the latest execution, where the run went on
-	FieldDecision              // `.decision`: what was answered to an approval
+	FieldError                 // `.error`: the failure of the latest execution, if the run continued
+	FieldDecision              // `.decision`: the answer to an approval
 	FieldNote                  // `.note`: the note of that answer
 )
 
 var (
-	fieldNames = []string{"output", "outputs", "order", "agent"} // index is the Field
-	// moreFields are fields of extensions; a child of a block that has the name of one is meant instead.
+	fieldNames = []string{"output", "outputs", "order", "agent"} // indexed by Field
+	// moreFields are fields of extensions; a child of a block with the same name takes precedence.
 	moreFields = map[string]Field{"error": FieldError, "decision": FieldDecision, "note": FieldNote}
 )
 
-// Hop is one step on the way to the referenced one. ID is empty only where a child was named by Index and the document's steps were not known.
-// Index is -1 where the step was named by id.
+// Hop is one step on the path to the referenced step. ID is empty only if a child was named by
+// Index and the document's steps were unknown. Index is -1 if the step was named by id.
 type Hop struct {
 	ID    string
 	Index int
 }
 
-// Ref is one reference to a step or a variable. Var is the name of the variable, "" for a step; then Steps is not empty.
+// Ref is one reference to a step or a variable. Var is the name of the variable, or "" for a step;
+// then Steps is not empty.
 //
-// Steps has at least one element, the outermost step first; Path goes on from the field, list indexes as decimal text. Offset and Length are bytes
-// into the parsed text and cover `$steps…` without braces; Text is that stretch as it was written.
+// Steps has at least one element, the outermost step first; Path continues from the field, with
+// list indexes as decimal strings. Offset and Length are in bytes of the parsed text and cover
+// `$steps…` without braces; Text is that range as it was written.
 type Ref struct {
 	Var    string
 	Steps  []Hop
@@ -75,7 +83,7 @@ type Ref struct {
 	Text   string
 }
 
-// Step gives the id of the outermost step.
+// Step returns the id of the outermost step.
 func (r Ref) Step() string {
 	if len(r.Steps) == 0 {
 		return ""
@@ -83,7 +91,8 @@ func (r Ref) Step() string {
 	return r.Steps[0].ID
 }
 
-// lexer reads references out of a text. In an expression `name(` is a method call and `[i]` an index by value, so both end the reference.
+// lexer parses references in a text. In an expression `name(` is a method call and `[i]` an index
+// by value, so both end the reference.
 type lexer struct {
 	src  string
 	pos  int
@@ -93,8 +102,8 @@ type lexer struct {
 
 const refForm = "write $steps.<id>.output, $steps.<id>.output.<path> or $steps.<parallel id>.outputs.<child id>.output"
 
-// ref reads the reference that begins at l.pos, where a `$` stands. Where something is wrong it still reads on to the reference's end, so that
-// what follows is judged on its own.
+// ref parses the reference that starts with the `$` at l.pos. After an error it still reads to the
+// end of the reference, so that what follows is checked separately.
 func (l *lexer) ref() (Ref, *Problem) {
 	start := l.pos
 	l.pos++
@@ -109,7 +118,7 @@ func (l *lexer) ref() (Ref, *Problem) {
 		return Ref{}, l.bad(start, refForm, "unknown reference $%s; %s can be referenced", name, known)
 	}
 	hop, ok := l.hop(l.opts.Steps)
-	if !ok || hop.ID == "" { // the outermost list has no order to index by
+	if !ok || hop.ID == "" { // the outermost list has no order to index
 		return Ref{}, l.bad(start, refForm, "the reference names no step")
 	}
 	r.Steps = append(r.Steps, hop)
@@ -126,13 +135,13 @@ func (l *lexer) ref() (Ref, *Problem) {
 	return r, problem
 }
 
-// scope is what is known of the step at which the lexer is.
+// scope is what is known about the step at which the lexer is.
 type scope struct {
 	known bool
 	step  Step
 }
 
-// selector reads what follows a step's id and tells whether the reference ends there.
+// selector parses what follows a step's id and reports whether the reference ends there.
 func (l *lexer) selector(r *Ref, at scope, start int) (scope, bool, *Problem) {
 	nested := len(r.Steps) > 1
 	before := l.pos
@@ -156,7 +165,8 @@ func (l *lexer) selector(r *Ref, at scope, start int) (scope, bool, *Problem) {
 		r.Field = FieldEntry
 		return at, true, nil
 	case !isField && nested && (!at.known || len(at.step.Children) > 0):
-		// S4-36: outputs.inner.researcher.output for outputs.inner.outputs.researcher.output.
+		// S4-36: outputs.inner.researcher.output is short for
+		// outputs.inner.outputs.researcher.output.
 		return l.into(r, at, Hop{ID: name, Index: -1})
 	case !isField:
 		hint := "write " + l.src[start:before] + ".output." + name
@@ -184,7 +194,7 @@ func (l *lexer) selector(r *Ref, at scope, start int) (scope, bool, *Problem) {
 	return at, true, l.path(r)
 }
 
-// into adds a hop to a child.
+// into appends a hop to a child.
 func (l *lexer) into(r *Ref, at scope, hop Hop) (scope, bool, *Problem) {
 	var p *Problem
 	next := scope{}
@@ -228,7 +238,7 @@ func (l *lexer) enter(steps []Step, parent string, hop Hop, known bool) (scope, 
 	return scope{}, &p
 }
 
-// hop reads `.id`, `['id']` or `[0]`.
+// hop parses `.id`, `['id']` or `[0]`.
 func (l *lexer) hop(ids []Step) (Hop, bool) {
 	if l.dot() {
 		name, _ := l.name(ids, nil)
@@ -245,7 +255,7 @@ func (l *lexer) hop(ids []Step) (Hop, bool) {
 	return Hop{Index: i}, err == nil
 }
 
-// path reads the segments behind a field into r.
+// path parses the segments after a field into r.
 func (l *lexer) path(r *Ref) *Problem {
 	for {
 		before := l.pos
@@ -278,12 +288,13 @@ func (l *lexer) dot() bool {
 	return false
 }
 
-// call tells whether a parenthesis follows, which makes the name before it a method.
+// call reports whether a parenthesis follows, which makes the name before it a method.
 func (l *lexer) call() bool {
 	return strings.HasPrefix(strings.TrimLeft(l.src[l.pos:], " \t\r\n"), "(")
 }
 
-// name reads the longest known id or field name, else one plain segment. A field name wins over an equal id.
+// name reads the longest known id or field name, else one plain segment. A field name takes
+// precedence over an equal id.
 func (l *lexer) name(ids []Step, fields []string) (name string, isField bool) {
 	rest := l.src[l.pos:]
 	for _, f := range fields {
@@ -303,13 +314,14 @@ func (l *lexer) name(ids []Step, fields []string) (name string, isField bool) {
 	return name, isField
 }
 
-// ends tells whether a name may end where rest begins. In an expression a field may be followed by a minus: `$steps.a.output-1`.
+// ends reports whether a name may end where rest starts. In an expression a field may be followed
+// by a minus: `$steps.a.output-1`.
 func (l *lexer) ends(rest string, field bool) bool {
 	r, _ := utf8.DecodeRuneInString(rest)
 	return rest == "" || !isSegmentRune(r) || (field && l.expr && r == '-')
 }
 
-// segment reads letters, digits, `_` and inner `-`; "" where none stand here.
+// segment reads letters, digits, `_` and inner `-`; it returns "" if there are none.
 func (l *lexer) segment() string {
 	rest := l.src[l.pos:]
 	n := strings.IndexFunc(rest, func(r rune) bool { return !isSegmentRune(r) })
@@ -328,7 +340,8 @@ func isSegmentRune(r rune) bool {
 	return r == '_' || r == '-' || (r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)))
 }
 
-// bracket reads `[12]` or `['any text']`, white space allowed inside; it stays where it is when something else is there.
+// bracket parses `[12]` or `['any text']`, white space allowed inside; it does not advance if
+// something else follows.
 func (l *lexer) bracket() (key string, isIndex, ok bool) {
 	rest := l.src[l.pos:]
 	if !strings.HasPrefix(rest, "[") {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// steps is the document that most tests speak of.
+// steps is the document that most tests refer to.
 var steps = []Step{
 	{ID: "gen"},
 	{ID: "a"},
@@ -43,7 +43,7 @@ func TestRefForms(t *testing.T) {
 	for _, test := range []struct {
 		name, src string
 		expr      bool
-		unknown   bool // the document's steps are not given
+		unknown   bool // the document's steps are unknown
 		steps     []string
 		field     Field
 		path      []string
@@ -145,7 +145,8 @@ func TestRefProblems(t *testing.T) {
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
-// world is what the steps of the tests left behind; "dot.ted" has not run, and neither has the child output of par.
+// world is the outputs of the steps used in the tests; "dot.ted" has not run, and neither has the
+// child output of par.
 var world = EnvMap{
 	"gen":       {Agent: "generator", Output: raw(`"A draft"`)},
 	"a":         {Agent: "x", Output: raw(`"yes"`)},
@@ -200,7 +201,7 @@ func TestResolve(t *testing.T) {
 			t.Parallel()
 			for _, known := range [][]Step{steps, nil} {
 				if known == nil && (test.src == "$steps.dot.ted.output" || test.src == "$steps.two words.output.x") {
-					continue // such ids are only found where they are known
+					continue // such ids are only found if they are known
 				}
 				r, p, rest := lexOne(t, test.src, false, known)
 				if p != nil || rest != "" {
@@ -215,7 +216,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// S4-17: a path on a text reply is read from the JSON in it, fenced or not.
+// TestResolveJSONInText checks that a path on a text reply is resolved in the JSON that it
+// contains, fenced or not (S4-17).
 func TestResolveJSONInText(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, text, want string }{

@@ -7,34 +7,35 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// Source is an expression cut up for a [Compiler]. It is not to be changed.
+// Source is an expression split up for a [Compiler]. It must not be modified.
 type Source struct {
-	// Written is the expression as it was written, Text what is compiled: a variable takes the place of each reference, and parentheses that of double braces.
+	// Written is the expression as it was written, Text what is compiled: references are replaced
+	// with variables, and double braces with parentheses.
 	Written, Text string
 	// Vars are the distinct references; Vars[i] is the variable Name(i).
 	Vars []Ref
 
-	at       []int // the place in Written of each byte of Text, and one for its end
+	at       []int // the offset in Written of each byte of Text, and of its end
 	refs     []Ref
-	index    map[string]int // Ref.Text to its place in Vars
+	index    map[string]int // Ref.Text to its index in Vars
 	names    map[string]int // Name(i) to i
 	prefix   string
 	problems []Problem
 }
 
-// Name gives the variable of Vars[i].
+// Name returns the variable of Vars[i].
 func (s *Source) Name(i int) string { return fmt.Sprintf("%s%d_", s.prefix, i) }
 
-// Index gives the place in Vars of the variable with a name; false: it has none.
+// Index returns the index in Vars of the variable with that name, or false if there is none.
 func (s *Source) Index(name string) (int, bool) {
 	i, ok := s.names[name]
 	return i, ok
 }
 
-// At gives the place in Written of the byte of Text at i, which may be its end.
+// At returns the offset in Written of the byte of Text at i, which may be its end.
 func (s *Source) At(i int) int { return s.at[i] }
 
-// Unname puts references back in place of variables.
+// Unname replaces variables with their references.
 func (s *Source) Unname(text string) string {
 	for i, r := range s.Vars {
 		text = strings.ReplaceAll(text, s.Name(i), r.Text)
@@ -42,7 +43,7 @@ func (s *Source) Unname(text string) string {
 	return text
 }
 
-// compile makes the program.
+// compile compiles the source to a program.
 func (s *Source) compile(opts Options, test bool) (Program, []Problem) {
 	if opts.Compiler == nil {
 		return nil, []Problem{ErrorAt(0, len(s.Written), CodeBadCondition, "", "%s", NoCompiler)}
@@ -50,7 +51,7 @@ func (s *Source) compile(opts Options, test bool) (Program, []Problem) {
 	return opts.Compiler.Compile(s, opts, test)
 }
 
-// isLone tells whether the source is one reference, bare or between braces, and nothing else.
+// isLone reports whether the source is one reference, bare or in braces, and nothing else.
 func (s *Source) isLone() bool {
 	if len(s.refs) != 1 {
 		return false
@@ -62,7 +63,8 @@ func (s *Source) isLone() bool {
 	return text == s.refs[0].Text
 }
 
-// scan separates references, braces and string literals. It does not know CEL's grammar beyond that.
+// scan separates references, braces and string literals. It does not know CEL's grammar beyond
+// that.
 func scan(src string, opts Options) *Source {
 	s := &Source{Written: src, index: map[string]int{}, names: map[string]int{}, prefix: "ref_"}
 	for strings.Contains(src, s.prefix) {
@@ -149,8 +151,9 @@ func (s *Source) variable(r Ref) string {
 	return s.Name(i)
 }
 
-// literalEnd gives the place after the CEL string literal whose first quote is at i: one quote or three, with backslashes unless an r is in
-// front. A literal that is never closed runs to the end; CEL then says so.
+// literalEnd returns the offset after the CEL string literal whose first quote is at i: one quote
+// or three, with backslash escapes unless preceded by r. An unclosed literal extends to the end;
+// CEL then reports it.
 func literalEnd(src string, i int) int {
 	quote := src[i : i+1]
 	if triple := strings.Repeat(quote, 3); strings.HasPrefix(src[i:], triple) {

@@ -4,27 +4,30 @@ import (
 	"strings"
 )
 
-// Template is a text with references in it, parsed once and expanded any number of times. Safe for concurrent use.
+// Template is a text with references in it, parsed once and expanded any number of times. It is
+// safe for concurrent use.
 type Template struct {
 	src   string
 	parts []part
 }
 
-// part is literal text, followed by a reference unless it is the last one.
+// part is literal text, followed by a reference unless it is the last part.
 type part struct {
 	text string
 	ref  *Ref
 }
 
-// ParseTemplate reads src. `{{ $steps… }}` is a reference, white space inside the braces aside; a `{{ … }}` that does not begin with `$` is
-// literal text (D9), and so are single braces. There is no escape: text that must show `{{ $…` literally cannot be written.
+// ParseTemplate parses src. `{{ $steps… }}` is a reference, with optional white space inside the
+// braces; a `{{ … }}` that does not start with `$` is literal text (D9), and so are single braces.
+// There is no escape: text that contains a literal `{{ $…` cannot be written.
 //
-// The template is never nil: what had a problem stays in it as literal text. Problems come in the order of the text: an unclosed `{{ $`, a
-// reference that is malformed, names an unknown step (S4-15), or shares its braces with something else.
+// The template is never nil: anything with a problem remains in it as literal text. Problems are in
+// the order of the text: an unclosed `{{ $`, or a reference that is malformed, names an unknown
+// step (S4-15), or shares its braces with something else.
 func ParseTemplate(src string, opts Options) (*Template, []Problem) {
 	t := &Template{src: src}
 	var problems []Problem
-	literal := 0 // where the text that is not yet in parts begins
+	literal := 0 // start of the text that is not yet in parts
 	for i := 0; i < len(src); {
 		open := strings.Index(src[i:], "{{")
 		if open < 0 {
@@ -66,10 +69,10 @@ func ParseTemplate(src string, opts Options) (*Template, []Problem) {
 	return t, finish(problems)
 }
 
-// Source gives the text that was parsed.
+// Source returns the text that was parsed.
 func (t *Template) Source() string { return t.src }
 
-// Refs gives the references in the order of the text. The caller owns the slice.
+// Refs returns the references in the order of the text. The caller owns the slice.
 func (t *Template) Refs() []Ref {
 	var refs []Ref
 	for _, p := range t.parts {
@@ -80,8 +83,9 @@ func (t *Template) Refs() []Ref {
 	return refs
 }
 
-// Expand puts the values in, each as [Text] and literally: whatever an inserted value looks like, it is not expanded again (S4-16, SEC3). A step that
-// has not run and a path that is not there give nothing (S4-15).
+// Expand inserts the values, each as formatted by [Text] and literally: whatever an inserted value
+// looks like, it is not expanded again (S4-16, SEC3). A step that has not run and a path that does
+// not exist expand to nothing (S4-15).
 func (t *Template) Expand(env Env) string {
 	if len(t.parts) == 1 {
 		return t.parts[0].text
@@ -99,7 +103,8 @@ func (t *Template) Expand(env Env) string {
 	return b.String()
 }
 
-// Size is the length of what Expand gives; where that is more than most, some number above most.
+// Size returns the length of the result of Expand, or some number above most if the length exceeds
+// most.
 func (t *Template) Size(env Env, most int64) int64 {
 	var n int64
 	for _, p := range t.parts {

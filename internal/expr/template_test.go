@@ -109,7 +109,8 @@ func TestTemplateRefs(t *testing.T) {
 	}
 }
 
-// SEC3, S4-16: for any string v, a template that inserts v yields v verbatim, whatever v looks like.
+// TestTemplateInsertsVerbatim checks that for any string v, a template that inserts v yields v
+// verbatim, whatever v looks like (SEC3, S4-16).
 func TestTemplateInsertsVerbatim(t *testing.T) {
 	t.Parallel()
 	tmpl, ps := ParseTemplate("<{{ $steps.a.output }}|{{ $steps.b.output.p }}>", Options{})
@@ -132,7 +133,8 @@ func TestTemplateInsertsVerbatim(t *testing.T) {
 	})
 }
 
-// S0-11, S0-13, SEC3: the canvas token is replaced everywhere, literally, once.
+// TestExpandTokens checks that the canvas token is replaced everywhere, literally, once (S0-11,
+// S0-13, SEC3).
 func TestExpandTokens(t *testing.T) {
 	t.Parallel()
 	const token = "{{PREVIOUS_OUTPUT}}"

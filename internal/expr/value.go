@@ -9,8 +9,9 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 )
 
-// Text gives the text of a value as a template inserts it and as canvas documents compare it: a JSON string is decoded, null and the absent value
-// are empty, anything else is its compact JSON text with numbers as they were written. Bytes that are not JSON come back as they are.
+// Text returns the text of a value as a template inserts it and as canvas documents compare it: a
+// JSON string is decoded, null and a missing value are empty, anything else is its compact JSON
+// text with numbers as they were written. Bytes that are not JSON are returned unchanged.
 func Text(v json.RawMessage) string {
 	v = bytes.TrimSpace(v)
 	switch {
@@ -33,7 +34,8 @@ func Text(v json.RawMessage) string {
 	return b.String()
 }
 
-// plain tells whether a JSON string stands for itself: quotes around ASCII without quotes, escapes and control characters.
+// plain reports whether a JSON string needs no decoding: quotes around ASCII without quotes,
+// escapes and control characters.
 func plain(v json.RawMessage) bool {
 	for i, c := range v {
 		if quote := i == 0 || i == len(v)-1; quote != (c == '"') || c < ' ' || c > '~' || c == '\\' {
@@ -43,8 +45,9 @@ func plain(v json.RawMessage) bool {
 	return len(v) >= 2
 }
 
-// follow walks path through v. Where v is a string, the JSON in it is walked instead (S4-17); that is done once, at the root. A list takes an index,
-// an object a key. It gives false where there is nothing at the path; a null that is there is found.
+// follow walks path through v. If v is a string, the JSON in it is walked instead (S4-17), but only
+// at the root. A list takes an index, an object a key. It returns false if there is nothing at the
+// path; an explicit null is found.
 func follow(v json.RawMessage, path []string) (json.RawMessage, bool) {
 	v = bytes.TrimSpace(v)
 	if len(v) == 0 {
@@ -87,8 +90,9 @@ func follow(v json.RawMessage, path []string) (json.RawMessage, bool) {
 	return v, true
 }
 
-// truth reads a value as a condition's outcome (S4-10): a JSON boolean, or a string true/yes/1, false/no/0 in any case, white space aside.
-// Numbers, null, lists and objects are neither.
+// truth interprets a value as a condition's outcome (S4-10): a JSON boolean, or a string
+// true/yes/1, false/no/0 in any case, ignoring surrounding white space. Numbers, null, lists and
+// objects are neither.
 func truth(v json.RawMessage) (value, ok bool) {
 	v = bytes.TrimSpace(v)
 	switch string(v) {
@@ -103,7 +107,7 @@ func truth(v json.RawMessage) (value, ok bool) {
 	return TextTruth(Text(v))
 }
 
-// TextTruth reads a text as a condition's outcome (S4-10); false: it is none.
+// TextTruth interprets a string as a condition's outcome (S4-10); ok is false if it is neither.
 func TextTruth(s string) (value, ok bool) {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "true", "yes", "1":

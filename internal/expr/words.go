@@ -1,19 +1,21 @@
 package expr
 
-// Word is a name of the language, and what it means in a line.
+// Word is a name of the language with a one-line description.
 type Word struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc"`
 }
 
-// Words are the names that texts may use beside those of the document and of functions, for editors.
+// Words are the names that texts may use in addition to those of the document and of functions, for
+// editors.
 type Words struct {
-	Fields    []Word `json:"fields"`    // of a step: what stands behind `$steps.ID.`
-	Variables []Word `json:"variables"` // without the dollar sign. Which of them a text may name is up to its place.
-	Tokens    []Word `json:"tokens"`    // what stands between braces, with them
+	Fields    []Word `json:"fields"`    // of a step: what follows `$steps.ID.`
+	Variables []Word `json:"variables"` // without the dollar sign; which are allowed depends on the text's location
+	Tokens    []Word `json:"tokens"`    // the content between braces, braces included
 }
 
-// WordsOf gives the words, with those of the variables of a map's items, whose names the caller knows.
+// WordsOf returns the words, including the variables of a map's items, whose names the caller
+// provides.
 func WordsOf(item, index string) Words {
 	return Words{
 		Fields: []Word{

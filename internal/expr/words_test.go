@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The words are those that the parsers know.
+// TestWords checks that the words are those that the parsers know.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	words := WordsOf("item", "item_index")

@@ -9,23 +9,26 @@ import (
 
 // Row is one failure. All texts are for users, in Markdown.
 type Row struct {
-	// Key names the row in tests.
+	// Key identifies the row in tests.
 	Key string
 	// Failure is what happens.
 	Failure string
-	// Survives, Repeated, Asked and Takes are the columns: what is kept, what is done more than once, what a person is asked, how long it takes until work goes on.
+	// Survives, Repeated, Asked and Takes are the columns: what is kept, what is done more than
+	// once, what a person is asked, how long it takes until work continues.
 	Survives, Repeated, Asked, Takes string
-	// Tests produce the failure: the folder of the package and the function, "internal/e2e TestPair". The first is shown.
+	// Tests are the tests that produce the failure: the folder of the package and the function,
+	// "internal/e2e TestPair". The first is displayed.
 	Tests []string
 }
 
-// Part is a group of rows, with the heading under which they are shown.
+// Part is a group of rows with a heading.
 type Part struct {
 	Heading string
 	Rows    []Row
 }
 
-// Proves says that a test produces the failure of a row. The test fails where the row does not name it.
+// Proves declares that a test produces the failure of a row. The test fails if the row does not
+// name it.
 func Proves(t testing.TB, key string) {
 	t.Helper()
 	name, _, _ := strings.Cut(t.Name(), "/")
@@ -47,7 +50,7 @@ func find(key string) (Row, bool) {
 	return Row{}, false
 }
 
-// Table prints the matrix in Markdown, one table with the headings of its parts as rows.
+// Table returns the matrix in Markdown, as one table with the headings of its parts as rows.
 func Table() string {
 	var b strings.Builder
 	b.WriteString("| failure | what survives | what is repeated | what a person is asked | how long it takes | test |\n| --- | --- | --- | --- | --- | --- |\n")

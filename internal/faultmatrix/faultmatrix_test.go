@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/faultmatrix"
 )
 
-// TestRows: each row has all columns and tests that are there and name it; each key is used once, and each call of Proves names a row.
+// TestRows checks that each row has all columns and names existing tests that name it; each key is
+// used once, and each call of Proves names a row.
 func TestRows(t *testing.T) {
 	t.Parallel()
 	proved := map[string]map[string]bool{} // keys, by package and test

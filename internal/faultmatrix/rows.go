@@ -1,15 +1,15 @@
 package faultmatrix
 
-// Texts that rows share.
+// Texts shared by rows.
 const (
 	nothing = "nothing"
 	all     = "everything"
-	// unknown is what is asked after a call whose outcome is not known (P12).
+	// unknown is what a person is asked after a call with unknown outcome (P12).
 	takeover = "about 1 s until another server continues its runs"
 	unknown  = "the outcome of a tool call that was under way, where the tool is not safe to repeat"
 )
 
-// Parts are the rows of the matrix, by what fails.
+// Parts returns the rows of the matrix, grouped by what fails.
 func Parts() []Part {
 	return []Part{
 		{"A process of Hocket", processRows()},

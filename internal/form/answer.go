@@ -9,8 +9,10 @@ import (
 	"github.com/hocket-run/hocket/internal/schema"
 )
 
-// Answer gives the answer to a question as it fits the schema of the question: with defaults for what is missing, and texts as what they mean. Else it gives everything that keeps the
-// answer from fitting, each with the JSON pointer of the part. A schema that cannot be read requires nothing.
+// Answer returns the answer to a question adapted to the schema of the question, with defaults for
+// missing members and strings converted to the values they stand for. If it does not match, Answer
+// returns every violation, each with the JSON pointer of the part. A schema that cannot be parsed
+// requires nothing.
 func Answer(raw, v json.RawMessage) (json.RawMessage, []schema.Violation) {
 	s, err := schema.Compile(raw)
 	if err != nil {
@@ -33,8 +35,10 @@ func Answer(raw, v json.RawMessage) (json.RawMessage, []schema.Violation) {
 	return v, nil
 }
 
-// Arguments gives changed arguments of a tool call as they fit the parameters of the tool: texts as what they mean, and nothing added, because the tool knows its own defaults. Else it
-// gives everything that keeps them from fitting, as Answer does. They must be an object. A schema that cannot be read accepts nothing.
+// Arguments returns changed arguments of a tool call adapted to the parameters of the tool: strings
+// are converted to the values they stand for, and nothing is added, because the tool knows its own
+// defaults. If they do not match, it returns every violation, as Answer does. They must be an
+// object. A schema that cannot be parsed accepts nothing.
 func Arguments(raw, v json.RawMessage) (json.RawMessage, []schema.Violation) {
 	s, err := schema.CompileForeign(raw)
 	if err != nil {
@@ -51,7 +55,7 @@ func Arguments(raw, v json.RawMessage) (json.RawMessage, []schema.Violation) {
 	return v, nil
 }
 
-// textOf gives the content of a text as JSON; nil where v is none.
+// textOf returns the content of a string as JSON, or nil if v is not a string.
 func textOf(v json.RawMessage, text *string) json.RawMessage {
 	if len(v) == 0 || v[0] != '"' || json.Unmarshal(v, text) != nil {
 		return nil
@@ -59,7 +63,7 @@ func textOf(v json.RawMessage, text *string) json.RawMessage {
 	return json.RawMessage(*text)
 }
 
-// formatsOf says where texts are not of the format that their schema names.
+// formatsOf returns where strings do not have the format that their schema names.
 func formatsOf(raw, v json.RawMessage, path string, depth int) []schema.Violation {
 	var out []schema.Violation
 	for _, p := range badFormat(raw, v) {
@@ -78,7 +82,7 @@ func formatsOf(raw, v json.RawMessage, path string, depth int) []schema.Violatio
 	return out
 }
 
-// maxListed bounds the problems that Describe lists.
+// maxListed is the maximum number of problems that Describe lists.
 const maxListed = 20
 
 // Describe lists problems: `/days must be at most 14; /city must be a string, not a number`.

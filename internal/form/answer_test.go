@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// An answer is filled and read before it is checked, and all that is wrong is said at once.
+// TestAnswer checks that defaults and conversions are applied to an answer before it is checked,
+// and that all problems are reported together.
 func TestAnswer(t *testing.T) {
 	t.Parallel()
 	const schema = `{"type":"object","required":["n","unit"],"properties":{"n":{"type":"integer","minimum":1},"unit":{"enum":["m","km"],"default":"m"},"day":{"type":"string","format":"date"},"to":{"type":"object","properties":{"mail":{"type":"string","format":"email"}}}}}`

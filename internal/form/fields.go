@@ -8,25 +8,26 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Field is one member of a form, as it is shown.
+// Field is one member of a form, for display.
 type Field struct {
 	Name string
-	// Title and Description are for people; "": there is none. Type is that of the schema, `file` for files; "": several, or any.
+	// Title and Description are for people; "" means none. Type is the schema's type, `file` for
+	// files; "" means several types, or any.
 	Title, Description, Type, Format string
-	Default                          json.RawMessage // nil: there is none
+	Default                          json.RawMessage // nil if there is none
 	Enum                             []json.RawMessage
-	// Required: the member must be given; one with a default need not be.
+	// Required reports whether the member must be provided; a member with a default need not be.
 	Required bool
-	// File is set where the value is a file.
+	// File is set if the value is a file.
 	File *workflow.FileInput
-	// Schema is that of the value.
+	// Schema is the schema of the value.
 	Schema json.RawMessage
 }
 
-// TypeFile is the word for files in documents.
+// TypeFile is the type name of files in documents.
 const TypeFile = "file"
 
-// object is what this package reads of the JSON Schema of an object.
+// object is the part of an object's JSON Schema that this package reads.
 type object struct {
 	Type       json.RawMessage `json:"type"`
 	Properties members         `json:"properties"`
@@ -48,13 +49,13 @@ type member struct {
 	value json.RawMessage
 }
 
-// members are those of an object in their order, of each name the last.
+// members are the members of an object in order; of duplicate names the last one is kept.
 type members struct {
 	list []member
 	at   map[string]int
 }
 
-// UnmarshalJSON implements json.Unmarshaler. Any other value than an object has no members.
+// UnmarshalJSON implements json.Unmarshaler. Any value other than an object has no members.
 func (m *members) UnmarshalJSON(data []byte) error {
 	*m = members{}
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -94,7 +95,7 @@ func (m *members) set(name string, v json.RawMessage) {
 	m.list = append(m.list, member{name, v})
 }
 
-// json gives the object.
+// json returns the object.
 func (m *members) json() json.RawMessage {
 	out := []byte{'{'}
 	for i, x := range m.list {
@@ -106,16 +107,16 @@ func (m *members) json() json.RawMessage {
 	return append(out, '}')
 }
 
-// encode gives a value as JSON; characters of HTML stay as they are.
+// encode returns a value as JSON, without escaping HTML characters.
 func encode(v any) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // strings, numbers and JSON into a Buffer: neither can fail
+	_ = enc.Encode(v) // strings, numbers and JSON into a Buffer cannot fail
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// objectOf reads members; false where v is no object.
+// objectOf parses members; it returns false if v is not an object.
 func objectOf(v json.RawMessage) (m members, ok bool) {
 	v = bytes.TrimSpace(v)
 	if len(v) == 0 || v[0] != '{' || !json.Valid(v) {
@@ -124,7 +125,7 @@ func objectOf(v json.RawMessage) (m members, ok bool) {
 	return m, json.Unmarshal(v, &m) == nil
 }
 
-// Fields gives the fields of the schema of an object in their order; nil for any other schema.
+// Fields returns the fields of the schema of an object in order; nil for any other schema.
 func Fields(schema json.RawMessage) []Field {
 	var o object
 	if json.Unmarshal(schema, &o) != nil {
@@ -141,7 +142,8 @@ func Fields(schema json.RawMessage) []Field {
 	return out
 }
 
-// AnswerFields gives the fields of the schema of an answer. It is nil for one that is no object, and where a member is required that has no field: fields alone do not answer it.
+// AnswerFields returns the fields of the schema of an answer. It returns nil if the schema is not
+// an object schema or if a required member has no field, since fields alone cannot answer it.
 func AnswerFields(schema json.RawMessage) []Field {
 	var o object
 	if json.Unmarshal(schema, &o) != nil || slices.ContainsFunc(o.Required, func(name string) bool { return o.Properties.get(name) == nil }) {
@@ -150,7 +152,8 @@ func AnswerFields(schema json.RawMessage) []Field {
 	return Fields(schema)
 }
 
-// Object gives the object of the values of fields, by name, in their order. Fields without a value are left out.
+// Object returns the object of the values of fields, by name, in the order of fields. Fields
+// without a value are left out.
 func Object(fields []Field, values map[string]json.RawMessage) json.RawMessage {
 	var out members
 	for i := range fields {
@@ -163,7 +166,7 @@ func Object(fields []Field, values map[string]json.RawMessage) json.RawMessage {
 
 func fieldOf(name string, schema json.RawMessage, required bool) Field {
 	var p property
-	_ = json.Unmarshal(schema, &p) // of what is none of this nothing is shown
+	_ = json.Unmarshal(schema, &p) // anything else is not displayed
 	f := Field{Name: name, Title: p.Title, Description: p.Description, Format: p.Format, Default: p.Default, Enum: p.Enum, Required: required && p.Default == nil, Schema: schema}
 	_ = json.Unmarshal(p.Type, &f.Type) // "" for a list of types
 	if file := fileOf(schema); file != nil {
@@ -172,10 +175,10 @@ func fieldOf(name string, schema json.RawMessage, required bool) Field {
 	return f
 }
 
-// Inputs gives the fields of the inputs of a workflow, in their order.
+// Inputs returns the fields of the inputs of a workflow, in order.
 func Inputs(list []workflow.Input) []Field { return Fields(Schema(list)) }
 
-// Label gives the title of the field, or its name.
+// Label returns the title of the field, or its name.
 func (f *Field) Label() string {
 	if f.Title != "" {
 		return f.Title
@@ -183,7 +186,7 @@ func (f *Field) Label() string {
 	return f.Name
 }
 
-// words says in brackets behind the name of an input what it is called.
+// words returns the title, in parentheses, to follow the name of an input.
 func (f *Field) words() string {
 	if f.Title == "" {
 		return ""
@@ -191,7 +194,7 @@ func (f *Field) words() string {
 	return " (" + f.Title + ")"
 }
 
-// Kind says what a value is: `a text`, `one of "a", "b"`.
+// Kind describes the type of a value: `a text`, `one of "a", "b"`.
 func (f *Field) Kind() string {
 	if len(f.Enum) > 0 {
 		text := "one of "

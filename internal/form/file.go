@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// File is a file as an input has it: `$input.doc.text`, or `$input.doc.base64` where the content is no text.
+// File is a file as an input contains it: `$input.doc.text`, or `$input.doc.base64` if the content
+// is not text.
 type File struct {
 	Name      string `json:"name,omitempty"`
 	MediaType string `json:"mediaType,omitempty"`
@@ -23,14 +24,14 @@ type File struct {
 	Base64 *string `json:"base64,omitempty"`
 }
 
-// NewFile gives the value of a file with a content.
+// NewFile returns the value of a file with that content.
 func NewFile(name string, content []byte) json.RawMessage {
 	f := File{Name: path.Base(strings.ReplaceAll(name, `\`, "/")), Size: int64(len(content))}
 	f.hold(content)
 	return encode(f)
 }
 
-// hold sets the content: as text where it is UTF-8 without a zero byte.
+// hold sets the content, as text if it is UTF-8 without a zero byte.
 func (f *File) hold(content []byte) {
 	f.Text, f.Base64 = nil, nil
 	if utf8.Valid(content) && bytes.IndexByte(content, 0) < 0 {
@@ -42,7 +43,8 @@ func (f *File) hold(content []byte) {
 	f.Base64 = &text
 }
 
-// readFile gives the value of a file as it is stored: a text alone is the content of a file without a name. why says what is wrong with it.
+// readFile returns the value of a file in the form in which it is stored; a plain string is the
+// content of a file without a name. why describes what is wrong with it.
 func readFile(in *workflow.Input, v json.RawMessage) (out json.RawMessage, why, hint string) {
 	var f File
 	var text string
@@ -87,7 +89,7 @@ func readFile(in *workflow.Input, v json.RawMessage) (out json.RawMessage, why, 
 	return encode(f), "", ""
 }
 
-// accepts tells whether a media type matches one of the patterns; no patterns match all.
+// accepts reports whether a media type matches one of the patterns; no patterns match all.
 func accepts(patterns []string, kind string) bool {
 	for _, p := range patterns {
 		p = strings.ToLower(p)
@@ -98,7 +100,8 @@ func accepts(patterns []string, kind string) bool {
 	return len(patterns) == 0
 }
 
-// mediaTypes are those of endings of names. The list of the machine is not asked: the same file has the same type everywhere.
+// mediaTypes maps file name extensions to media types. The machine's own list is not used, so that
+// the same file has the same type everywhere.
 var mediaTypes = map[string]string{
 	".txt": "text/plain", ".log": "text/plain", ".md": "text/markdown", ".csv": "text/csv", ".html": "text/html", ".htm": "text/html", ".xml": "application/xml", ".json": "application/json",
 	".jsonl": "application/jsonl", ".yaml": "application/yaml", ".yml": "application/yaml", ".pdf": "application/pdf", ".zip": "application/zip", ".gz": "application/gzip", ".png": "image/png",

@@ -6,13 +6,14 @@ import (
 	"github.com/hocket-run/hocket/internal/schema"
 )
 
-// maxDepth bounds how deep Fill looks into objects.
+// maxDepth is the maximum depth to which Fill descends into objects.
 const maxDepth = 8
 
-// Fill gives an answer with the defaults of the schema of an object in the place of what is missing, and texts as what they mean. An answer that is no object is given back as it is.
+// Fill returns an answer with missing members set to the defaults of an object schema, and strings
+// converted to the values they stand for. An answer that is not an object is returned unchanged.
 func Fill(raw, v json.RawMessage) json.RawMessage { return fill(raw, v, 0, true) }
 
-// fill reads the members of an object; with defaults it adds those that are missing.
+// fill converts the members of an object; if defaults, it adds missing members.
 func fill(raw, v json.RawMessage, depth int, defaults bool) json.RawMessage {
 	given, ok := objectOf(v)
 	var o object
@@ -31,7 +32,7 @@ func fill(raw, v json.RawMessage, depth int, defaults bool) json.RawMessage {
 			continue
 		}
 		now := fill(p.value, old, depth+1, defaults)
-		if s, err := schema.Compile(p.value); err == nil { // one with $ref to the whole is left to the check of the whole
+		if s, err := schema.Compile(p.value); err == nil { // one with $ref to the whole is checked with the whole
 			now, _ = fit(s, now)
 		}
 		out.set(p.name, now)

@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/schema"
 )
 
-// fit gives a value as it fits a schema: itself, or where it is a text, the JSON of that text or a list of it. Texts in a list are read so, too.
+// fit returns a value adapted to a schema: the value itself or, if it is a string, the JSON it
+// contains or a list of that. Strings in a list are converted in the same way.
 func fit(s *schema.Schema, v json.RawMessage) (json.RawMessage, []schema.Violation) {
 	v = compact(v)
 	problems := s.Validate(v)
@@ -26,13 +27,14 @@ func fit(s *schema.Schema, v json.RawMessage) (json.RawMessage, []schema.Violati
 			return other, nil
 		}
 	}
-	if types, _ := s.PathType(nil); v[0] == '"' && len(others) > 1 && !slices.Contains(types, "string") { // what it means is judged, not how it is written
+	// report violations of the converted value, not of the string
+	if types, _ := s.PathType(nil); v[0] == '"' && len(others) > 1 && !slices.Contains(types, "string") {
 		problems = s.Validate(others[0])
 	}
 	return v, problems
 }
 
-// readings are what a text, or a list of texts, may mean besides itself.
+// readings returns the other values that a string, or a list of strings, may stand for.
 func readings(v json.RawMessage) []json.RawMessage {
 	var text string
 	if json.Unmarshal(v, &text) == nil && v[0] == '"' {
@@ -60,7 +62,7 @@ func readings(v json.RawMessage) []json.RawMessage {
 	return []json.RawMessage{append(out, ']')}
 }
 
-// asJSON gives the JSON that a text is; nil: it is none.
+// asJSON returns the JSON that a string contains, or nil if it is not JSON.
 func asJSON(text string) json.RawMessage {
 	v := []byte(strings.TrimSpace(text))
 	if len(v) == 0 || !json.Valid(v) {
@@ -77,7 +79,7 @@ func compact(v json.RawMessage) json.RawMessage {
 	return b.Bytes()
 }
 
-// formats are those that are checked; JSON Schema leaves it to the reader.
+// formats are the formats that are checked; JSON Schema leaves that to the implementation.
 var formats = map[string]func(string) bool{
 	"date":      parses("2006-01-02"),
 	"time":      parses("15:04", "15:04:05", "15:04:05Z07:00"),
@@ -93,12 +95,12 @@ var formats = map[string]func(string) bool{
 	"uuid": regexp.MustCompile(`^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`).MatchString,
 }
 
-// examples are values of the formats, for messages.
+// examples are example values of the formats, for messages.
 var examples = map[string]string{
 	"date": "2026-05-01", "time": "09:30", "date-time": "2026-05-01T09:00:00Z", "email": "ann@example.com", "uri": "https://example.com/a", "uuid": "123e4567-e89b-12d3-a456-426614174000",
 }
 
-// Formats lists the formats of texts that are checked.
+// Formats returns the string formats that are checked.
 func Formats() []string {
 	out := make([]string, 0, len(formats))
 	for name := range formats {
@@ -117,7 +119,7 @@ func parses(layouts ...string) func(string) bool {
 	}
 }
 
-// badFormat says where a text is not of the format that its schema names.
+// badFormat returns where a string does not have the format that its schema names.
 func badFormat(raw, v json.RawMessage) []schema.Violation {
 	var p property
 	var text string

@@ -35,7 +35,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// All that is wrong is reported, as far as anyone reads it.
+// TestReadManyProblems checks that all problems are reported, up to the number that anyone reads.
 func TestReadManyProblems(t *testing.T) {
 	var b strings.Builder
 	for i := range 50_000 {
@@ -47,7 +47,8 @@ func TestReadManyProblems(t *testing.T) {
 	}
 }
 
-// Objects with many members take time in proportion.
+// TestReadManyMembers checks that the time for objects with many members is proportional to their
+// number.
 func TestReadManyMembers(t *testing.T) {
 	list := []workflow.Input{{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)}}
 	took := func(n int) time.Duration {
@@ -70,12 +71,13 @@ func TestReadManyMembers(t *testing.T) {
 	}
 	one, four := took(20_000), took(80_000)
 	t.Logf("20,000 members: %v, 80,000: %v", one, four)
-	if four > 12*one { // four times as many in sixteen times the time would be a square
+	if four > 12*one { // sixteen times the time for four times as many would be quadratic
 		t.Errorf("20,000 members took %v, 80,000 took %v", one, four)
 	}
 }
 
-// TestTakeRef: a member that refers to a part of the whole schema is taken as it is read, and the whole judges it.
+// TestTakeRef checks that a member that refers to a part of the whole schema is accepted as parsed
+// and checked with the whole.
 func TestTakeRef(t *testing.T) {
 	raw := json.RawMessage(`{"properties":{"share":{"$ref":"#/$defs/n"},"text":{"type":"string","$ref":"#/$defs/t"},"list":{"type":"array","items":{"$ref":"#/$defs/n"}}},"$defs":{"n":{"type":"number"},"t":{"minLength":1}}}`)
 	fields := Fields(raw)
@@ -92,7 +94,7 @@ func TestTakeRef(t *testing.T) {
 	}
 }
 
-// TestAnswerFields: an answer has no fields where they cannot give all that is required.
+// TestAnswerFields checks that an answer has no fields if they cannot provide all that is required.
 func TestAnswerFields(t *testing.T) {
 	for raw, want := range map[string]int{
 		`{"properties":{"a":{},"b":true},"required":["a","b"]}`: 2, `{"properties":{"a":{}},"required":["a","b"]}`: 0, `{"required":["a"]}`: 0, `{"type":"string"}`: 0, `5`: 0,
@@ -140,7 +142,7 @@ func FuzzRead(f *testing.F) {
 		if problems.HasErrors() {
 			return
 		}
-		again, problems := Read(list, string(out), nil) // what was taken is taken again, as retries do
+		again, problems := Read(list, string(out), nil) // accepted input is accepted again, as in retries
 		if problems.HasErrors() || string(again) != string(out) {
 			t.Errorf("Read gave %s, and of that %s, %v", out, again, problems)
 		}

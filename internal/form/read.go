@@ -12,17 +12,19 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Codes of what is wrong with the inputs of a run.
+// Codes of problems with the inputs of a run.
 const (
 	CodeMissing = "missing-input"
 	CodeUnknown = "unknown-input"
 	CodeBad     = "bad-input"
 )
 
-// Read gives the object of the inputs of a run, with defaults, in the order of list, or everything that is wrong with them, each with the JSON pointer of the member as path.
+// Read returns the object of the inputs of a run, with defaults, in the order of list, or every
+// problem with them, each with the JSON pointer of the member as its path.
 //
-// named is an object, or nil. A text that is a JSON object has inputs by name, too. Any other text that is not empty is the value of the only input of type string that lacks one and
-// must have one, else of the only input of that type that was not given. A member that is null counts as not given.
+// named is an object, or nil. A text that is a JSON object also contains inputs by name. Any other
+// non-empty text is the value of the only input of type string that is required and missing, else
+// of the only missing input of that type. A null member counts as missing.
 func Read(list []workflow.Input, text string, named json.RawMessage) (json.RawMessage, diag.List) {
 	r := reading{list: list, fields: Inputs(list)}
 	r.takeNamed(text, named)
@@ -38,7 +40,7 @@ func Read(list []workflow.Input, text string, named json.RawMessage) (json.RawMe
 	return out.json(), nil
 }
 
-// first gives the first problems, and how many more there are.
+// first returns the first problems, and the number of further ones.
 func (r *reading) first() diag.List {
 	if more := len(r.problems) - maxListed; more > 0 {
 		r.problems = r.problems[:maxListed:maxListed]
@@ -96,7 +98,7 @@ func (r *reading) takeAll(m members) {
 	}
 }
 
-// takeText finds the input that a text is for.
+// takeText assigns a text to the input that it is for.
 func (r *reading) takeText(text string) {
 	var must, may []string
 	for i := range r.fields {
@@ -152,14 +154,14 @@ func (r *reading) known() string {
 	return "the inputs are " + strings.Join(words, ", ")
 }
 
-// value gives the value of an input; nil where there is none, or where it is not valid.
+// value returns the value of an input, or nil if there is none or it is not valid.
 func (r *reading) value(i int) json.RawMessage {
 	in, f := &r.list[i], &r.fields[i]
 	v, path := r.given.get(in.Name), pointer(in.Name)
 	switch {
 	case v != nil:
 	case f.Default != nil && in.File == nil:
-		return f.Default // it was checked with the document
+		return f.Default // checked together with the document
 	case in.Optional:
 		return nil
 	default:
@@ -188,7 +190,7 @@ func (r *reading) value(i int) json.RawMessage {
 	return out
 }
 
-// Check gives the value of an input, which is no file, as it fits; or what keeps it from fitting.
+// Check returns the value of an input that is not a file, adapted to its schema, or the violations.
 func Check(in *workflow.Input, v json.RawMessage) (json.RawMessage, []schema.Violation) {
 	s, err := schema.Compile(in.Schema)
 	if err != nil {
@@ -204,18 +206,18 @@ func Check(in *workflow.Input, v json.RawMessage) (json.RawMessage, []schema.Vio
 	return v, nil
 }
 
-// pointer gives the JSON pointer of a member.
+// pointer returns the JSON pointer of a member.
 func pointer(name string) string {
 	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// Missing gives the inputs that must be given and are not.
+// Missing returns the required inputs that are missing.
 func Missing(list []workflow.Input, text string, named json.RawMessage) []Field {
 	r := given(list, text, named)
 	return r.without(func(f *Field) bool { return f.Required })
 }
 
-// Open gives the inputs that are not given, those with a default included.
+// Open returns the inputs that are missing, including those with a default.
 func Open(list []workflow.Input, text string, named json.RawMessage) []Field {
 	r := given(list, text, named)
 	return r.without(func(*Field) bool { return true })
@@ -237,7 +239,8 @@ func (r *reading) without(match func(*Field) bool) []Field {
 	return out
 }
 
-// Take gives the value that a person typed: one of the values of an enum or its number, yes and no, or what fits the schema. why says what is wrong with it.
+// Take converts the line that a person typed to a value: one of the values of an enum or its
+// number, yes and no, or a value that matches the schema. why describes what is wrong with it.
 func (f *Field) Take(line string) (v json.RawMessage, why string) {
 	if i, err := strconv.Atoi(line); err == nil && i > 0 && i <= len(f.Enum) && !f.hasEnum(line) {
 		return f.Enum[i-1], ""
@@ -251,7 +254,7 @@ func (f *Field) Take(line string) (v json.RawMessage, why string) {
 		}
 	}
 	v = encode(line)
-	if _, err := schema.Compile(f.Schema); err != nil { // one with $ref to the whole is left to the check of the whole
+	if _, err := schema.Compile(f.Schema); err != nil { // one with $ref to the whole is checked with the whole
 		if inner := asJSON(line); inner != nil && f.Type != "string" {
 			v = inner
 		}
@@ -264,18 +267,19 @@ func (f *Field) Take(line string) (v json.RawMessage, why string) {
 	return v, ""
 }
 
-// IsJSON tells of fields that a form without parts asks for as JSON: lists, objects, and values of several types or of any.
+// IsJSON reports whether a simple form asks for the field as JSON: lists, objects, and values of
+// several types or of any type.
 func (f *Field) IsJSON() bool {
 	return len(f.Enum) == 0 && (f.Type == "array" || f.Type == "object" || f.Type == "")
 }
 
-// TakeJSON gives the value that a person wrote as JSON. why says what is wrong with it.
+// TakeJSON parses the value that a person wrote as JSON. why describes what is wrong with it.
 func (f *Field) TakeJSON(text string) (v json.RawMessage, why string) {
 	if v = asJSON(text); v == nil {
 		return nil, "must be JSON: a text is in quotes"
 	}
 	s, err := schema.Compile(f.Schema)
-	if err != nil { // as Take
+	if err != nil { // as in Take
 		return v, ""
 	}
 	if problems := s.Validate(v); len(problems) > 0 {
@@ -284,7 +288,7 @@ func (f *Field) TakeJSON(text string) (v json.RawMessage, why string) {
 	return v, ""
 }
 
-// hasEnum tells whether a text is one of the values.
+// hasEnum reports whether a text is one of the enum's values.
 func (f *Field) hasEnum(text string) bool {
 	for _, v := range f.Enum {
 		if string(v) == text || string(v) == string(encode(text)) {

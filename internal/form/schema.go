@@ -6,10 +6,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// keyFile marks the schema of a file, with its bounds.
+// keyFile marks the schema of a file, with its limits.
 const keyFile = "x-file"
 
-// Schema gives the JSON Schema of the object of a workflow's inputs, for those who fill it in; nil where there are none.
+// Schema returns the JSON Schema of the object of a workflow's inputs, for callers that provide it;
+// nil if there are no inputs.
 func Schema(list []workflow.Input) json.RawMessage {
 	if len(list) == 0 {
 		return nil
@@ -40,11 +41,12 @@ func isRequired(in *workflow.Input) bool { return !in.Optional && defaultOf(in) 
 
 func defaultOf(in *workflow.Input) json.RawMessage {
 	var p property
-	_ = json.Unmarshal(in.Schema, &p) // no object has no default
+	_ = json.Unmarshal(in.Schema, &p) // only an object has a default
 	return p.Default
 }
 
-// fileSchema is the schema of a file as it is given: a text, or an object with its content.
+// fileSchema returns the schema of a file as callers provide it: a string, or an object with its
+// content.
 func fileSchema(in *workflow.Input) json.RawMessage {
 	out, _ := objectOf(in.Schema)
 	out.set("type", encode([]string{"object", "string"}))
@@ -54,7 +56,8 @@ func fileSchema(in *workflow.Input) json.RawMessage {
 	return out.json()
 }
 
-// fileOf gives the bounds of a file in the schema that fileSchema made; nil for any other.
+// fileOf returns the limits of a file in the schema that fileSchema returned; nil for any other
+// schema.
 func fileOf(schema json.RawMessage) *workflow.FileInput {
 	var p struct {
 		File *workflow.FileInput `json:"x-file"`

@@ -11,12 +11,13 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// adapter changes a workflow into one that another format can say, without changing what it means. It does only what it can show to be safe: what it leaves
-// alone the writer names, and the conversion is refused.
+// adapter changes a workflow into one that another format can express, without changing its
+// meaning. It makes only changes that it can prove safe; the writer reports the rest, and the
+// conversion is rejected.
 type adapter struct {
 	w              *workflow.Workflow
 	source, target Format
-	to             string // the name of target
+	to             string // the name of the target
 	changes        []Change
 }
 
@@ -27,7 +28,8 @@ func (a *adapter) changef(at, kind, why, format string, args ...any) {
 	}
 }
 
-// adapt changes the workflow as the target needs. A target without changes of its own gets the workflow as it is.
+// adapt changes the workflow as the target requires. If the target has no changes of its own, the
+// workflow stays as it is.
 func (a *adapter) adapt() {
 	if a.target.adapt == nil {
 		return
@@ -40,7 +42,8 @@ func (a *adapter) adapt() {
 	a.target.adapt(a)
 }
 
-// templates settles whether system prompts are templates. One without a reference reads the same either way.
+// templates determines whether system prompts are templates. A prompt without a reference has the
+// same meaning either way.
 func (a *adapter) templates() {
 	for i := range a.w.Agents {
 		g := &a.w.Agents[i]
@@ -51,7 +54,7 @@ func (a *adapter) templates() {
 	}
 }
 
-// models reports the default model that the documents of one of the two formats have.
+// models reports a default model that documents of only one of the two formats have.
 func (a *adapter) models() {
 	for i := range a.w.Agents {
 		g := &a.w.Agents[i]
@@ -107,13 +110,13 @@ func (a *adapter) boundless() {
 	}
 }
 
-// cyclic tells whether a node can be reached from itself.
+// cyclic reports whether a node can be reached from itself.
 func cyclic(w *workflow.Workflow) bool {
 	out := map[string][]string{}
 	for _, e := range w.Edges {
 		out[e.From] = append(out[e.From], e.To)
 	}
-	state := map[string]int{} // 1: on the way, 2: done
+	state := map[string]int{} // 1: on the current path, 2: done
 	var visit func(string) bool
 	visit = func(id string) bool {
 		if state[id] != 0 {
@@ -129,7 +132,7 @@ func cyclic(w *workflow.Workflow) bool {
 	return slices.ContainsFunc(w.Nodes, func(n workflow.Node) bool { return visit(n.ID) })
 }
 
-// entering gives the edges that lead into a node.
+// entering returns the edges that lead into a node.
 func (a *adapter) entering(id string) []workflow.Edge {
 	var out []workflow.Edge
 	for _, e := range a.w.Edges {
@@ -140,7 +143,7 @@ func (a *adapter) entering(id string) []workflow.Edge {
 	return out
 }
 
-// leaving gives the edges that leave a node.
+// leaving returns the edges that leave a node.
 func (a *adapter) leaving(id string) []workflow.Edge {
 	var out []workflow.Edge
 	for _, e := range a.w.Edges {
@@ -151,7 +154,7 @@ func (a *adapter) leaving(id string) []workflow.Edge {
 	return out
 }
 
-// dropStart removes the start node, which does nothing, where one edge leads from it and none to it.
+// dropStart removes the start node, which does nothing, if one edge leads from it and none to it.
 func (a *adapter) dropStart() {
 	start := a.w.Node(a.w.Entry)
 	if start == nil || start.Kind != workflow.KindStart || len(start.Notes) > 0 {
@@ -168,8 +171,8 @@ func (a *adapter) dropStart() {
 	a.w.Nodes = slices.DeleteFunc(a.w.Nodes, func(n workflow.Node) bool { return n.ID == id })
 }
 
-// plainRules takes over the rules of the target where they make no difference: with one step at a time nothing is in flight when a step fails, and
-// nothing goes on beside a wait.
+// plainRules adopts the target's rules if they make no difference: with one step at a time nothing
+// is in flight when a step fails, and nothing continues during a wait.
 func (a *adapter) plainRules(onFailure string, hold bool) {
 	r := &a.w.Rules
 	if !lost.Concurrent(a.w) {
@@ -183,7 +186,7 @@ func (a *adapter) plainRules(onFailure string, hold bool) {
 	}
 }
 
-// replies takes over what the target makes of whitespace around replies and of empty ones.
+// replies adopts the target's treatment of empty replies and of white space around replies.
 func (a *adapter) replies(trim bool, empty string) {
 	for i := range a.w.Agents {
 		g := &a.w.Agents[i]
@@ -202,7 +205,7 @@ func (a *adapter) replies(trim bool, empty string) {
 	}
 }
 
-// edgesPlain removes ids and labels of edges, which only pictures show.
+// edgesPlain removes ids and labels of edges, which are only used in drawings.
 func (a *adapter) edgesPlain() {
 	told := false
 	for i := range a.w.Edges {
@@ -215,7 +218,7 @@ func (a *adapter) edgesPlain() {
 	}
 }
 
-// rename gives a node the name that the target would.
+// rename sets the name of a node to the name that the target would use.
 func (a *adapter) rename(n *workflow.Node, name string) {
 	title := ""
 	if n.Agent != nil {
@@ -229,7 +232,7 @@ func (a *adapter) rename(n *workflow.Node, name string) {
 	n.Name = name
 }
 
-// blank tells whether a template sends the previous output and nothing else.
+// blank reports whether a template sends the previous output and nothing else.
 func blank(p workflow.Prompt) bool {
 	text := strings.TrimSpace(p.Text)
 	return p.Mode == workflow.PromptTemplate && (text == "" || p.Text == previousOutput)
@@ -237,7 +240,7 @@ func blank(p workflow.Prompt) bool {
 
 const previousOutput = "{{PREVIOUS_OUTPUT}}"
 
-// fresh gives an id that no node has.
+// fresh returns an unused node id.
 func (a *adapter) fresh(id string) string {
 	out := id
 	for i := 2; a.w.Node(out) != nil; i++ {
@@ -254,7 +257,7 @@ func short(s string) string {
 	return s
 }
 
-// quoted gives a text as JSON writes it.
+// quoted returns a string as JSON.
 func quoted(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {

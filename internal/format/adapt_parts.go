@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// turnsToContext sends the outputs of all steps before where the recent turns were sent: that is no less where no step runs again.
+// turnsToContext sends the outputs of all previous steps instead of the recent turns, which is at
+// least as much if no step runs again.
 func (a *adapter) turnsToContext() {
 	if cyclic(a.w) {
 		return
@@ -24,10 +25,11 @@ func (a *adapter) turnsToContext() {
 	}
 }
 
-// proceed is the message of a steps document's agent where the run has no input (S4-3).
+// proceed is the message of an agent in a steps document if the run has no input (S4-3).
 const proceed = "Please proceed."
 
-// reorder puts nodes and edges in the order in which reading a steps document makes them, where that says nothing: nothing runs at the same time.
+// reorder sorts nodes and edges in the order in which reading a steps document creates them, if the
+// order has no effect because nothing runs concurrently.
 func (a *adapter) reorder() {
 	if lost.Concurrent(a.w) {
 		return
@@ -52,7 +54,7 @@ func (a *adapter) reorder() {
 	slices.SortStableFunc(a.w.Edges, func(x, y workflow.Edge) int { return edge(x) - edge(y) })
 }
 
-// reread writes a workflow and reads it again.
+// reread writes a workflow and reads it back.
 func reread(w *workflow.Workflow, name string) (*workflow.Workflow, bool) {
 	f, ok := Of(name)
 	if !ok {
@@ -63,7 +65,8 @@ func reread(w *workflow.Workflow, name string) (*workflow.Workflow, bool) {
 	return back, back == nil || len(refused) > 0
 }
 
-// plainPrompts lets prompts that hold nothing but tokens be plain, or, where waits is true, those of questions be such that could hold expressions: both mean the same.
+// plainPrompts makes prompts plain if they contain nothing but tokens or, if waits is true, makes
+// those of questions templates: the meaning is the same.
 func (a *adapter) plainPrompts(waits bool) {
 	for i := range a.w.Nodes {
 		n := &a.w.Nodes[i]

@@ -22,7 +22,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// ladder is a format that only this test has: agents by name, one after another. No other place lists it.
+// ladder returns a format that only this test has: agents by name, one after another. It is listed
+// nowhere else.
 func ladder() format.Format {
 	const key = "rungs"
 	return format.Format{
@@ -67,7 +68,7 @@ func ladder() format.Format {
 
 const ladderDoc = "rungs:\n  - low\n  - high\n"
 
-// register adds the format for the time of one test, which may not be parallel.
+// register adds the format for the duration of one test, which must not be parallel.
 func register(t *testing.T) {
 	t.Helper()
 	format.Register(ladder())
@@ -131,7 +132,8 @@ func TestAddedFormatHasSchema(t *testing.T) {
 	}
 }
 
-// TestAddedFormatInCommands: help, completion, errors and the list of schemas of the command line.
+// TestAddedFormatInCommands checks help, completion, errors and the list of schemas of the command
+// line.
 func TestAddedFormatInCommands(t *testing.T) {
 	register(t)
 	run := func(args ...string) string {
@@ -160,7 +162,7 @@ func TestAddedFormatInCommands(t *testing.T) {
 	}
 }
 
-// TestAddedFormatInOpenAPI: each enumeration of formats has the added one.
+// TestAddedFormatInOpenAPI checks that each enumeration of formats includes the added one.
 func TestAddedFormatInOpenAPI(t *testing.T) {
 	register(t)
 	w := httptest.NewRecorder()
@@ -195,7 +197,7 @@ func TestRegisterPanics(t *testing.T) {
 	}
 }
 
-// TestBuiltinFormats: what each format says of itself is whole.
+// TestBuiltinFormats checks that the description of each format is complete.
 func TestBuiltinFormats(t *testing.T) {
 	t.Parallel()
 	for _, f := range format.All() {

@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// body are all keys of agents that every format has, in the spelling of lists.
+// body contains all keys of agents that every format has, in the spelling of lists.
 const body = `"description": "does it", "params": {"temperature": 0.5, "topP": 0.9, "frequencyPenalty": 0.1, "presencePenalty": 0.2, "maxTokens": 7,
 	"thinkingBudget": -1, "reasoningEffort": "high", "stop": ["END"], "provider": {"seed": 3}},
 	"toolsets": [{"type": "think"}], "structuredOutput": {"name": "o", "description": "an o", "strict": true, "repairs": 1, "schema": {"type": "object"}},
@@ -29,7 +29,8 @@ var snake = strings.NewReplacer("topP", "top_p", "frequencyPenalty", "frequency_
 	"maxIterations", "max_iterations", "maxConsecutiveToolCalls", "max_consecutive_tool_calls", "addDate", "add_date", "addEnvironmentInfo",
 	"add_environment_info", "addPromptFiles", "add_prompt_files", "welcomeMessage", "welcome_message").Replace(body)
 
-// documents are a document of each format whose first agent has the keys of body, and hands over to b and asks it where others says so.
+// documents returns a document of each format whose first agent has the keys of body, and hands
+// over to b and calls it if others says so.
 func documents(body, others string) map[string]string {
 	list := `"agents": [{"id": "a", "systemPrompt": "Do.", "model": "openai/a", "tools": ["x"], ` + others + body + `}, {"id": "b", "systemPrompt": "Help.", "description": "helps"}]`
 	handoffs := ""
@@ -47,7 +48,8 @@ func documents(body, others string) map[string]string {
 
 const others = `"subAgents": ["b"], "handoffs": ["b"], `
 
-// Every key of an agent means the same in every format, in either spelling.
+// TestAgentKeysInEveryFormat checks that every key of an agent has the same meaning in every
+// format, in either spelling.
 func TestAgentKeysInEveryFormat(t *testing.T) {
 	t.Parallel()
 	half, one := 0.5, 1
@@ -82,9 +84,9 @@ func TestAgentKeysInEveryFormat(t *testing.T) {
 				switch name {
 				case format.Steps:
 					want.Template = true
-				case format.Canvas: // its sub-agents are connections, its agents have names
+				case format.Canvas: // its sub-agents are connections and its agents have names
 					want.Name, want.Trim, want.EmptyText, want.Subagents, want.SubagentFailure = "Agent", true, "Model returned no text output.", nil, ""
-				case format.Routes: // its edges say who is next
+				case format.Routes: // its edges determine the successor
 					want.Subagents, want.SubagentFailure, want.Handoffs = nil, "", nil
 					for _, key := range []string{"subAgents", "handoffs"} {
 						if !slices.ContainsFunc(problems, func(d diag.Diagnostic) bool {
@@ -102,7 +104,8 @@ func TestAgentKeysInEveryFormat(t *testing.T) {
 	}
 }
 
-// P29: what agents say of themselves is not lost when a document is written in another format, and in its own it is the same again.
+// TestAgentKeysSurviveConversion checks that the settings of agents are not lost when a document is
+// written in another format, and are unchanged in its own (P29).
 func TestAgentKeysSurviveConversion(t *testing.T) {
 	t.Parallel()
 	for from, doc := range documents(body, "") {
@@ -124,15 +127,16 @@ func TestAgentKeysSurviveConversion(t *testing.T) {
 						}
 					}
 				}
-				back, problems := format.Read("g", text, format.Options{Format: to}) // which may miss nodes that the format has not
+				// nodes that the format lacks may be missing
+				back, problems := format.Read("g", text, format.Options{Format: to})
 				if back == nil || len(back.Agents) == 0 {
 					t.Fatalf("%s\n%s", problems.Error(), text)
 				}
 				said, heard := *w.Agent("a"), back.Agents[0]
-				for _, a := range []*workflow.Agent{&said, &heard} { // these belong to the formats
+				for _, a := range []*workflow.Agent{&said, &heard} { // these depend on the format
 					a.ID, a.Name, a.Template, a.Trim, a.EmptyText = "", "", false, false, ""
 				}
-				if to == format.Steps { // it has no place for these three, and says so
+				if to == format.Steps { // these three cannot be expressed, which is reported
 					for _, what := range []string{"stop sequences", "repairs", "reasoning effort"} {
 						if !slices.ContainsFunc(unsaid, func(u format.Unsaid) bool { return strings.Contains(u.What, what) }) {
 							t.Errorf("nothing is said of the %s: %v", what, unsaid)
@@ -150,7 +154,8 @@ func TestAgentKeysSurviveConversion(t *testing.T) {
 	}
 }
 
-// Every key that does not work is reported by name in every format, unless it says nothing.
+// TestAgentKeysThatDoNotWork checks that every unsupported key is reported by name in every format,
+// unless its value has no effect.
 func TestAgentKeysThatDoNotWork(t *testing.T) {
 	t.Parallel()
 	for _, key := range agents.Names(false, false) {
@@ -174,7 +179,8 @@ func TestAgentKeysThatDoNotWork(t *testing.T) {
 	}
 }
 
-// A toolset that the program cannot open is reported by its type, in every format.
+// TestToolsetsThatCannotBeOpened checks that a toolset that the program cannot open is reported by
+// its type, in every format.
 func TestToolsetsThatCannotBeOpened(t *testing.T) {
 	t.Parallel()
 	for name, doc := range documents(`"toolsets": [{"type": "think"}, {"type": "a2a"}]`, "") {

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Canvas names documents of nodes and connections.
+// Canvas is the name of the format of documents with nodes and connections.
 const Canvas = canvas.Format
 
 func canvasFormat() Format {
@@ -26,7 +26,8 @@ func canvasFormat() Format {
 	}
 }
 
-// toCanvas gives each node an agent of its own, puts a start node in front and takes over what all canvas agents have.
+// toCanvas assigns each node an agent of its own, adds a start node in front and adopts the
+// settings of all canvas agents.
 func (a *adapter) toCanvas() {
 	w := a.w
 	a.plainRules(workflow.FailDrain, true)
@@ -54,7 +55,8 @@ func (a *adapter) toCanvas() {
 	a.ownAgents()
 }
 
-// ownAgents makes a copy of each agent for every node that runs it. Agents that others ask or hand over to stay as they are: their ids are in use.
+// ownAgents copies each agent for every node that runs it. Agents that other agents call or hand
+// over to stay as they are, since their ids are in use.
 func (a *adapter) ownAgents() {
 	w := a.w
 	for i := range w.Agents {

@@ -8,27 +8,30 @@ import (
 
 // Kinds of changes.
 const (
-	// ChangeLost: the document leaves out something that no run depends on, such as a name.
+	// ChangeLost means that the document leaves out something that no run depends on, such as a
+	// name.
 	ChangeLost = "lost"
-	// ChangeAdded: the document says something that the workflow did not, such as a start node.
+	// ChangeAdded means that the document has something that the workflow did not, such as a start
+	// node.
 	ChangeAdded = "added"
-	// ChangeReworded: the same data reach a model or the output in another form.
+	// ChangeReworded means that the same data reach a model or the output in another form.
 	ChangeReworded = "reworded"
-	// ChangeMeaning: the document runs differently. Only a lossy conversion has such changes.
+	// ChangeMeaning means that the document runs differently. Only a lossy conversion has such
+	// changes.
 	ChangeMeaning = "meaning"
 )
 
 // Change is one difference between a workflow and its conversion.
 type Change struct {
-	// At names the place: `node "x"`, `agent "x"`, `workflow`.
+	// At is the location: `node "x"`, `agent "x"`, `workflow`.
 	At   string `json:"at"`
 	Kind string `json:"kind"`
 	What string `json:"what"`
-	// Why says what the format has instead; "" where What says it.
+	// Why explains what the format has instead; "" if What already says so.
 	Why string `json:"why,omitempty"`
 }
 
-// String gives `node "x": lost: the name "Y" (steps have ids alone)`.
+// String returns `node "x": lost: the name "Y" (steps have ids alone)`.
 func (c Change) String() string {
 	s := c.At + ": " + c.Kind + ": " + c.What
 	if c.Why != "" {
@@ -39,13 +42,14 @@ func (c Change) String() string {
 
 // Conversion is a workflow as a document of another format.
 type Conversion struct {
-	// Document is nil where nothing could be written that loads without errors.
+	// Document is nil if nothing could be written that loads without errors.
 	Document []byte
-	// Changes are all differences, in the order of the workflow; those of kind ChangeMeaning stand last.
+	// Changes are all differences, in the order of the workflow; those of kind ChangeMeaning come
+	// last.
 	Changes []Change
 }
 
-// Meaning gives the changes for which a conversion is refused.
+// Meaning returns the changes because of which a conversion is rejected.
 func (c Conversion) Meaning() []Change {
 	for i := range c.Changes {
 		if c.Changes[i].Kind == ChangeMeaning {
@@ -55,14 +59,17 @@ func (c Conversion) Meaning() []Change {
 	return nil
 }
 
-// Convert writes w as a document of another format. w is not changed.
+// Convert writes w as a document of another format. It does not modify w.
 //
-// Two workflows mean the same (ADR 50) if, for one input and the same answers of models, tools and people, the same agents run in the same order with the
-// same models, tools and limits, each message holds all that it held, and the outputs and the end are the same. Convert first writes w as it is. Where the
-// format cannot say all of it, it adapts a copy by steps that keep the meaning, each of which is a Change, and writes that; whatever is still different then
-// is a change of meaning. So nothing is lost without an entry, and an unforeseen difference is a refusal.
+// Two workflows mean the same (ADR 50) if, for one input and the same answers of models, tools and
+// people, the same agents run in the same order with the same models, tools and limits, each
+// message contains everything it contained before, and the outputs and the end are the same.
+// Convert first writes w as it is. If the format cannot express all of it, Convert adapts a copy in
+// steps that preserve the meaning, each of which is a Change, and writes that; any remaining
+// difference is a change of meaning. So nothing is lost without an entry, and an unforeseen
+// difference is a rejection.
 //
-// The error is ErrUnknownFormat, or that w is no valid workflow.
+// The error is ErrUnknownFormat, or reports that w is not a valid workflow.
 func Convert(w *workflow.Workflow, name string) (Conversion, error) {
 	data, unsaid, err := Write(w, name)
 	if err != nil {
@@ -76,7 +83,7 @@ func Convert(w *workflow.Workflow, name string) (Conversion, error) {
 		return Conversion{}, err
 	}
 	a := &adapter{w: copied, to: name}
-	a.source, _ = Of(w.Format) // a graph of a program has none
+	a.source, _ = Of(w.Format) // the graph of a program has none
 	a.target, _ = Of(name)
 	a.adapt()
 	data, unsaid, err = Write(a.w, name)
@@ -86,7 +93,7 @@ func Convert(w *workflow.Workflow, name string) (Conversion, error) {
 	return conversion(name, data, a.changes, unsaid), nil
 }
 
-// conversion puts the parts together. A document that does not load is no document.
+// conversion assembles the result. A document that does not load is dropped.
 func conversion(name string, data []byte, changes []Change, unsaid []Unsaid) Conversion {
 	c := Conversion{Document: data, Changes: changes}
 	for _, u := range unsaid {
@@ -104,7 +111,7 @@ func conversion(name string, data []byte, changes []Change, unsaid []Unsaid) Con
 	return c
 }
 
-// duplicate gives a copy that shares nothing with w, by way of its canonical JSON.
+// duplicate returns a copy that shares nothing with w, by way of its canonical JSON.
 func duplicate(w *workflow.Workflow) (*workflow.Workflow, error) {
 	data, err := w.Canonical()
 	if err != nil {

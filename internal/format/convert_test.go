@@ -17,7 +17,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// corpus gives the workflows of all documents in the readers' archives that have no errors, in the order of their names.
+// corpus returns the workflows of all documents without errors in the readers' archives, ordered by
+// name.
 func corpus(t testing.TB) []*workflow.Workflow {
 	t.Helper()
 	var agents []workflow.Agent
@@ -40,7 +41,7 @@ func corpus(t testing.TB) []*workflow.Workflow {
 	return out
 }
 
-// mustRead reads a document that Write made.
+// mustRead reads a document written by Write.
 func mustRead(t fataler, name string, data []byte) *workflow.Workflow {
 	w, diags := format.Read(name, data, format.Options{Format: name})
 	if diags.HasErrors() {
@@ -59,7 +60,8 @@ func mustDigest(t fataler, w *workflow.Workflow) string {
 	return d
 }
 
-// checkConvert demands for every language: something of w is named that it cannot say, or w comes back from there. It gives the languages that say all.
+// checkConvert checks for every format that either it is reported that the format cannot express
+// part of w, or w reads back unchanged. It returns the formats that can express all of w.
 func checkConvert(t fataler, w *workflow.Workflow) []string {
 	own, beyond, err := format.Write(w, w.Format)
 	if err != nil {
@@ -77,7 +79,7 @@ func checkConvert(t fataler, w *workflow.Workflow) []string {
 		back := mustRead(t, name, data)
 		if name != w.Format {
 			if len(beyond) > 0 {
-				continue // what its own language cannot say cannot come back there
+				continue // what its own format cannot express cannot read back there
 			}
 			again, unsaid, err := format.Write(back, w.Format)
 			if err != nil || len(unsaid) > 0 {
@@ -93,7 +95,7 @@ func checkConvert(t fataler, w *workflow.Workflow) []string {
 	return says
 }
 
-// TestConvertCorpus converts every document of the archives into every language and back (P29).
+// TestConvertCorpus converts every document of the archives to every format and back (P29).
 func TestConvertCorpus(t *testing.T) {
 	t.Parallel()
 	for _, w := range corpus(t) {
@@ -104,8 +106,9 @@ func TestConvertCorpus(t *testing.T) {
 	}
 }
 
-// TestConvertLosesNothing changes workflows of all languages anywhere, so that they say what no document of theirs says, and demands that whatever a
-// language cannot say is named: otherwise it comes back.
+// TestConvertLosesNothing modifies workflows of all formats in arbitrary places, so that they
+// contain what no document of theirs can, and checks that whatever a format cannot express is
+// reported: otherwise it must read back.
 func TestConvertLosesNothing(t *testing.T) {
 	t.Parallel()
 	all := corpus(t)
@@ -116,7 +119,7 @@ func TestConvertLosesNothing(t *testing.T) {
 		for range rapid.IntRange(1, 3).Draw(t, "changes") {
 			change(t, reflect.ValueOf(w).Elem(), "workflow")
 		}
-		w = clone(t, w) // as JSON tells it: an empty list and none are the same
+		w = clone(t, w) // as in JSON: an empty list and none are the same
 		if workflow.Validate(w).HasErrors() || !slices.Contains(format.Names(), w.Format) {
 			return
 		}
@@ -129,7 +132,7 @@ func TestConvertLosesNothing(t *testing.T) {
 		}
 	})
 	least := 20
-	if testing.Short() { // rapid tries a fifth then
+	if testing.Short() { // then rapid tries a fifth of the cases
 		least /= 5
 	}
 	if tried < least || named == 0 {

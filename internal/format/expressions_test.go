@@ -14,8 +14,9 @@ import (
 
 const suggestionsFile = "../../web/src/canvas/testdata/suggestions.json"
 
-// TestSuggestions: what the page offers in the fields of its forms is accepted there, and these fields hold expressions: one that names no step has a problem. The file is written by
-// web/src/canvas/suggestions.test.ts.
+// TestSuggestions checks that what the page suggests in the fields of its forms is accepted there,
+// and that these fields support expressions: an expression that names no step has a problem. The
+// file is written by web/src/canvas/suggestions.test.ts.
 func TestSuggestions(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile(suggestionsFile)
@@ -55,7 +56,7 @@ func TestSuggestions(t *testing.T) {
 		}
 		texts := c.Texts
 		if all := strings.Join(texts, " "); c.Path[len(c.Path)-1] != "if" && !read(all).HasErrors() {
-			texts = nil // a text may have many expressions, and these are all accepted
+			texts = nil // a text may have many expressions, and all of these are accepted
 		}
 		for _, text := range texts {
 			if diags := read(text); diags.HasErrors() {
@@ -63,14 +64,15 @@ func TestSuggestions(t *testing.T) {
 			}
 		}
 		if diags := read("{{ $steps.nope.output || $input.nope }}"); !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool {
-			return slices.Contains([]string{"unknown-step", "bad-reference", "not-replaced"}, d.Code) // of a wrong type would not do
+			// a wrong type does not count
+			return slices.Contains([]string{"unknown-step", "bad-reference", "not-replaced"}, d.Code)
 		}) {
 			t.Errorf("%s holds no expressions: %v", at, diags)
 		}
 	}
 }
 
-// put gives v with a text at a path; what is missing on the way is made.
+// put returns v with a text set at a path, creating missing parts of the path.
 func put(v any, path []any, text string) any {
 	if len(path) == 0 {
 		return text

@@ -14,16 +14,16 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// CodeUnknownFormat is the code of a document of no language, and of a language that there is not.
+// CodeUnknownFormat is the code of a document in no known format, and of an unknown format name.
 const CodeUnknownFormat = "unknown-format"
 
-// Options say what the document does not. The zero Options is ready for use.
+// Options tells Read what the document does not contain. The zero Options is ready for use.
 type Options = documents.Options
 
-// ErrUnknownFormat is the error of a language that there is not.
+// ErrUnknownFormat is returned for an unknown format name.
 var ErrUnknownFormat = errors.New("unknown format")
 
-// Detect gives the language of a document, "" where it is of none.
+// Detect returns the format of a document, or "" if it is of no known format.
 func Detect(root *source.Node) string {
 	for _, f := range All() {
 		if f.Detect(root) {
@@ -33,8 +33,8 @@ func Detect(root *source.Node) string {
 	return ""
 }
 
-// Read reads a document. The workflow may run only where the list has no errors; it is nil where nothing could be understood. The list is sorted by
-// place and holds each problem once.
+// Read reads a document. The workflow may only be run if the list has no errors; it is nil if
+// nothing could be understood. The list is sorted by position and contains each problem once.
 func Read(file string, data []byte, opts Options) (*workflow.Workflow, diag.List) {
 	root, diags := source.Parse(file, data)
 	if root == nil || incomplete(diags) {
@@ -94,14 +94,15 @@ func unopened(w *workflow.Workflow, types []string, diags *diag.List) {
 	}
 }
 
-// incomplete tells that the text was not read to its end, so that what seems to be missing may only be unread.
+// incomplete reports whether reading stopped before the end of the text, so that what seems to be
+// missing may only be unread.
 func incomplete(diags diag.List) bool {
 	return slices.ContainsFunc(diags, func(d diag.Diagnostic) bool {
 		return slices.Contains([]string{source.CodeSyntax, source.CodeTooManyValues, source.CodeTooDeep, source.CodeEncoding}, d.Code)
 	})
 }
 
-// choose finds the language of a document and reports that there is none.
+// choose finds the format of a document, and reports a problem if there is none.
 func choose(root *source.Node, name string, diags *diag.List) (Format, bool) {
 	span := diag.Span{File: root.Span.File, Start: root.Span.Start}
 	if name == "" {
@@ -128,7 +129,7 @@ func choose(root *source.Node, name string, diags *diag.List) (Format, bool) {
 	return f, true
 }
 
-// unknown says what a document of no language looks like.
+// unknown describes a document of no known format.
 func unknown(root *source.Node) string {
 	if root.Kind != source.Map {
 		return fmt.Sprintf("a workflow document must be a map, found %s", root.Kind)
@@ -142,19 +143,20 @@ func unknown(root *source.Node) string {
 	return "this is not a workflow document of a known format"
 }
 
-// hasSteps tells whether a document of no language has the key `steps`, as documents of other engines do.
+// hasSteps reports whether a document of no known format has the key `steps`, as documents of other
+// engines do.
 func hasSteps(root *source.Node) bool {
 	n := root.Get("steps")
 	return root.Kind == source.Map && n != nil && n.Kind == source.List && len(n.Items) > 0
 }
 
-// isAgents tells whether a document of no language is a list of agents.
+// isAgents reports whether a document of no known format is a list of agents.
 func isAgents(root *source.Node) bool {
 	n := root.Get("agents")
 	return root.Kind == source.Map && n != nil && n.Kind == source.List
 }
 
-// forms lists what each language looks like.
+// forms describes what each format looks like.
 func forms() string {
 	var out []string
 	for _, f := range All() {
@@ -163,7 +165,8 @@ func forms() string {
 	return strings.Join(out, "; ")
 }
 
-// once leaves out what was said before at the same place: the checks of a language and those of the graph overlap.
+// once removes problems that were already reported at the same position: the checks of a format and
+// those of the graph overlap.
 func once(l diag.List) diag.List {
 	type key struct {
 		span          diag.Span

@@ -132,13 +132,13 @@ func TestWrite(t *testing.T) {
 	if len(unsaid) != 1 || unsaid[0].String() != `workflow: the name "x"` {
 		t.Errorf("unsaid: %v", unsaid)
 	}
-	// Branches and continuous schedules have a place in rounds documents only.
+	// Only rounds documents can express branches and continuous schedules.
 	w.Name, w.Schedules, w.Branches = "", []workflow.Schedule{{Mode: workflow.ModeContinuous, Spec: "60"}}, []*workflow.Workflow{{ID: "b"}}
 	_, unsaid, _ = format.Write(w, format.Steps)
 	if want := `[workflow: the branch "b" workflow: the schedule "60" of mode continuous]`; fmt.Sprint(unsaid) != want {
 		t.Errorf("unsaid: %v, want %s", unsaid, want)
 	}
-	// Routes names them itself, in the same words, which are told once.
+	// Routes reports them itself, in the same words, which appear once.
 	_, unsaid, _ = format.Write(w, format.Routes)
 	for _, u := range unsaid {
 		count := 0
@@ -159,7 +159,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestConvert holds that a conversion names what the other language cannot say, each thing once (P29).
+// TestConvert checks that a conversion reports what the other format cannot express, each item once
+// (P29).
 func TestConvert(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, doc, to, want string }{

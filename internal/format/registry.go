@@ -12,42 +12,50 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Format describes one language of workflow documents. Lists of formats are made of the registered values.
+// Format describes one format of workflow documents. Lists of formats are built from the registered
+// values.
 type Format struct {
 	// Name is what people write as FORMAT, and the value of Workflow.Format.
 	Name string
-	// Title says on one line what its documents are: the title of its JSON Schema.
+	// Title describes its documents on one line: the title of its JSON Schema.
 	Title string
 	// Form lists the keys by which a document is recognized, for people.
 	Form string
-	// Choose says what the format is for, and Page is its page below docs, both for the table in docs/formats.md.
+	// Choose describes what the format is for, and Page is its page in docs; both are for the table
+	// in docs/formats.md.
 	Choose, Page string
-	// Detect tells whether a document is of the format. Formats are asked in the order of All.
+	// Detect reports whether a document is of the format. Formats are tried in the order of All.
 	Detect func(root *source.Node) bool
-	// Read compiles a document. The workflow is nil where nothing could be understood; Read of this package validates it.
+	// Read compiles a document. The workflow is nil if nothing could be understood; Read of this
+	// package validates it.
 	Read func(root *source.Node, opts Options) (*workflow.Workflow, diag.List)
-	// Write gives a workflow as a document, and what the document does not say of it.
+	// Write returns a workflow as a document, and what the document does not express.
 	Write func(w *workflow.Workflow) ([]byte, lost.List)
-	// Schema gives the body of the format's JSON Schema, made anew by each call.
+	// Schema returns the body of the format's JSON Schema, created by each call.
 	Schema func() map[string]any
 	// Usual are codes of workflow.Lint that are not reported for documents of the format.
 	Usual []string
-	// NamesToolsets: Read itself reports toolsets that the program cannot open, at their lines.
+	// NamesToolsets reports that Read itself reports toolsets that the program cannot open, at
+	// their lines.
 	NamesToolsets bool
-	// Branches: documents may hold branches. Scheduled: they may say when runs start by themselves.
+	// Branches reports that documents may have branches, Scheduled that they may specify when runs
+	// start on schedule.
 	Branches, Scheduled bool
-	// DefaultModel is the model of agents where nothing names one; "": none.
+	// DefaultModel is the model of agents if nothing names one; "" means none.
 	DefaultModel string
-	// RetryHint says how a step is made to be tried again when its model is overloaded; "": documents cannot say it.
+	// RetryHint explains how to retry a step when its model is overloaded; "" means that documents
+	// cannot express it.
 	RetryHint string
 
-	// adapt changes a workflow of another format into one that Write can say; nil: it is written as it is.
+	// adapt changes a workflow of another format into one that Write can express; nil means that it
+	// is written as it is.
 	adapt func(*adapter)
-	// templates: system prompts are templates. defaultInput: documents may have an input of runs that are given none.
+	// templates reports that system prompts are templates, defaultInput that documents may have an
+	// input for runs without one.
 	templates, defaultInput bool
 }
 
-// builtin gives the formats of Hocket in the order in which they are looked for.
+// builtin returns the formats of Hocket in the order in which they are detected.
 func builtin() []Format {
 	return []Format{canvasFormat(), routesFormat(), roundsFormat(), stepsFormat()}
 }
@@ -57,8 +65,9 @@ var (
 	added []Format
 )
 
-// Register adds a format, after those that exist. It panics if the name is empty or taken, or a function is missing. It is meant for the start of a program,
-// before documents are read. Safe for concurrent use.
+// Register adds a format, after those that exist. It panics if the name is empty or taken, or a
+// function is missing. It is meant to be called at program start, before documents are read. It is
+// safe for concurrent use.
 func Register(f Format) {
 	if _, taken := Of(f.Name); taken || f.Name == "" || f.Detect == nil || f.Read == nil || f.Write == nil || f.Schema == nil {
 		panic(fmt.Sprintf("format: register format %q: the name is empty or registered already, or a function is missing", f.Name))
@@ -68,14 +77,14 @@ func Register(f Format) {
 	added = append(added, f)
 }
 
-// All gives the formats in the order in which they are looked for. The slice is the caller's own.
+// All returns the formats in the order in which they are detected. The caller owns the slice.
 func All() []Format {
 	mu.RLock()
 	defer mu.RUnlock()
 	return append(builtin(), added...)
 }
 
-// Of gives the format of a name; false: there is none, as for a graph of a program.
+// Of returns the format with that name, or false if there is none, as for the graph of a program.
 func Of(name string) (Format, bool) {
 	for _, f := range All() {
 		if f.Name == name {
@@ -85,7 +94,7 @@ func Of(name string) (Format, bool) {
 	return Format{}, false
 }
 
-// Names gives the names of the formats, sorted.
+// Names returns the names of the formats, sorted.
 func Names() []string {
 	var out []string
 	for _, f := range All() {
@@ -95,7 +104,7 @@ func Names() []string {
 	return out
 }
 
-// Table gives the table of the formats in docs/formats.md, in Markdown.
+// Table returns the table of the formats in docs/formats.md, in Markdown.
 func Table() string {
 	var b strings.Builder
 	b.WriteString("| format | choose it for | recognised by |\n| --- | --- | --- |\n")

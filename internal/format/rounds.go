@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Rounds names documents of agents that speak in turn.
+// Rounds is the name of the format of documents with agents that take turns.
 const Rounds = rounds.Format
 
 func roundsFormat() Format {
@@ -24,7 +24,8 @@ func roundsFormat() Format {
 	}
 }
 
-// toRounds removes what rounds documents have no place for, and sends recent turns where they hold what was sent before.
+// toRounds removes what rounds documents cannot express, and sends recent turns if they contain
+// what was sent before.
 func (a *adapter) toRounds() {
 	w := a.w
 	a.dropStart()

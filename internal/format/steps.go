@@ -14,14 +14,14 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Steps names documents of agents and a list of steps.
+// Steps is the name of the format of documents with agents and a list of steps.
 const Steps = steps.Format
 
 func stepsFormat() Format {
 	return Format{
 		Name: Steps, Title: "A workflow as steps: agents, and a list of steps", Page: "steps.md",
 		Form: "`agents` and a list of steps under `workflow`", Choose: "a list of steps, written by hand; conditions, loops, parallel blocks",
-		Usual:         []string{"open-port"}, // a missing branch goes on with the next step, and ends the run where there is none (S4-38)
+		Usual:         []string{"open-port"}, // a missing branch continues with the next step, or ends the run (S4-38)
 		NamesToolsets: true, Scheduled: true,
 		RetryHint: "add `retry: {max_attempts: 3, backoff: exponential, on: [rate_limit, overloaded]}` to it",
 		Detect:    steps.Detect, Write: steps.Write, Schema: steps.Schema,
@@ -32,7 +32,7 @@ func stepsFormat() Format {
 	}
 }
 
-// toSteps removes what steps documents have no place for and writes conditions as expressions.
+// toSteps removes what steps documents cannot express and writes conditions as expressions.
 func (a *adapter) toSteps() {
 	w := a.w
 	if w.ID != "" {
@@ -61,8 +61,9 @@ func (a *adapter) toSteps() {
 	a.reorder()
 }
 
-// conditions writes each choice by the text of the previous output as one of true and false, by an expression over the step that made that output.
-// A choice among more ways becomes a chain of choices.
+// conditions rewrites each choice based on the text of the previous output as a choice between true
+// and false, with an expression over the step that produced that output. A choice among more ports
+// becomes a chain of choices.
 func (a *adapter) conditions() {
 	var nodes []workflow.Node
 	for _, n := range a.w.Nodes {
@@ -103,7 +104,7 @@ func (a *adapter) conditions() {
 	}
 }
 
-// moved marks a port that an edge has got, until all edges of its node have theirs.
+// moved marks a port that was assigned to an edge, until all edges of its node have theirs.
 const moved = "\x00"
 
 func (a *adapter) moveEdges(from, port, to, as string) {
@@ -114,7 +115,7 @@ func (a *adapter) moveEdges(from, port, to, as string) {
 	}
 }
 
-// maker gives the one step whose output a node gets, "" where it is not certain.
+// maker returns the only step whose output a node receives, or "" if that is uncertain.
 func (a *adapter) maker(n workflow.Node) string {
 	in := a.entering(n.ID)
 	if len(in) != 1 || cyclic(a.w) {
@@ -127,7 +128,8 @@ func (a *adapter) maker(n workflow.Node) string {
 	return from.ID
 }
 
-// matches tells whether a node only compares its input with texts that an expression compares in the same way: letters of ASCII.
+// matches reports whether a node only compares its input with ASCII texts, which an expression
+// compares in the same way.
 func matches(n workflow.Node) bool {
 	if n.Decide == nil || len(n.Decide.Cases) == 0 || n.Decide.Else == "" {
 		return false
@@ -145,7 +147,8 @@ func matches(n workflow.Node) bool {
 	return true
 }
 
-// comparison gives a comparison with the previous output as an expression over the output of a step.
+// comparison rewrites a comparison with the previous output as an expression over the output of a
+// step.
 func comparison(c workflow.Condition, step string) workflow.Condition {
 	operand := quoted(strings.ToLower(strings.TrimSpace(c.Text)))
 	text := fmt.Sprintf("string({{ $steps.%s.output }}).trim().lowerAscii()", step)

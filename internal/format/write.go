@@ -11,14 +11,16 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Unsaid is one thing that a workflow says and a language cannot.
+// Unsaid is a part of a workflow that a language cannot express.
 type Unsaid = lost.Loss
 
-// Write gives a workflow as a document of another language, and exactly what that language cannot say of it; where that is not empty, the document is
-// nil or holds less than the workflow. The error is ErrUnknownFormat.
+// Write returns a workflow as a document in another language, and exactly what that language cannot
+// express; if that list is not empty, the document is nil or holds less than the workflow. The
+// error is ErrUnknownFormat.
 //
-// Nothing is lost without a word (P29). Where the language's writer names nothing, the document is read again; if it is of the workflow's own language,
-// the two must be one definition, else they must be one after the way back. Any difference is named.
+// Nothing is lost silently (P29). If the language's writer reports no loss, the document is read
+// again; if it is in the workflow's own language, the two must be the same definition, otherwise
+// they must be the same after converting back. Any difference is reported.
 func Write(w *workflow.Workflow, name string) ([]byte, []Unsaid, error) {
 	f, ok := Of(name)
 	if !ok {
@@ -26,7 +28,7 @@ func Write(w *workflow.Workflow, name string) ([]byte, []Unsaid, error) {
 	}
 	data, unsaid := f.Write(w)
 	if !f.Branches {
-		branches := branchesOf(w, f) // a writer may have named them too
+		branches := branchesOf(w, f) // a writer may have reported them too
 		unsaid = slices.DeleteFunc(unsaid, func(u Unsaid) bool { return slices.Contains(branches, u) })
 		unsaid = slices.Concat(branches, unsaid)
 	}
@@ -36,7 +38,7 @@ func Write(w *workflow.Workflow, name string) ([]byte, []Unsaid, error) {
 	return data, unsaid, nil
 }
 
-// branchesOf is what not every format can say: branches and schedules.
+// branchesOf returns the branches of w, and its schedules if f cannot express them.
 func branchesOf(w *workflow.Workflow, f Format) lost.List {
 	var out lost.List
 	if !f.Scheduled {
@@ -52,7 +54,7 @@ func branchesOf(w *workflow.Workflow, f Format) lost.List {
 	return out
 }
 
-// silent names what a document that should say all of w does not say.
+// silent returns the parts of w missing from a document that is supposed to express all of w.
 func silent(w *workflow.Workflow, f Format, data []byte) lost.List {
 	back, unsaid := again(f, data)
 	if len(unsaid) > 0 {
@@ -61,10 +63,10 @@ func silent(w *workflow.Workflow, f Format, data []byte) lost.List {
 	if f.Name != w.Format {
 		own, ok := Of(w.Format)
 		if !ok {
-			return nil // a program's graph: there is no way back
+			return nil // a program's graph cannot be converted back
 		}
 		if _, beyond := own.Write(w); len(beyond) > 0 {
-			return nil // it says more than its own language can, so it cannot come back there
+			return nil // it holds more than its own language can express, so it cannot be converted back
 		}
 		data, added := own.Write(back)
 		for _, u := range added {
@@ -80,7 +82,7 @@ func silent(w *workflow.Workflow, f Format, data []byte) lost.List {
 	return append(unsaid, lost.Compare(w, back)...)
 }
 
-// again reads what was written. A document that is refused says nothing.
+// again reads the written document. A rejected document yields no workflow.
 func again(f Format, data []byte) (*workflow.Workflow, lost.List) {
 	root, problems := source.Parse("", data)
 	var w *workflow.Workflow

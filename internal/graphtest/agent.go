@@ -10,14 +10,18 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// Agent is a client whose sessions record what they are asked. The zero value answers [Hello] and has no usage. Its methods may be called concurrently; its fields are set
-// before the first of them.
+// Agent is a client whose sessions record the requests they receive. The zero value answers [Hello]
+// and reports no usage. Its methods may be called concurrently; its fields must be set before the
+// first call.
 type Agent struct {
-	// Answer gives what comes back for the n-th message of all sessions, from 1. Nil: Hello.
+	// Answer returns the reply to the n-th message across all sessions, counting from 1. Nil means
+	// Hello.
 	Answer func(ctx context.Context, n int, message string) ([]graph.AgentMessage, error)
-	// Usage is what ContextUsage gives; nil: [graph.ErrUnknownUsage]. Summarize sets it to Summarized.
+	// Usage is the result of ContextUsage; nil makes it return [graph.ErrUnknownUsage]. Summarize
+	// sets Usage to Summarized.
 	Usage, Summarized *graph.SessionUsage
-	// CreateErr, UsageErr, SummarizeErr and DestroyErr are the errors of these calls.
+	// CreateErr, UsageErr, SummarizeErr and DestroyErr are the errors that the respective calls
+	// return.
 	CreateErr, UsageErr, SummarizeErr, DestroyErr error
 
 	mu      sync.Mutex
@@ -26,7 +30,7 @@ type Agent struct {
 	calls   []string
 }
 
-// Hello is the answer of an agent that has no other.
+// Hello returns the default reply of an agent.
 func Hello() []graph.AgentMessage {
 	return []graph.AgentMessage{{Type: graph.MessageText, Role: "assistant", Content: "hello"}}
 }
@@ -38,28 +42,29 @@ func (a *Agent) Note(call string) {
 	a.calls = append(a.calls, call)
 }
 
-// Calls gives the calls so far: create, send, usage, summarize, destroy, and what Note added.
+// Calls returns the recorded calls: create, send, usage, summarize, destroy, and those added with
+// Note.
 func (a *Agent) Calls() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.calls)
 }
 
-// Messages gives the messages so far, those of all sessions.
+// Messages returns the messages of all sessions so far.
 func (a *Agent) Messages() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.sent)
 }
 
-// Configs gives the configurations of the sessions so far.
+// Configs returns the configurations of the sessions so far.
 func (a *Agent) Configs() []graph.SessionConfig {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.configs)
 }
 
-// Runtime offers the agent under one type.
+// Runtime returns a runtime that offers the agent under one type.
 func (a *Agent) Runtime(agentType string) graph.Runtime {
 	return graph.Runtime{ClientProvider: func(t string) graph.Client {
 		if t == agentType {
@@ -81,7 +86,7 @@ func (a *Agent) CreateSession(_ context.Context, c graph.SessionConfig) (graph.S
 	return &session{a, fmt.Sprintf("s%d", len(a.configs))}, nil
 }
 
-// Session gives a session whose beginning is not recorded.
+// Session returns a session whose creation is not recorded.
 func (a *Agent) Session() graph.Session { return &session{a, "s"} }
 
 type session struct {
@@ -138,7 +143,7 @@ func (s *session) Summarize(context.Context) error {
 	return nil
 }
 
-// Destroy records whether it still can do its work.
+// Destroy records whether its context is still usable.
 func (s *session) Destroy(ctx context.Context) error {
 	call := "destroy"
 	if ctx.Err() != nil {

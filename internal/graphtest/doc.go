@@ -1,4 +1,5 @@
-// Package graphtest has the fakes that tests of graphs share: coding agents ([Agent]), sub-agents ([Team]) and tools ([Tools]) that record what they are asked.
+// Package graphtest provides the fakes that graph tests share: coding agents ([Agent]), sub-agents
+// ([Team]) and tools ([Tools]) that record the requests they receive.
 //
-// It knows package graph alone and refuses to be imported outside of tests.
+// It depends only on package graph and may be imported only by tests.
 package graphtest

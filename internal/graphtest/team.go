@@ -9,27 +9,29 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// Team is a bridge and a registry of sub-agents that record what they are asked.
+// Team is a bridge and a registry of sub-agents that record the requests they receive.
 type Team struct {
-	// Names are the sub-agents that the registry has.
+	// Names are the names of the sub-agents in the registry.
 	Names []string
-	// Result gives what the n-th call comes to, from 1. Nil: each succeeds, its output is "did " and its task.
+	// Result returns the result of the n-th call, counting from 1. If nil, every call succeeds with
+	// the output "did " followed by its task.
 	Result func(n int, o graph.SpawnOptions) (graph.SubagentResult, error)
-	// Together answers SpawnParallel. Nil: the results of Spawn, one after the other.
+	// Together answers SpawnParallel. If nil, SpawnParallel returns the results of successive calls
+	// to Spawn.
 	Together func(ctx context.Context, o []graph.SpawnOptions) ([]graph.SubagentResult, error)
 
 	mu      sync.Mutex
 	spawned []graph.SpawnOptions
 }
 
-// Spawned gives the calls so far.
+// Spawned returns the calls so far.
 func (m *Team) Spawned() []graph.SpawnOptions {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.spawned)
 }
 
-// Runtime offers the sub-agents.
+// Runtime returns a runtime that offers the sub-agents.
 func (m *Team) Runtime() graph.Runtime { return graph.Runtime{Subagents: m, Registry: m} }
 
 // Get implements [graph.SubagentRegistry].
@@ -85,7 +87,7 @@ func (r Tools) Get(name string) (graph.ToolHandler, bool) {
 	return h, ok
 }
 
-// Names implements [graph.ToolRegistry]: the sorted names of those that are not nil.
+// Names implements [graph.ToolRegistry]. It returns the sorted names of the non-nil tools.
 func (r Tools) Names() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(r)), func(name string) bool { return r[name] == nil })
 }

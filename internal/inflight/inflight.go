@@ -7,39 +7,40 @@ import (
 	"time"
 )
 
-// Config says how large a Pool is, in bytes. Values of 0 or less mean no bound.
+// Config holds the size limits of a Pool in bytes. Values of 0 or less mean no limit.
 type Config struct {
-	// Total bounds what all holders have together, Share what one holder has.
+	// Total is the limit for all holders together, Share the limit for each holder.
 	Total, Share int64
 }
 
-// Pool is the budget of a process. Safe for concurrent use.
+// Pool is the budget of a process. It is safe for concurrent use.
 type Pool struct {
 	cfg Config
 
 	mu      sync.Mutex
 	bytes   int64
 	peak    int64
-	freed   int64 // given back since Freed told so
+	freed   int64 // released since Freed last returned true
 	holders map[string]int64
 }
 
-// New makes a pool without claims.
+// New returns a pool without claims.
 func New(cfg Config) *Pool {
 	return &Pool{cfg: cfg, holders: map[string]int64{}}
 }
 
-// Config gives the bounds of the pool.
+// Config returns the limits of the pool.
 func (p *Pool) Config() Config { return p.cfg }
 
-// InUse gives the bytes that claims have now, and the most that they had at one time.
+// InUse returns the number of bytes that claims hold now, and the peak.
 func (p *Pool) InUse() (now, peak int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.bytes, p.peak
 }
 
-// Freed tells whether at least n bytes were given back since it last told so, and then counts from 0.
+// Freed reports whether at least n bytes have been released since it last returned true; it then
+// resets its count to 0.
 func (p *Pool) Freed(n int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,19 +51,21 @@ func (p *Pool) Freed(n int64) bool {
 	return true
 }
 
-// Claim makes a claim of a holder that holds nothing yet. The caller closes it.
+// Claim returns an empty claim for a holder. The caller must close it.
 func (p *Pool) Claim(holder string) *Claim {
 	return &Claim{pool: p, holder: holder}
 }
 
-// retryAfter is how long a client should wait before it tries again. Claims are closed within seconds: bodies that stall are cut off.
+// retryAfter is how long a client should wait before retrying. Claims are closed within seconds:
+// stalled bodies are cut off.
 const retryAfter = 5 * time.Second
 
-// FullError says that a budget of bytes is used up. The request can be made again later.
+// FullError is returned when a byte budget is used up. The request can be retried later.
 type FullError struct {
-	// OfHolder tells whether the share of the holder is used up. Otherwise it is the budget of the process.
+	// OfHolder reports whether the holder's share is used up. Otherwise the budget of the process
+	// is.
 	OfHolder bool
-	// Max is the bound, Wanted what was asked for, both in bytes.
+	// Max is the limit and Wanted the requested amount, both in bytes.
 	Max, Wanted int64
 	// RetryAfter is how long the client should wait.
 	RetryAfter time.Duration
@@ -75,17 +78,19 @@ func (e *FullError) Error() string {
 	return fmt.Sprintf("the requests and responses in progress use all of the server's budget of %d bytes (server: {limits: {inFlight: …}})", e.Max)
 }
 
-// Claim is what one request holds of a pool. A nil Claim holds everything without a bound. Safe for concurrent use.
+// Claim is the part of a pool that one request holds. A nil Claim has no limit. It is safe for
+// concurrent use.
 type Claim struct {
 	pool *Pool
 
-	// These are guarded by pool.mu.
+	// Guarded by pool.mu.
 	holder string
 	bytes  int64
 	closed bool
 }
 
-// Take charges n more bytes. Errors: *FullError; then nothing is charged. A closed claim takes nothing and gives no error: its request has ended.
+// Take charges n more bytes. It returns a *FullError if they do not fit, and then charges nothing.
+// A closed claim charges nothing and returns no error: its request has ended.
 func (c *Claim) Take(n int64) error {
 	if c == nil || n <= 0 {
 		return nil
@@ -105,10 +110,10 @@ func (c *Claim) Take(n int64) error {
 	return nil
 }
 
-// exceeds tells whether n more bytes are too many. It does not overflow.
+// exceeds reports whether n more bytes would exceed the limit. It does not overflow.
 func exceeds(used, n, limit int64) bool { return limit > 0 && n > limit-used }
 
-// Give gives back n bytes, or all that the claim holds if that is less.
+// Give releases n bytes, or all that the claim holds if that is less.
 func (c *Claim) Give(n int64) {
 	if c == nil || n <= 0 {
 		return
@@ -118,7 +123,8 @@ func (c *Claim) Give(n int64) {
 	c.add(-min(n, c.bytes))
 }
 
-// Rename charges what the claim holds, and will hold, to another holder. Errors: *FullError where that holder's share is too small; then nothing has changed.
+// Rename charges the bytes that the claim holds, and will hold, to another holder. It returns a
+// *FullError if that holder's share is too small; then nothing has changed.
 func (c *Claim) Rename(holder string) error {
 	if c == nil {
 		return nil
@@ -139,7 +145,7 @@ func (c *Claim) Rename(holder string) error {
 	return nil
 }
 
-// Bytes gives the size of the claim.
+// Bytes returns the size of the claim.
 func (c *Claim) Bytes() int64 {
 	if c == nil {
 		return 0
@@ -149,7 +155,8 @@ func (c *Claim) Bytes() int64 {
 	return c.bytes
 }
 
-// Close gives back what the claim holds. The claim takes nothing any more. Closing twice does nothing.
+// Close releases the bytes that the claim holds. The claim charges nothing afterwards. Closing
+// twice has no effect.
 func (c *Claim) Close() {
 	if c == nil {
 		return
@@ -160,7 +167,7 @@ func (c *Claim) Close() {
 	c.closed = true
 }
 
-// add changes the size of the claim. pool.mu is held.
+// add changes the size of the claim. The caller must hold pool.mu.
 func (c *Claim) add(n int64) {
 	p := c.pool
 	c.bytes += n
@@ -174,12 +181,13 @@ func (c *Claim) add(n int64) {
 
 type claimKey struct{}
 
-// With gives a context that carries a claim.
+// With returns a context that carries a claim.
 func With(ctx context.Context, c *Claim) context.Context {
 	return context.WithValue(ctx, claimKey{}, c)
 }
 
-// From gives the claim of a request's context. It is nil, which bounds nothing, where there is none.
+// From returns the claim of a request's context. It returns nil, which has no limit, if there is
+// none.
 func From(ctx context.Context) *Claim {
 	c, _ := ctx.Value(claimKey{}).(*Claim)
 	return c

@@ -13,7 +13,8 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// SEC17: what is held is the sum of the claims, no holder has more than the share, all have no more than the total, and a refusal changes nothing.
+// TestPoolAgainstModel checks SEC17: the bytes in use are the sum of the claims, no holder exceeds
+// the share, all holders together do not exceed the total, and a rejected request changes nothing.
 func TestPoolAgainstModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -109,7 +110,8 @@ func TestPoolAgainstModel(t *testing.T) {
 	})
 }
 
-// A claim of more than can be counted is refused, not taken as a negative number.
+// TestTakeDoesNotOverflow checks that a claim too large to count is rejected rather than treated as
+// a negative number.
 func TestTakeDoesNotOverflow(t *testing.T) {
 	t.Parallel()
 	c := inflight.New(inflight.Config{Total: math.MaxInt64, Share: math.MaxInt64}).Claim("a")
@@ -121,7 +123,8 @@ func TestTakeDoesNotOverflow(t *testing.T) {
 	}
 }
 
-// Claims of many goroutines never exceed the budget, and leave nothing behind.
+// TestConcurrentClaims checks that the claims of many goroutines never exceed the budget and leave
+// nothing behind.
 func TestConcurrentClaims(t *testing.T) {
 	t.Parallel()
 	p := inflight.New(inflight.Config{Total: 1000, Share: 600})
@@ -146,7 +149,7 @@ func TestConcurrentClaims(t *testing.T) {
 	}
 }
 
-// A context without a claim bounds nothing.
+// TestNoClaim checks that a context without a claim has no limit.
 func TestNoClaim(t *testing.T) {
 	t.Parallel()
 	c := inflight.From(context.Background())

@@ -10,26 +10,29 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// bundleVersion is that of a bundle's form around its records, which have a version of their own.
+// bundleVersion is the version of the bundle format around the records, which have their own
+// version.
 const bundleVersion = 2
 
-// Bundle is a run to be moved to another store: all its events, with what they put aside.
+// Bundle is a run to be moved to another store: all its events, including the values stored outside
+// them.
 type Bundle struct {
 	Run string
-	// Model is the one that the run was started with, "" for none.
+	// Model is the model with which the run was started, or "" for none.
 	Model string
-	// Events are all of the run, from 1 on.
+	// Events are all events of the run, starting with number 1.
 	Events []engine.Event
 }
 
-// sealed is the stored form of a bundle. Its bytes are in base64, so that reformatting the JSON does not change them.
+// sealed is the stored form of a bundle. Its bytes are base64-encoded, so that reformatting the
+// JSON does not change them.
 type sealed struct {
 	Version int      `json:"version"`
 	Run     string   `json:"run"`
 	Model   string   `json:"model,omitempty"`
 	Records [][]byte `json:"records"`
 	Blobs   [][]byte `json:"blobs,omitempty"`
-	// Sum is over all of the others: it finds damage, and is no defence against forgery.
+	// Sum covers all other fields: it detects damage, and is no defense against forgery.
 	Sum string `json:"sum"`
 }
 
@@ -48,7 +51,7 @@ func (s *sealed) sum() string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Seal gives the bundle as JSON. Equal bundles give equal bytes. Errors: those of Encode.
+// Seal returns the bundle as JSON. Equal bundles yield equal bytes. Its errors are those of Encode.
 func (p Bundle) Seal() (json.RawMessage, error) {
 	first, more, blobs, err := EncodeParts(nil, p.Events)
 	if err != nil {
@@ -65,8 +68,8 @@ func (p Bundle) Seal() (json.RawMessage, error) {
 	return json.Marshal(s)
 }
 
-// OpenBundle reads what Seal wrote. Errors: *NewerError, *CorruptError; never a part of a run (P17). Whether the events are those of a run at all is for
-// the fold to say.
+// OpenBundle reads a bundle written by Seal. Its errors are *NewerError and *CorruptError; it never
+// returns a partial run (P17). It does not check that the events form a valid run; the fold does.
 func OpenBundle(data []byte) (Bundle, error) {
 	var s sealed
 	if err := json.Unmarshal(data, &s); err != nil {

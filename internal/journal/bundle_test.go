@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// bundle is a short run with a value that is put aside.
+// bundle returns a short run with a value stored as a blob.
 func bundle() journal.Bundle {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	return journal.Bundle{Run: "r1", Model: "a/b", Events: []engine.Event{
@@ -25,7 +25,8 @@ func bundle() journal.Bundle {
 	}}
 }
 
-// TestBundle: a run is read event by event, also where the JSON of its bundle was reformatted (S2-63).
+// TestBundle checks that a run is read event by event, even if the JSON of its bundle was
+// reformatted (S2-63).
 func TestBundle(t *testing.T) {
 	t.Parallel()
 	sealed, err := bundle().Seal()
@@ -56,7 +57,8 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// TestBundleDamage: a bundle that was cut or changed anywhere is an error that says so, never a part of a run (P17).
+// TestBundleDamage checks that a bundle that was cut or changed anywhere yields an error that says
+// so, never a partial run (P17).
 func TestBundleDamage(t *testing.T) {
 	t.Parallel()
 	sealed, err := bundle().Seal()
@@ -98,7 +100,8 @@ func TestBundleDamage(t *testing.T) {
 	})
 }
 
-// TestBundleOfPart: events that do not begin with the run's first are no bundle.
+// TestBundleOfPart checks that events that do not start with the run's first event are not a valid
+// bundle.
 func TestBundleOfPart(t *testing.T) {
 	t.Parallel()
 	p := bundle()

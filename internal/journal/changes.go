@@ -6,61 +6,69 @@ import (
 	"time"
 )
 
-// SafetyPoll is how often a waiter reads what it waits for although no change was signalled. It bounds how long a signal that a store could not give delays a waiter, and how
-// long it takes until the death of an owner is seen where a store gives no signal of it.
+// SafetyPoll is how often a waiter polls even if no change was signaled. It limits how long a
+// waiter is delayed by a signal that a store failed to send, and how long the death of an owner
+// goes unnoticed if a store does not signal it.
 const SafetyPoll = 2 * time.Second
 
-// TopicKind says what a change is about.
+// TopicKind is the kind of thing that a change concerns.
 type TopicKind uint8
 
 const (
-	// TopicRun is one run: its records and status, and that it was claimed, released or pruned. That it was taken from its owner is not signalled: the claim that follows is.
+	// TopicRun is one run: its records and status, and that it was claimed, released or pruned.
+	// Revoking a run from its owner is not signaled: the claim that follows is.
 	TopicRun TopicKind = iota + 1
-	// TopicRequests is what processes are asked to do: requests of the inbox, to all runs, that were posted or settled, and runs that were given up while they could go on.
+	// TopicRequests are requests to processes: inbox requests, to any run, that were posted or
+	// settled, and runs that were released although they could continue.
 	TopicRequests
 	// TopicNotices are the notices of all runs.
 	TopicNotices
-	// TopicLines are all lines: places that were taken or given up.
+	// TopicLines are all queues: slots that were taken or released.
 	TopicLines
-	// TopicStarts are runs that were made.
+	// TopicStarts are created runs.
 	TopicStarts
 )
 
-// Topic is what a subscriber gets signals about. Run is set for a TopicRun alone.
+// Topic is what a subscriber receives signals about. Run is set only for TopicRun.
 type Topic struct {
 	Kind TopicKind
 	Run  string
 }
 
-// OfRun is the topic of one run, which need not exist yet.
+// OfRun returns the topic of one run, which need not exist yet.
 func OfRun(run string) Topic { return Topic{TopicRun, run} }
 
-// OfRequests is the topic of requests.
+// OfRequests returns the topic of requests.
 func OfRequests() Topic { return Topic{Kind: TopicRequests} }
 
-// OfNotices is the topic of notices.
+// OfNotices returns the topic of notices.
 func OfNotices() Topic { return Topic{Kind: TopicNotices} }
 
-// OfLines is the topic of lines.
+// OfLines returns the topic of queues.
 func OfLines() Topic { return Topic{Kind: TopicLines} }
 
-// OfStarts is the topic of runs that were made.
+// OfStarts returns the topic of created runs.
 func OfStarts() Topic { return Topic{Kind: TopicStarts} }
 
 // Changes signals that something was stored, so that waiters need not poll.
 type Changes interface {
-	// Subscribe signals on c, as signal.Notify does: without blocking, so that c needs room for one signal. Signals carry nothing and are merged: one signal is for all changes
-	// since c was received from. What a handle of this or another process stored after Subscribe returned is signalled once it can be read, and so is, where a store can tell,
-	// that the owner of a run died. A signal may come without a change. Several subscriptions may share c.
+	// Subscribe sends signals on c as signal.Notify does: without blocking, so c needs room for one
+	// signal. Signals carry no data and are merged: one signal stands for all changes since the
+	// last receive from c. A change stored by a handle of this or another process after Subscribe
+	// returned is signaled once it can be read; so is the death of a run's owner, if the store can
+	// detect it. A signal may arrive without a change. Several subscriptions may share c.
 	//
-	// So that no change is missed, a waiter subscribes first, then reads, then receives. It reads every [SafetyPoll] without a signal too.
+	// To miss no change, a waiter subscribes first, then reads, then receives. It also reads every
+	// [SafetyPoll] without a signal.
 	//
-	// After stop, which may be called more than once, nothing is sent. Close of the handle signals all its subscribers, whose reads then fail with ErrClosed; a subscription
-	// after that need not be signalled.
+	// After stop, which may be called more than once, nothing is sent. Closing the handle signals
+	// all its subscribers, whose reads then fail with ErrClosed; a subscription made after that
+	// need not be signaled.
 	Subscribe(c chan<- struct{}, topics ...Topic) (stop func())
 }
 
-// Hub keeps the subscribers of a store and signals them; stores are built with it. The zero value is ready. Safe for concurrent use.
+// Hub keeps the subscribers of a store and signals them; stores are built with it. The zero value
+// is ready for use. It is safe for concurrent use.
 type Hub struct {
 	count atomic.Int64
 	mu    sync.RWMutex
@@ -99,7 +107,7 @@ func (h *Hub) Subscribe(c chan<- struct{}, topics ...Topic) (stop func()) {
 	})
 }
 
-// Signal signals the subscribers of topics. It costs an atomic load where there are no subscribers.
+// Signal signals the subscribers of topics. It costs one atomic load if there are no subscribers.
 func (h *Hub) Signal(topics ...Topic) {
 	if h.count.Load() == 0 {
 		return
@@ -113,7 +121,7 @@ func (h *Hub) Signal(topics ...Topic) {
 	}
 }
 
-// SignalKind signals all subscribers of topics of a kind, SignalAll all there are.
+// SignalKind signals all subscribers of topics of a kind. SignalAll signals all subscribers.
 func (h *Hub) SignalKind(kind TopicKind) { h.signal(func(t Topic) bool { return t.Kind == kind }) }
 
 // SignalAll signals all subscribers.
@@ -132,7 +140,7 @@ func (h *Hub) signal(want func(Topic) bool) {
 	}
 }
 
-// Has tells whether a topic of a kind has subscribers.
+// Has reports whether any topic of a kind has subscribers.
 func (h *Hub) Has(kind TopicKind) bool {
 	h.mu.RLock()
 	defer h.mu.RUnlock()

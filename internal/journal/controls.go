@@ -8,37 +8,40 @@ import (
 	"time"
 )
 
-// Control is what people said of a schedule: it is paused, its next time is skipped, it is to run now. It is stored apart from the [Registration], which the scheduler
-// writes, and outlives it: a pause holds for each version of the workflow. Times are UTC in microseconds; zero is none.
+// Control holds the manual settings of a schedule: paused, skip the next time, run now. It is
+// stored apart from the [Registration], which the scheduler writes, and outlives it: a pause
+// applies to every version of the workflow. Times are UTC in microseconds; zero means none.
 type Control struct {
 	ScheduleKey
-	// Revision counts the changes; 0 for a schedule of which nothing was said.
+	// Revision counts the changes; it is 0 for a schedule that was never changed.
 	Revision int64
-	// Paused is the instant since which nothing starts by itself, PausedBy who said so.
+	// Paused is the time since which nothing starts automatically; PausedBy is who paused the
+	// schedule.
 	Paused   time.Time
 	PausedBy string
-	// Resumed is the instant at which the last pause ended: planned times up to it are not made up for.
+	// Resumed is the time at which the last pause ended: planned times up to it are not caught up.
 	Resumed   time.Time
 	ResumedBy string
-	// SkipAfter and SkipUntil: planned times later than the one and not later than the other start nothing. SkippedBy is who said so.
+	// SkipAfter and SkipUntil delimit the skipped planned times: those after SkipAfter and not
+	// after SkipUntil start nothing. SkippedBy is who requested the skip.
 	SkipAfter, SkipUntil time.Time
 	SkippedBy            string
-	// Asked is the instant at which a run was asked for, AskedBy who did.
+	// Asked is the time at which a run was requested; AskedBy is who requested it.
 	Asked   time.Time
 	AskedBy string
 }
 
-// Holds tells whether a planned time starts nothing.
+// Holds reports whether a planned time starts nothing.
 func (c Control) Holds(planned time.Time) bool {
 	return !c.Paused.IsZero() || !c.Resumed.IsZero() && !planned.After(c.Resumed) || c.Skips(planned)
 }
 
-// Skips tells whether a planned time is one of those that are skipped.
+// Skips reports whether a planned time is skipped.
 func (c Control) Skips(planned time.Time) bool {
 	return planned.After(c.SkipAfter) && !planned.After(c.SkipUntil)
 }
 
-// Validate tells what no store accepts.
+// Validate returns an error if no store accepts c.
 func (c Control) Validate() error {
 	if c.Workflow == "" {
 		return errors.New("control schedule: workflow has no id")
@@ -55,13 +58,14 @@ func (c Control) stored() Control {
 	return c
 }
 
-// Controls keeps what people said of schedules.
+// Controls stores the manual settings of schedules.
 type Controls interface {
-	// Controls gives all of them, in the order of CompareScheduleKeys.
+	// Controls returns all controls, in the order of CompareScheduleKeys.
 	Controls(ctx context.Context) ([]Control, error)
-	// Control gives that of one schedule: one of revision 0 where nothing was said of it.
+	// Control returns the control of one schedule, with revision 0 if none was stored.
 	Control(ctx context.Context, key ScheduleKey) (Control, error)
-	// SetControl stores c as revision c.Revision+1 in place of revision c.Revision. Errors: ErrChanged, wrapped, where another revision is stored.
+	// SetControl stores c as revision c.Revision+1, replacing revision c.Revision. It returns a
+	// wrapped ErrChanged if another revision is stored.
 	SetControl(ctx context.Context, c Control) error
 }
 

@@ -5,26 +5,31 @@ import (
 	"sync"
 )
 
-// MaxDelta bounds a text that [Deltas] passes, in bytes.
+// MaxDelta is the maximum size in bytes of a string that [Deltas] passes.
 const MaxDelta = 6 << 10
 
-// Deltas passes on what is said in runs to other processes that watch them, and stores nothing: what is not heard is lost. A store that cannot reach other processes passes nothing.
+// Deltas forwards the live output of runs to other processes that watch them. It stores nothing:
+// output without a listener is lost. A store that cannot reach other processes forwards nothing.
 type Deltas interface {
-	// Hear calls heard for what other handles pass of a run, until stop: one call at a time, in the order of each sender. heard must be quick, and must not call the store.
+	// Hear calls heard with what other handles pass for a run, until stop is called: one call at a
+	// time, in the order of each sender. heard must return quickly and must not call the store.
 	Hear(run string, heard func(text string)) (stop func())
-	// IsHeard tells whether another handle hears a run, as far as this one knows. It is asked before each Pass, and cheap. It may be true for some time after the last stop.
+	// IsHeard reports whether another handle listens to a run, as far as this handle knows. It is
+	// called before each Pass and is cheap. It may return true for some time after the last stop.
 	IsHeard(run string) bool
-	// Pass gives a text to the handles that hear a run. It is valid UTF-8 without NUL, of MaxDelta bytes at most. It does not block: where too much waits to be passed, it is dropped.
+	// Pass sends text to the handles that listen to a run. text must be valid UTF-8 without NUL, of
+	// at most MaxDelta bytes. Pass does not block: if too much is waiting to be sent, text is
+	// dropped.
 	Pass(run, text string)
 }
 
-// ears are what hears texts, by run. The zero value is ready; safe for concurrent use.
+// ears holds the listeners, by run. The zero value is ready for use; it is safe for concurrent use.
 type ears struct {
 	mu  sync.RWMutex
 	all map[string][]*ear
 }
 
-// ear is one Hear. handle is who hears.
+// ear is one Hear registration. handle is the listening handle.
 type ear struct {
 	handle any
 	mu     sync.Mutex // held while heard is called
@@ -49,7 +54,7 @@ func (e *ears) hear(run string, handle any, heard func(text string)) (stop func(
 	})
 }
 
-// others gives what hears a run on other handles; the slice is not changed.
+// others returns the listeners to a run on other handles; the slice must not be modified.
 func (e *ears) others(run string, handle any) (found []*ear) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()

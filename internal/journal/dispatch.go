@@ -6,43 +6,53 @@ import (
 	"strings"
 )
 
-// Dispatch hands the runs that no process drives to processes that have room for them, and says which processes there are.
+// Dispatch hands runs without an owner to processes that have capacity for them, and lists the
+// processes.
 type Dispatch interface {
-	// ClaimSome makes the handle the owner of some runs that can go on and have no living owner, each in its next epoch, and gives their heads as [Ownership.Claim] does. It gives
-	// as many as q asks for, or all there are. Of several handles that claim at once, each run goes to one. What it costs does not depend on how many runs are stored.
+	// ClaimSome makes the handle the owner of runs that can continue and have no living owner, each
+	// in its next epoch, and returns their heads as [Ownership.Claim] does. It claims as many as q
+	// asks for, or all there are. If several handles claim simultaneously, each run goes to one of
+	// them. The cost does not depend on the number of stored runs.
 	//
-	// A run can go on if it is active, or was given up by Return. One that was created and given up in one append, as a fork is, was never driven: it is left alone. Errors: those of a store that cannot be used; runs may be claimed then.
+	// A run can continue if it is active, or was released with Return. A run that was created and
+	// released in one append, such as a fork, was never executed and is left alone. The errors are
+	// those of an unusable store; runs may have been claimed then.
 	ClaimSome(ctx context.Context, q ClaimQuery) ([]Head, error)
-	// Return gives up a run as Release does, and keeps that none of its open calls has begun since its last append: the next claim gives it with Head.Unbegun. Errors: ErrNotFound,
+	// Return releases a run as Release does, and records that none of its open calls has started
+	// since its last append: the next claim returns it with Head.Unbegun set. Errors: ErrNotFound,
 	// ErrFenced.
 	Return(ctx context.Context, run string, epoch uint64) error
-	// Move gives a run another place; "" lets it go on anywhere. A run with a living owner stays with it. Errors: ErrNotFound, those of [CheckPlace].
+	// Move changes the place of a run; "" lets it continue anywhere. A run with a living owner
+	// stays with it. Errors: ErrNotFound and those of [CheckPlace].
 	Move(ctx context.Context, run, place string) error
-	// Processes gives all living owners, each once, with Seen: also those that drive nothing now. Handles that never owned a run and never gave a sign may be missing.
+	// Processes returns all living owners, each once, with Seen set, including those that currently
+	// execute no run. Handles that never owned a run and never sent a heartbeat may be missing.
 	Processes(ctx context.Context) ([]Owner, error)
 }
 
-// ClaimQuery says which runs ClaimSome claims.
+// ClaimQuery selects the runs that ClaimSome claims.
 type ClaimQuery struct {
 	// Kind is the kind of the runs.
 	Kind Kind
-	// Place is where the handle's process is: runs of this place are claimed, and those that need none.
+	// Place is the location of the handle's process: runs of this place are claimed, and runs that
+	// need no place.
 	Place string
-	// Except are runs that are left alone.
+	// Except are runs that must not be claimed.
 	Except []string
-	// Limit is how many runs are claimed at most; 0 or less: none.
+	// Limit is the maximum number of runs to claim; 0 or less means none.
 	Limit int
 }
 
-// takes tells whether q asks for a run that can go on.
+// takes reports whether q selects a run that can continue.
 func (q ClaimQuery) takes(h Head) bool {
 	return h.Kind == q.Kind && (h.Place == "" || h.Place == q.Place)
 }
 
-// maxPlace bounds the name of a place, in bytes.
+// maxPlace is the maximum length of a place name in bytes.
 const maxPlace = 100
 
-// CheckPlace tells why a name cannot be that of a place; nil: it can. "" is none, which is allowed.
+// CheckPlace returns an error if name is not a valid place name. "" means no place, which is
+// allowed.
 func CheckPlace(name string) error {
 	isBad := func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\ufffd' }
 	if len(name) > maxPlace || strings.ContainsFunc(name, isBad) {

@@ -7,40 +7,46 @@ import (
 )
 
 var (
-	// ErrNotFound says that there is no such run, blob or request.
+	// ErrNotFound is returned when a run, blob or request does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrExists says that a run with this id exists.
+	// ErrExists is returned when a run with this id already exists.
 	ErrExists = errors.New("already exists")
-	// ErrConflict says that Record.First does not continue the journal. The caller's copy of the run is stale: it reads the journal again.
+	// ErrConflict is returned when Record.First does not continue the journal. The caller's copy of
+	// the run is stale: it must read the journal again.
 	ErrConflict = errors.New("record does not continue the journal")
-	// ErrFenced says that the caller does not own the run, or no longer in this epoch. It stops driving it.
+	// ErrFenced is returned when the caller does not own the run, or no longer owns it in this
+	// epoch. The caller must stop executing it.
 	ErrFenced = errors.New("run is not owned in this epoch")
-	// ErrOwned says that a living owner has the run. The error is an *OwnedError, which names it.
+	// ErrOwned is returned when a living owner has the run. The error is an *OwnedError, which
+	// names the owner.
 	ErrOwned = errors.New("run has an owner")
-	// ErrChanged: what is to be replaced is another revision than the caller read.
+	// ErrChanged is returned when the revision to be replaced is not the one that the caller read.
 	ErrChanged = errors.New("it was changed at the same time")
-	// ErrNoCommon says that a store cannot hold runs in common.
+	// ErrNoCommon is returned when a store cannot hold shared runs.
 	ErrNoCommon = errors.New("the store cannot hold runs in common; runs on Temporal need a store in PostgreSQL")
-	// ErrBusy says that a session has a run that has not ended. The error is a *BusyError, which names it.
+	// ErrBusy is returned when a session has a run that has not ended. The error is a *BusyError,
+	// which names the run.
 	ErrBusy = errors.New("session is busy")
-	// ErrCursor says that a cursor was not given out by List.
+	// ErrCursor is returned for a cursor that List did not produce.
 	ErrCursor = errors.New("no such cursor")
-	// ErrClosed says that the store was closed.
+	// ErrClosed is returned after the store was closed.
 	ErrClosed = errors.New("store is closed")
-	// ErrNotStore says that the file or database is not a store of Hocket.
+	// ErrNotStore is returned when the file or database is not a Hocket store.
 	ErrNotStore = errors.New("not a store of hocket")
-	// ErrUnfinished says that a store is what a copy has written so far that has not ended.
+	// ErrUnfinished is returned when a store holds only what an unfinished copy has written so far.
 	ErrUnfinished = errors.New("the store is an unfinished copy; run hocket store copy again, which completes it")
-	// ErrOldStore says that a store was made before the first release. It cannot be migrated.
+	// ErrOldStore is returned when a store was created before the first release. It cannot be
+	// migrated.
 	ErrOldStore = errors.New("the store was made by a build of Hocket before the first release, which is not read any more; name a new one")
-	// ErrUnavailable matches errors of a store that cannot be used right now, so that the same may be tried later: its disk is full, does not answer or is read-only, or
-	// others hold it. No other error of a store passes by itself.
+	// ErrUnavailable matches errors of a store that is temporarily unusable, so that the operation
+	// may be retried: its disk is full, unresponsive or read-only, or another process holds the
+	// store. No other store error is transient.
 	ErrUnavailable = errors.New("store is unavailable")
-	// ErrFull matches those errors of ErrUnavailable that come of a disk without room.
+	// ErrFull matches the ErrUnavailable errors caused by a full disk.
 	ErrFull = errors.New("no room for the store")
 )
 
-// OwnedError says who has the run. errors.Is(err, ErrOwned) holds.
+// OwnedError names the owner of the run. It matches ErrOwned with errors.Is.
 type OwnedError struct {
 	Run   string
 	Owner Owner
@@ -50,23 +56,24 @@ func (e *OwnedError) Error() string {
 	return fmt.Sprintf("run %s is driven by another process (%s)", e.Run, e.Owner)
 }
 
-// Is makes errors.Is(err, ErrOwned) hold.
+// Is makes errors.Is(err, ErrOwned) return true.
 func (e *OwnedError) Is(target error) bool { return target == ErrOwned }
 
-// BusyError says which run of a session has not ended (P19). errors.Is(err, ErrBusy) holds.
+// BusyError names the run of a session that has not ended (P19). It matches ErrBusy with errors.Is.
 type BusyError struct{ Session, Run string }
 
 func (e *BusyError) Error() string {
 	return fmt.Sprintf("session %q is busy: its run %s has not ended", e.Session, e.Run)
 }
 
-// Is makes errors.Is(err, ErrBusy) hold.
+// Is makes errors.Is(err, ErrBusy) return true.
 func (e *BusyError) Is(target error) bool { return target == ErrBusy }
 
-// CorruptError says that stored data is damaged. Nothing was repaired and nothing was left out.
+// CorruptError is returned when stored data is damaged. Nothing was repaired and nothing was left
+// out.
 //
-// Run is empty where the damage is not that of one run (a blob, the file). Seq is the first event that cannot be trusted; 0 where that is
-// not known.
+// Run is empty if the damage does not belong to one run (a blob, the file). Seq is the first event
+// that cannot be trusted, or 0 if it is unknown.
 type CorruptError struct {
 	Run    string
 	Seq    uint64
@@ -83,7 +90,8 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("journal of run %s is damaged from event %d on: %s", e.Run, e.Seq, e.Reason)
 }
 
-// InRun names the run in damage that was found by code that did not know it, as Decode does. Other errors stay as they are.
+// InRun sets the run in a corruption error from code that did not know it, such as Decode. Other
+// errors are returned unchanged.
 func InRun(run string, err error) error {
 	var c *CorruptError
 	if errors.As(err, &c) && c.Run == "" {
@@ -92,8 +100,9 @@ func InRun(run string, err error) error {
 	return err
 }
 
-// NewerError says that a newer Hocket wrote this. Have is the newest version that this program reads, Found the one that is there; What
-// names the thing: "record", "store".
+// NewerError is returned for data that a newer version of Hocket wrote. Have is the newest version
+// that this program reads, Found the version of the data; What names the kind of data: "record",
+// "store".
 type NewerError struct {
 	What        string
 	Have, Found int
@@ -103,9 +112,11 @@ func (e *NewerError) Error() string {
 	return fmt.Sprintf("%s has format version %d, written by a newer hocket; this one reads up to %d", e.What, e.Found, e.Have)
 }
 
-// LockedError says that another process held the store for longer than a caller was ready to wait. Nothing was changed, and the same may be asked for again.
+// LockedError is returned when another process held the store for longer than the caller was
+// willing to wait. Nothing was changed, and the operation may be retried.
 type LockedError struct {
-	// Holder says who holds it: `hocket serve, process 4242`, or `another program`.
+	// Holder names the process that holds the store: `hocket serve, process 4242`, or `another
+	// program`.
 	Holder string
 	For    time.Duration
 }
@@ -114,25 +125,27 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("the store is locked: %s has held it for %s; nothing is lost", e.Holder, e.For.Round(time.Second/10))
 }
 
-// Is makes errors.Is(err, ErrUnavailable) hold.
+// Is makes errors.Is(err, ErrUnavailable) return true.
 func (e *LockedError) Is(target error) bool { return target == ErrUnavailable }
 
-// LockWait tells that a store is held by another process, while a caller waits for it.
+// LockWait describes a caller's wait for a store that another process holds.
 type LockWait struct {
-	// Holder is as in LockedError; For is how long the wait has lasted, Limit how long it lasts at most, 0: without limit.
+	// Holder is as in LockedError; For is how long the wait has lasted, Limit its maximum duration;
+	// 0 means no limit.
 	Holder     string
 	For, Limit time.Duration
-	// Over says that the limit is reached: callers get a *LockedError.
+	// Over reports whether the limit is reached: callers get a *LockedError.
 	Over bool
 }
 
-// RejectedError says that a store refused an operation, and would refuse it again: its tables are not what they were, say. It is never a disk that is full or a
-// store that is held by others. Nothing of the operation was stored.
+// RejectedError is returned when a store rejected an operation and would reject it again, for
+// example because its tables have changed. It never stands for a full disk or a store held by
+// another process. Nothing of the operation was stored.
 type RejectedError struct{ Err error }
 
 func (e *RejectedError) Error() string {
 	return fmt.Sprintf("the store rejected the operation permanently: %v", e.Err)
 }
 
-// Unwrap gives the store's own error.
+// Unwrap returns the store's own error.
 func (e *RejectedError) Unwrap() error { return e.Err }

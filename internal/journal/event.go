@@ -13,34 +13,42 @@ import (
 	"github.com/hocket-run/hocket/internal/jsontext"
 )
 
-// AsideBytes is the size beyond which a text or a value is not in a record but beside it, as a blob (D2).
+// AsideBytes is the size beyond which a string or a value is stored as a separate blob rather than
+// in a record (D2).
 const AsideBytes = 32 << 10
 
-// An activation with more than partEvents events, or with more than about partBytes of data, is stored as several records of one transaction, so that no reader holds
-// more of it at once.
+// An activation with more than partEvents events, or with more than about partBytes of data, is
+// stored as several records in one transaction, so that no reader holds more of it at one time.
 const (
 	partEvents = 500
 	partBytes  = 256 << 10
 )
 
-// The stored form of one activation, or of a part of it, version 2. No other form is accepted, and no white space:
+// The stored form of one activation, or of a part of it, version 2. No other form is accepted, and
+// no white space:
 //
 //	{"v":2,"seq":17,"at":1767225600000000,"more":true,"aside":[[0,"/output","<hash>","text"]],"events":[[7,0,"writer",4,{…}],[8,{…}],…]}
 //
-// seq is the number of the first event, the others follow without gaps; at is µs since 1970. more is there where the next record continues the same activation. An
-// event is its type (the number of typeNumbers, or the name), the µs since the event before it, node, step, and data with the field names of package engine. Time, node
-// and step are left out where all three are as in the event before; before the first is an event at at, of no node and step 0.
+// seq is the number of the first event, the others follow without gaps; at is µs since 1970. more
+// is present if the next record continues the same activation. An event is its type (its number in
+// typeNumbers, or the name), the µs since the previous event, node, step, and data with the field
+// names of package engine. Time, node and step are left out if all three are the same as in the
+// previous event; the first event is compared with one at time at, of no node and step 0.
 //
-// Values put aside are named out of band, by index of the event, JSON pointer into its data, hash, and what the blob holds: `json` a
-// value's JSON, `text` a text, or the text of a value that is a JSON string. Their own place has "" for a text and null for a value.
-// Nothing in data is ever looked at for such names, so that no data of users can be taken for ours (SEC6).
+// Values stored as blobs are referenced out of band, by index of the event, JSON pointer into its
+// data, hash, and content type of the blob: `json` for a value's JSON, `text` for a string, or for
+// the content of a value that is a JSON string. Their own position holds "" for a string and null
+// for a value. Data is never searched for such references, so user data cannot be mistaken for them
+// (SEC6).
 const (
 	asideJSON = "json"
 	asideText = "text"
 )
 
-// EncodeParts gives the records of the events of one activation, and the blobs that they name: one record, and more of them where the events are many. Equal events give
-// equal records. buf, which may be nil, is used for the data of the first record where it has room. Otherwise it is as Encode.
+// EncodeParts returns the records of the events of one activation, and the blobs that they
+// reference: one record, and further ones if there are many events. Equal events yield equal
+// records. buf, which may be nil, is used for the data of the first record if it has room.
+// Otherwise EncodeParts behaves like Encode.
 func EncodeParts(buf []byte, events []engine.Event) (first Record, more []Record, blobs []Blob, err error) {
 	w, err := newWriter(buf, events, AsideBytes)
 	if err != nil {
@@ -65,17 +73,20 @@ func EncodeParts(buf []byte, events []engine.Event) (first Record, more []Record
 	return first, more, w.blobs, nil
 }
 
-// Encode gives Record.Data for the events of one activation as one record, and the blobs that it names. Equal events give equal bytes.
+// Encode returns Record.Data for the events of one activation as one record, and the blobs that it
+// references. Equal events yield equal bytes.
 //
-// Texts and values over AsideBytes are put aside, and so is every text that is not UTF-8, which JSON cannot hold: each comes back byte for
-// byte. Times are cut to µs, UTC. Encode keeps no reference to events, but a blob may share the bytes of a value.
+// Strings and values over AsideBytes are stored as blobs, and so is every string that is not UTF-8,
+// which JSON cannot hold: each is restored byte for byte. Times are truncated to µs, UTC. Encode
+// keeps no reference to events, but a blob may share the bytes of a value.
 //
-// Errors: events that are none, are not numbered in a row from 1 on, or hold a Value that is not JSON; these are defects of the caller.
+// Encode returns an error if there are no events, if they are not numbered consecutively from a
+// number of at least 1, or if they hold a Value that is not JSON; these are bugs of the caller.
 func Encode(events []engine.Event) (data []byte, blobs []Blob, err error) {
 	return encode(events, AsideBytes)
 }
 
-// encode is Encode with another limit than AsideBytes.
+// encode is Encode with a limit other than AsideBytes.
 func encode(events []engine.Event, limit int) (data []byte, blobs []Blob, err error) {
 	w, err := newWriter(nil, events, limit)
 	if err != nil {
@@ -88,7 +99,7 @@ func encode(events []engine.Event, limit int) (data []byte, blobs []Blob, err er
 	return w.buf, w.blobs, nil
 }
 
-// newWriter gives a writer for events. It writes the first record into buf where that has room.
+// newWriter returns a writer for events. It writes the first record into buf if it has room.
 func newWriter(buf []byte, events []engine.Event, limit int) (*writer, error) {
 	switch {
 	case len(events) == 0:
@@ -107,7 +118,7 @@ func newWriter(buf []byte, events []engine.Event, limit int) (*writer, error) {
 	return w, nil
 }
 
-// writers holds writers to be used again.
+// writers is a pool of reusable writers.
 var writers sync.Pool
 
 // free returns w to the pool.
@@ -118,10 +129,11 @@ func (w *writer) free() {
 	writers.Put(w)
 }
 
-// moreKey is in a record whose activation the next record continues.
+// moreKey marks a record whose activation the next record continues.
 const moreKey = `"more":true,`
 
-// record writes events until there are count or they have size bytes, at least one, and tells how many it wrote.
+// record writes events until it has written count events or size bytes, but at least one event, and
+// returns the number written.
 func (w *writer) record(events []engine.Event, count, size int) (n int, err error) {
 	first, at := events[0].Seq, events[0].At.UnixMicro()
 	w.refs = w.refs[:0]
@@ -164,7 +176,8 @@ func (w *writer) record(events []engine.Event, count, size int) (n int, err erro
 	return n, nil
 }
 
-// IsContinued tells whether the next record continues the activation of the record with this data. It is false for data that is no record.
+// IsContinued reports whether the next record continues the activation of the record with this
+// data. It returns false for data that is not a record.
 func IsContinued(data []byte) bool {
 	r := &reader{data: data}
 	r.beginning()
@@ -222,7 +235,7 @@ func (w *writer) stored(e, before *engine.Event) error {
 	return nil
 }
 
-// dataPlan gives the plan and the struct behind d.
+// dataPlan returns the plan for d and the struct that it holds.
 func dataPlan(d engine.Data) (*plan, reflect.Value, error) {
 	v := reflect.ValueOf(d)
 	if !v.IsValid() || v.Kind() != reflect.Pointer || v.IsNil() {

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// benchEvents are the events of one agent step and its decision, as most records hold them.
+// benchEvents returns the events of one agent step and its decision, as most records hold them.
 func benchEvents() []engine.Event {
 	cost := 0.00012
 	data := []engine.Data{
@@ -65,7 +65,7 @@ func BenchmarkDecode(b *testing.B) {
 	perEvent(b, len(events))
 }
 
-// BenchmarkEncodingJSON is what encoding/json needs for the data alone.
+// BenchmarkEncodingJSON measures encoding/json on the data alone.
 func BenchmarkEncodingJSON(b *testing.B) {
 	events := benchEvents()
 	var all [][]byte

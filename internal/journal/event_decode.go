@@ -10,12 +10,14 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// Decode gives the events that Encode was given. blob gives the data of the blob with that hash; it is asked only for values put aside.
-// The events keep no reference to data. A nil Value inside a map comes back as null.
+// Decode returns the events that were passed to Encode. blob returns the data of the blob with that
+// hash; it is called only for values stored as blobs. The events keep no reference to data. A nil
+// Value inside a map is restored as null.
 //
-// Errors: *NewerError for a record of a later version; *CorruptError, without Run, for everything else that Encode cannot have written, an
-// unknown event type or field and a blob that is missing (ErrNotFound) or of other content among it (P17); what else blob returns, wrapped. No events
-// are given beside an error.
+// Decode returns a *NewerError for a record of a later version, and a *CorruptError, without Run,
+// for anything else that Encode cannot have written, including an unknown event type or field and a
+// blob that is missing (ErrNotFound) or has different content (P17). Any other error of blob is
+// returned wrapped. On error no events are returned.
 func Decode(data []byte, blob func(hash string) ([]byte, error)) ([]engine.Event, error) {
 	events, refs, err := decode(data)
 	if err != nil {
@@ -27,7 +29,8 @@ func Decode(data []byte, blob func(hash string) ([]byte, error)) ([]engine.Event
 	return events, nil
 }
 
-// decode gives the events of a record without the values aside, and where those belong.
+// decode returns the events of a record without the values stored as blobs, and the positions of
+// those values.
 func decode(data []byte) ([]engine.Event, []asideRef, error) {
 	r := &reader{data: data}
 	version, seq, at := r.beginning()
@@ -60,7 +63,8 @@ func decode(data []byte) ([]engine.Event, []asideRef, error) {
 	return events, refs, nil
 }
 
-// beginning reads what precedes the values aside. Of a version that is not known it reads no more than the version.
+// beginning reads what precedes the references to blobs. If the version is unknown it reads only
+// the version.
 func (r *reader) beginning() (version int64, seq uint64, at int64) {
 	r.expect(`{"v":`)
 	if version = r.int(); r.err == nil && version != RecordVersion {
@@ -80,7 +84,7 @@ func (r *reader) beginning() (version int64, seq uint64, at int64) {
 	return version, seq, at
 }
 
-// stored reads one event. e has time, node and step of the event before it.
+// stored reads one event. On entry e has the time, node and step of the previous event.
 func (r *reader) stored(e, before *engine.Event) {
 	r.expect(`[`)
 	t := r.eventType()
@@ -115,7 +119,7 @@ func (r *reader) stored(e, before *engine.Event) {
 	e.Data = d
 }
 
-// eventType reads the type of an event: a number, or the name of a type that has none.
+// eventType reads the type of an event: a number, or the name of a type without a number.
 func (r *reader) eventType() engine.Type {
 	if r.err == nil && r.pos < len(r.data) && r.data[r.pos] != '"' {
 		switch n := r.int(); {
@@ -159,7 +163,8 @@ func (r *reader) asides() []asideRef {
 	return refs
 }
 
-// restore puts the values that were put aside in their places. stored, where it is not nil, gives a text in the place of a long one that is not read.
+// restore puts the values stored as blobs back in their positions. If stored is not nil, it returns
+// a placeholder for a long string that is not read.
 func restore(events []engine.Event, refs []asideRef, blob func(string) ([]byte, error), stored func(hash string) (text.Text, error)) error {
 	seen := map[string][]byte{}
 	for _, ref := range refs {

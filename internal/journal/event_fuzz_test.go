@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// FuzzDecode: any bytes give events or a typed error; events that were read can be stored again and come back.
+// FuzzDecode checks that any bytes yield events or a typed error, and that decoded events survive
+// being stored and read again.
 func FuzzDecode(f *testing.F) {
 	big := make([]byte, AsideBytes+1)
 	for i := range big {

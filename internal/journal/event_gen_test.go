@@ -21,7 +21,8 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// eventTypes gives every event type that package event declares, read from its source: a kind that NewData forgot fails here too.
+// eventTypes returns every event type that package event declares, read from its source, so that a
+// type missing from NewData fails here too.
 func eventTypes(t testing.TB) []engine.Type {
 	t.Helper()
 	files, err := filepath.Glob("../engine/event/*.go")
@@ -62,7 +63,7 @@ func eventTypes(t testing.TB) []engine.Type {
 	return types
 }
 
-// source is where the values of a filled event come from.
+// source provides the values of a filled event.
 type source interface {
 	text(name string) string
 	value(name string) json.RawMessage
@@ -70,12 +71,13 @@ type source interface {
 	number() int64
 	float() float64
 	bool() bool
-	// some tells whether an optional field is set, and how many entries a list has.
+	// some decides whether an optional field is set, and how many entries a list has.
 	some() bool
 	length() int
 }
 
-// fill sets every field of v. It fails for kinds of fields that it does not know, so that no new one goes untested.
+// fill sets every field of v. It fails on unknown kinds of fields, so that no new kind goes
+// untested.
 func fill(t testing.TB, s source, v reflect.Value, name string, optional bool) {
 	t.Helper()
 	if optional && !s.some() {
@@ -141,7 +143,7 @@ func filled(t testing.TB, s source, typ engine.Type) engine.Data {
 	return d
 }
 
-// sample fills with the same values each time; rich sets every optional field.
+// sample fills in the same values each time; rich sets every optional field.
 type sample struct {
 	n    int64
 	rich bool
@@ -162,10 +164,10 @@ func (s *sample) bool() bool     { return true }
 func (s *sample) some() bool     { return s.rich }
 func (s *sample) length() int    { return 2 }
 
-// testLimit stands for AsideBytes where events are drawn, so that draws stay readable.
+// testLimit replaces AsideBytes for randomly generated events, so that they stay readable.
 const testLimit = 24
 
-// random draws values; those that an encoding likes to lose are frequent.
+// random generates values, favoring those that an encoding is likely to lose.
 type random struct{ t *rapid.T }
 
 var (
@@ -220,7 +222,8 @@ func drawEvents(rt *rapid.T, t testing.TB, types []engine.Type) []engine.Event {
 	return events
 }
 
-// blobsOf gives the blobs by hash, as a store would, and tells how often it was asked.
+// blobsOf returns a lookup function for the blobs by hash, as a store would provide, and counts its
+// calls.
 func blobsOf(t testing.TB, blobs []Blob) func(string) ([]byte, error) {
 	t.Helper()
 	byHash := map[string][]byte{}

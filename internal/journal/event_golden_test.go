@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// goldenEvents are two events of each type: with all that may be left out, and without.
+// goldenEvents returns two events of each type: one with all optional fields and one without.
 func goldenEvents(t testing.TB, typ engine.Type) []engine.Event {
 	return []engine.Event{
 		{Seq: 41, At: time.UnixMicro(1767225600000001).UTC(), Node: "outer/inner", Step: 3, Data: filled(t, &sample{rich: true}, typ)},
@@ -25,10 +25,12 @@ func goldenEvents(t testing.TB, typ engine.Type) []engine.Event {
 	}
 }
 
-// Records of every released version are read by every later build, and say what they said then (P9, P17). A file holds a record, the values
-// aside by hash, and the events as public lines.
+// TestOldRecords checks that records of every released version can be read by every later build
+// with the same meaning (P9, P17). A file holds a record, the blobs by hash, and the events as
+// public lines.
 //
-// A difference in v1 after a release means that old journals are read otherwise: raise RecordVersion and keep v1 as it is.
+// A difference in v1 after a release means that old journals are read differently: raise
+// RecordVersion and keep v1 as it is.
 func TestOldRecords(t *testing.T) {
 	t.Parallel()
 	dir := fmt.Sprintf("testdata/v%d", RecordVersion)

@@ -14,7 +14,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// Whatever the events, what comes back is what was stored, and large texts stand aside (D2, SEC6).
+// TestEventsComeBackAsTheyWere checks that any stored events are read back unchanged, and that
+// large strings are stored as blobs (D2, SEC6).
 func TestEventsComeBackAsTheyWere(t *testing.T) {
 	t.Parallel()
 	types := eventTypes(t)
@@ -43,7 +44,7 @@ func TestEventsComeBackAsTheyWere(t *testing.T) {
 	})
 }
 
-// hasBrokenValue tells whether a Value, which is stored as it stands, is not UTF-8.
+// hasBrokenValue reports whether a Value, which is stored verbatim, is not UTF-8.
 func hasBrokenValue(events []engine.Event) bool {
 	for _, e := range events {
 		b, err := json.Marshal(e.Data)
@@ -54,7 +55,8 @@ func hasBrokenValue(events []engine.Event) bool {
 	return false
 }
 
-// The public line says the same as encoding/json says of the data, on one line.
+// TestPublicLineIsTheData checks that the public line is equivalent to the encoding/json form of
+// the data, on one line.
 func TestPublicLineIsTheData(t *testing.T) {
 	t.Parallel()
 	types := eventTypes(t)
@@ -108,7 +110,8 @@ func TestPublicLineIsTheData(t *testing.T) {
 	})
 }
 
-// What is no event of this program is an error and never an event.
+// TestNoPublicLine checks that anything that is not an event of this program yields an error and
+// never an event.
 func TestNoPublicLine(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{``, `null`, `[]`, `{}`, `{"type":"run.paused"}`, `{"type":"run.paused","data":[]}`, `{"seq":-1,"type":"run.paused","data":{}}`, `{"seq":1,"time":"soon","type":"run.paused","data":{}}`} {
@@ -122,7 +125,7 @@ func TestNoPublicLine(t *testing.T) {
 	}
 }
 
-// normal gives d as it is after encoding/json, which escapes otherwise than we do.
+// normal returns d as it is after encoding/json, which escapes differently than we do.
 func normal(d engine.Data) any {
 	b, err := json.Marshal(d)
 	if err != nil {
@@ -137,8 +140,9 @@ func normal(d engine.Data) any {
 	return v
 }
 
-// A record cut anywhere, or with any bit turned, is a typed error or, where the bit stood inside a value, other data; never a panic and
-// never a part of the events (P17).
+// TestDamageIsATypedError checks that a record cut anywhere, or with any bit flipped, yields a
+// typed error or, if the bit was inside a value, other data; never a panic and never a part of the
+// events (P17).
 func TestDamageIsATypedError(t *testing.T) {
 	t.Parallel()
 	for _, typ := range eventTypes(t) {

@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// The records of an activation are bounded, follow each other, and give the events and blobs that one record gives.
+// TestParts checks that the records of an activation are limited in size, follow each other, and
+// yield the same events and blobs as a single record.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -25,18 +25,20 @@ const (
 	opUint
 	opFloat
 	opValue   // json.RawMessage
-	opTime    // time.Time, as text
+	opTime    // time.Time, as a string
 	opText    // encoding.TextMarshaler with the pointer's TextUnmarshaler
 	opStruct  // fields by their JSON names
 	opSlice   // of anything
-	opMap     // string keys; texts or values
+	opMap     // string keys; strings or values
 	opPointer // to anything; null is nil
-	opRope    // text.Text, as a text
+	opRope    // text.Text, as a string
 )
 
-// plan tells how values of one Go type are stored: as encoding/json would, but that every type, field and number must fit.
+// plan describes how values of one Go type are stored: as encoding/json would, except that every
+// type, field and number must fit.
 //
-// It is taken from the type once, so that no event type needs code of its own and a field added to one cannot be forgotten.
+// It is derived from the type once, so that no event type needs its own code and a field added to
+// one cannot be forgotten.
 type plan struct {
 	op     op
 	typ    reflect.Type
@@ -48,11 +50,11 @@ type field struct {
 	name  string
 	key   string // `"name":`
 	index int
-	omit  bool // not written where empty
+	omit  bool // omitted if empty
 	plan  *plan
 }
 
-// plans holds a *plan by reflect.Type. It only saves time: a plan is a function of its type.
+// plans caches a *plan by reflect.Type. A plan is a function of its type.
 var plans sync.Map
 
 var (
@@ -131,7 +133,7 @@ func (p *plan) addFields() error {
 		sf := p.typ.Field(i)
 		name, opts, _ := strings.Cut(sf.Tag.Get("json"), ",")
 		if sf.Tag.Get("json") == "-" {
-			continue // said to have no stored form
+			continue // declared to have no stored form
 		}
 		if !sf.IsExported() || sf.Anonymous || name == "" {
 			return fmt.Errorf("field %s.%s has no stored form", p.typ, sf.Name)
@@ -152,7 +154,7 @@ func (p *plan) addFields() error {
 	return nil
 }
 
-// empty tells whether a field with the value v is left out where it may be.
+// empty reports whether a field with the value v is omitted if it is optional.
 func (p *plan) empty(v reflect.Value) bool {
 	switch p.op {
 	case opString, opValue, opSlice, opMap:
@@ -167,7 +169,8 @@ func (p *plan) empty(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// restore has fill put a value that was put aside in its place below v. The place must exist; fill checks that it is empty.
+// restore calls fill to put a value stored as a blob into its position in v. The position must
+// exist; fill checks that it is empty.
 func (p *plan) restore(v reflect.Value, ref asideRef, fill func(*plan, reflect.Value) error) error {
 	rest := ref.path
 	for rest != "" {
@@ -249,13 +252,14 @@ func (p *plan) fill(v reflect.Value, form string, data []byte) error {
 	return nil
 }
 
-// rope gives the text of a value of type text.Text.
+// rope returns the value of v, which has type text.Text.
 func rope(v reflect.Value) text.Text {
 	t, _ := reflect.TypeAssert[text.Text](v)
 	return t
 }
 
-// find gives the index of the field with that name, -1 where there is none. Fields come in their order, so the search begins at hint.
+// find returns the index of the field with that name, or -1 if there is none. Fields arrive in
+// order, so the search starts at hint.
 func (p *plan) find(name string, hint int) int {
 	for i := range p.fields {
 		j := hint + i

@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// reader reads what writer wrote. It is strict: what writer cannot have written is an error. After the first error nothing is read any more.
+// reader reads the output of writer. It is strict: input that writer cannot have written is an
+// error. After the first error it reads nothing further.
 type reader struct {
 	data []byte
 	pos  int
@@ -37,7 +38,7 @@ func (r *reader) expect(s string) {
 	}
 }
 
-// has reads s if it comes next.
+// has consumes s if it comes next, and reports whether it did.
 func (r *reader) has(s string) bool {
 	if r.err != nil || len(r.data)-r.pos < len(s) || string(r.data[r.pos:r.pos+len(s)]) != s {
 		return false
@@ -46,7 +47,7 @@ func (r *reader) has(s string) bool {
 	return true
 }
 
-// next reads c if it comes next.
+// next consumes c if it comes next, and reports whether it did.
 func (r *reader) next(c byte) bool {
 	if r.err != nil || r.pos >= len(r.data) || r.data[r.pos] != c {
 		return false
@@ -98,7 +99,7 @@ func (r *reader) value(p *plan, v reflect.Value) {
 	case opTime:
 		s := r.string()
 		t, err := time.Parse(timeLayout, s)
-		// time.Parse takes other spellings too.
+		// time.Parse accepts other spellings too.
 		if t = t.UTC(); err != nil || t.Format(timeLayout) != s {
 			r.fail("not a time")
 			return
@@ -152,7 +153,7 @@ func (r *reader) fields(p *plan, v reflect.Value) {
 	r.expect(`}`)
 }
 
-// fieldName reads a name with its colon and gives the index of the field.
+// fieldName reads a name with its colon and returns the index of the field.
 func (r *reader) fieldName(p *plan, hint int) int {
 	for i := hint; i < len(p.fields); i++ {
 		if r.has(p.fields[i].key) {
@@ -280,7 +281,7 @@ func (r *reader) string() string {
 	return s
 }
 
-// values is mapping for the fields of a state, behind the brace.
+// values is mapping for the fields of a state, after the opening brace.
 func (r *reader) values() map[string]json.RawMessage {
 	m := map[string]json.RawMessage{}
 	if r.next('}') {

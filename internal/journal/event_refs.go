@@ -10,19 +10,20 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// Long names the content of a text or of a value in the data of an event.
+// Long identifies the content of a string or of a value in the data of an event.
 type Long struct {
-	// Hash is the SHA-256 of the content in lower-case hexadecimal: of a text's bytes, of a value's JSON. A value that is a JSON string written as Encode writes
-	// it is a text.
+	// Hash is the SHA-256 of the content in lower-case hexadecimal: of a string's bytes, or of a
+	// value's JSON. A value that is a JSON string written as Encode writes it counts as a string.
 	Hash string
-	// IsText tells a text from JSON.
+	// IsText reports whether the content is a string rather than JSON.
 	IsText bool
 }
 
-// DecodeReferences is Decode without reading blobs. Each value that was put aside is replaced by what refer gives for it, a token of ASCII letters, digits, dots and
-// hyphens: as a text, or as a JSON string where the place has a value.
+// DecodeReferences is Decode without reading blobs. Each value stored as a blob is replaced by the
+// result of refer, a token of ASCII letters, digits, dots and hyphens: as a string, or as a JSON
+// string if the position holds a value.
 //
-// Errors: those of Decode, but for what only a blob tells.
+// The errors are those of Decode, except those that only reading a blob reveals.
 func DecodeReferences(data []byte, refer func(Long) string) ([]engine.Event, error) {
 	events, refs, err := decode(data)
 	if err != nil {
@@ -58,13 +59,14 @@ func (ref asideRef) place(events []engine.Event, refer func(Long) string) error 
 	return nil
 }
 
-// Leaf is a text, or a value as JSON, in the data of an event: one of the two fields is set.
+// Leaf is a string, or a value as JSON, in the data of an event: exactly one of the two fields is
+// set.
 type Leaf struct {
 	Text  string
 	Value json.RawMessage
 }
 
-// Content gives what is stored and referred to of the leaf: a text's bytes, or JSON.
+// Content returns the content of the leaf that is stored and referenced: a string's bytes, or JSON.
 func (l Leaf) Content() (content []byte, isText bool) {
 	if l.Value == nil {
 		return []byte(l.Text), true
@@ -75,7 +77,7 @@ func (l Leaf) Content() (content []byte, isText bool) {
 	return l.Value, false
 }
 
-// textOf gives the text of a JSON string which Encode writes in the same way again.
+// textOf returns the content of a JSON string that Encode would write the same way again.
 func textOf(v json.RawMessage) ([]byte, bool) {
 	text, ok := jsontext.Unquote(v)
 	if !ok {
@@ -85,8 +87,9 @@ func textOf(v json.RawMessage) ([]byte, bool) {
 	return []byte(text), ok && string(again) == string(v)
 }
 
-// Rewrite calls change for each text and value in the data of e, and puts what it gives in its place where it says so. It changes the data itself, which must
-// belong to the caller. Errors: data that is none of an event.
+// Rewrite calls change with each string and value in the data of e, and replaces it with the result
+// if change returns true. It modifies the data itself, which must belong to the caller. It returns
+// an error if the data is not that of an event.
 func Rewrite(e engine.Event, change func(Leaf) (Leaf, bool)) error {
 	p, v, err := dataPlan(e.Data)
 	if err != nil {

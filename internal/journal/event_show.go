@@ -11,12 +11,14 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// MarshalEvent gives the event of run as one line of JSON without line end, in its public form:
+// MarshalEvent returns the event of run as one line of JSON without a line ending, in its public
+// form:
 //
 //	{"run":"…","seq":17,"time":"2026-01-01T00:00:00.000000Z","type":"…","node":"…","step":4,"data":{…}}
 //
-// node and step are null where the event belongs to the whole run. Data is as the event has it; who wants arguments, inputs and
-// outputs that follow from former events shows the event expanded (package project). What is not UTF-8 becomes U+FFFD.
+// node and step are null if the event belongs to the whole run. Data is as the event has it;
+// callers that want arguments, inputs and outputs that follow from earlier events pass the expanded
+// event (package project). Bytes that are not UTF-8 become U+FFFD.
 //
 // Errors: those of Encode. Source: contract.md, "Events".
 func MarshalEvent(run string, e engine.Event) ([]byte, error) {
@@ -50,7 +52,7 @@ func MarshalEvent(run string, e engine.Event) ([]byte, error) {
 		return nil, fmt.Errorf("show event %d: %w", e.Seq, err)
 	}
 	w.buf = append(w.buf, '}')
-	// Line ends can only be white space of a Value: in texts they are escaped.
+	// Line endings can only be white space of a Value: in strings they are escaped.
 	if bytes.IndexByte(w.buf, '\n') >= 0 || bytes.IndexByte(w.buf, '\r') >= 0 || !utf8.Valid(w.buf) {
 		w.buf = bytes.Map(func(c rune) rune {
 			if c == '\n' || c == '\r' {
@@ -62,8 +64,9 @@ func MarshalEvent(run string, e engine.Event) ([]byte, error) {
 	return w.buf, nil
 }
 
-// UnmarshalEvent reads an event from what MarshalEvent gives, and the run that it belongs to. Errors: *NewerError for a type that this program does not know, others
-// for what is no event.
+// UnmarshalEvent reads an event from the output of MarshalEvent, and the run to which it belongs.
+// It returns a *NewerError for a type that this program does not know, and other errors for input
+// that is not an event.
 func UnmarshalEvent(line []byte) (run string, e engine.Event, err error) {
 	var shown struct {
 		Run  string          `json:"run"`

@@ -34,7 +34,7 @@ func TestStoredForm(t *testing.T) {
 	}
 }
 
-// contract.md, "Events".
+// TestMarshalEvent checks contract.md, "Events".
 func TestMarshalEvent(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -68,7 +68,8 @@ func TestMarshalEvent(t *testing.T) {
 	}
 }
 
-// D2: over 32 KiB aside, once by content, whether it stands as a text or as a value.
+// TestLargeValuesStandAside checks D2: content over 32 KiB is stored as one blob per content,
+// whether it is a string or a value.
 func TestLargeValuesStandAside(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("ä", AsideBytes/2)
@@ -109,7 +110,7 @@ func TestLargeValuesStandAside(t *testing.T) {
 	}
 }
 
-// P17: a value that is gone is damage of the run, not a run that is not there.
+// TestDecodeWithoutBlob checks P17: a missing value is damage of the run, not a missing run.
 func TestDecodeWithoutBlob(t *testing.T) {
 	t.Parallel()
 	data, _, err := Encode([]engine.Event{
@@ -130,7 +131,7 @@ func TestDecodeWithoutBlob(t *testing.T) {
 	}
 }
 
-// SEC6: what users write is data, whatever it looks like.
+// TestUserDataIsNeverAnEnvelope checks SEC6: what users write is data, whatever it looks like.
 func TestUserDataIsNeverAnEnvelope(t *testing.T) {
 	t.Parallel()
 	hash := HashOf([]byte("secret of another run"))
@@ -184,7 +185,8 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 }
 
-// P17: each kind of damage is a typed error, and no events come with it.
+// TestDecodeRefuses checks P17: each kind of damage is a typed error, and no events are returned
+// with it.
 func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
 	content := []byte("content")

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/jsontext"
 )
 
-// timeLayout is RFC 3339 with µs, of which there are always six digits.
+// timeLayout is RFC 3339 with exactly six fractional digits (µs).
 const timeLayout = "2006-01-02T15:04:05.000000Z07:00"
 
 var (
@@ -24,7 +24,7 @@ var (
 	pointerUnescape = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
-// asideRef names a value that is put aside: see the stored form.
+// asideRef identifies a value stored as a blob: see the stored form.
 type asideRef struct {
 	event int
 	path  string
@@ -32,7 +32,8 @@ type asideRef struct {
 	form  string
 }
 
-// writer appends JSON, and puts values of more than limit bytes aside; 0: none.
+// writer appends JSON, and stores values of more than limit bytes as blobs; limit 0 means it stores
+// none.
 type writer struct {
 	buf   []byte
 	limit int
@@ -43,7 +44,8 @@ type writer struct {
 	blobs []Blob
 }
 
-// pathStep is an index, or a name where the index is negative. No pointer is made before a value is put aside.
+// pathStep is an index, or a name if the index is negative. No pointer is built before a value is
+// stored as a blob.
 type pathStep struct {
 	name  string
 	index int
@@ -164,7 +166,7 @@ func (w *writer) values(m map[string]json.RawMessage) error {
 	return w.members(keys, func(key string) error { return w.json(m[key]) })
 }
 
-// members writes an object whose keys are given in any order; write appends the value of one.
+// members writes an object whose keys may be in any order; write appends the value of one key.
 func (w *writer) members(keys []string, write func(key string) error) error {
 	slices.Sort(keys)
 	w.buf = append(w.buf, '{')
@@ -188,7 +190,7 @@ func (w *writer) members(keys []string, write func(key string) error) error {
 	return nil
 }
 
-// name appends a text that cannot be put aside: a key, an id.
+// name appends a string that cannot be stored as a blob: a key, an id.
 func (w *writer) name(s string) error {
 	var ok bool
 	if w.buf, ok = jsontext.AppendString(w.buf, s); !ok {
@@ -197,7 +199,7 @@ func (w *writer) name(s string) error {
 	return nil
 }
 
-// text appends a text, or puts it aside.
+// text appends a string, or stores it as a blob.
 func (w *writer) text(s string) {
 	if w.limit > 0 && len(s) > w.limit {
 		w.putAside([]byte(s), asideText)
@@ -213,7 +215,7 @@ func (w *writer) text(s string) {
 	w.buf = append(w.buf[:n], `""`...)
 }
 
-// json appends a Value as it is, or puts it aside.
+// json appends a Value verbatim, or stores it as a blob.
 func (w *writer) json(v json.RawMessage) error {
 	if len(v) == 0 {
 		w.buf = append(w.buf, `null`...)
@@ -226,7 +228,8 @@ func (w *writer) json(v json.RawMessage) error {
 		w.buf = append(w.buf, v...)
 		return nil
 	}
-	// A text is in some events as a text and in others as a value: it is one blob if the value can be made from it again.
+	// Some events hold a string as a string, others as a value: both use one blob if the value can
+	// be rebuilt from it.
 	if text, ok := jsontext.Unquote(v); ok {
 		if again, ok := jsontext.AppendString(make([]byte, 0, len(v)), text); ok && string(again) == string(v) {
 			w.putAside([]byte(text), asideText)

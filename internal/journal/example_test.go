@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// A run is made, and its process dies; another one takes it over, and the first, should it still be there, is fenced.
+// This example creates a run whose process dies; another process takes it over, and the first, if
+// it is still alive, is fenced.
 func Example() {
 	ctx := context.Background()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -28,7 +29,7 @@ func Example() {
 	second := m.Open(journal.KindRun)
 	head, err := second.Claim(ctx, "r1")
 	fmt.Println(head.Epoch, head.LastSeq, err)
-	a.Create, a.Epoch = nil, 1 // of the former epoch
+	a.Create, a.Epoch = nil, 1 // of the previous epoch
 	a.Record = journal.Record{First: 3, Last: 3, Data: []byte("late")}
 	fmt.Println(errors.Is(second.Append(ctx, a), journal.ErrFenced))
 	a.Epoch = head.Epoch

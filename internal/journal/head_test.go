@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// FuzzCursor: a text is a cursor that gives the same text again, or ErrCursor.
+// FuzzCursor checks that a string is either a cursor that formats to the same string again, or
+// ErrCursor.
 func FuzzCursor(f *testing.F) {
 	f.Add("")
 	f.Add(journal.Cursor{Created: 1_772_000_000_000_000, Key: 7}.String())

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// TestPreview: lists show a text as it reads, and an object as the JSON that it is.
+// TestPreview checks that lists show a string unquoted, and an object as its JSON.
 func TestPreview(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ value, want string }{

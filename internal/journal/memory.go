@@ -14,15 +14,16 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Memory is a store without a file: for `--db :memory:`, for tests and simulation. Several handles share it. A handle that was closed is a dead owner, so a crash is
-// simulated by closing one handle and opening another. Safe for concurrent use.
+// Memory is a store without a file: for `--db :memory:`, for tests and simulation. Several handles
+// share it. A closed handle is a dead owner, so a crash is simulated by closing one handle and
+// opening another. It is safe for concurrent use.
 type Memory struct {
 	mu        sync.Mutex
-	unlock    func() // mu.Unlock, made once
+	unlock    func() // mu.Unlock, allocated once
 	keys      int64
 	owners    map[string]bool // true while alive
 	handles   map[string]Owner
-	signs     map[string]time.Time // of life, by owner
+	signs     map[string]time.Time // last heartbeat, by owner
 	runs      map[string]*memRun
 	blobs     map[[sha256.Size]byte]*memBlob
 	inbox     memInbox
@@ -33,12 +34,12 @@ type Memory struct {
 	schedules memSchedules
 
 	notices []Notice
-	noticed uint64 // the ID of the last that there was
-	gaps    int    // of notices, those of runs that are gone
+	noticed uint64 // the ID of the newest notice ever stored
+	gaps    int    // notices whose runs were removed
 	kept    retention
 }
 
-// NewMemory gives an empty store.
+// NewMemory returns an empty store.
 func NewMemory() *Memory {
 	m := &Memory{
 		owners:    map[string]bool{},
@@ -56,29 +57,31 @@ func NewMemory() *Memory {
 
 type memRun struct {
 	key   int64
-	head  Head // Interrupted is worked out when asked for
+	head  Head // Interrupted is computed on demand
 	owner Owner
 	waits waiting
 	sum   Sum
 	links []Link
-	// values are the events of the activations after links, which have not been read.
+	// values are the events of the activations after links that have not been read yet.
 	values [][]engine.Event
-	// texts are searched as they are: nil where there are none.
+	// texts are searched as they are; nil if there are none.
 	texts *Texts
-	// notices are the IDs of the run's notices; retained counts its events while it is among the ended runs of retention.
+	// notices are the IDs of the run's notices; retained is the number of its events while it is
+	// among the retained ended runs.
 	notices  []uint64
 	retained int
 	blobs    heldBlobs
 }
 
-// heldBlobs are the blobs of a run, by hash. Most runs have one, their definition, which needs no map.
+// heldBlobs are the blobs of a run, by hash. Most runs have only their definition, which needs no
+// map.
 type heldBlobs struct {
 	first [sha256.Size]byte
 	some  bool
 	more  map[[sha256.Size]byte]bool
 }
 
-// add tells whether the hash was not there.
+// add adds a hash and reports whether it was new.
 func (b *heldBlobs) add(hash [sha256.Size]byte) bool {
 	switch {
 	case !b.some:
@@ -93,7 +96,7 @@ func (b *heldBlobs) add(hash [sha256.Size]byte) bool {
 	return true
 }
 
-// all gives the hashes, in any order.
+// all yields the hashes, in any order.
 func (b *heldBlobs) all() iter.Seq[[sha256.Size]byte] {
 	return func(yield func([sha256.Size]byte) bool) {
 		if !b.some || !yield(b.first) {
@@ -118,7 +121,7 @@ type memHandle struct {
 	closed bool // guarded by m.mu
 }
 
-// lock begins a call; every one of them is a single critical section, which is the transaction.
+// lock starts a call; each call is a single critical section, which is the transaction.
 func (h *memHandle) lock(ctx context.Context) (unlock func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -167,7 +170,7 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 			return fmt.Errorf("append to run %s: blob %s: %w", a.Run, b.Hash, ErrNotFound)
 		}
 	}
-	if a.Events == nil { // records come in order
+	if a.Events == nil { // records arrive in order
 		if err := h.m.encode(r); err != nil {
 			return err
 		}
@@ -222,7 +225,7 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 	return nil
 }
 
-// target gives the run that a continues, or the new run, which is not yet in the store.
+// target returns the run that a continues, or the new run, which is not yet in the store.
 func (h *memHandle) target(a Append) (*memRun, error) {
 	r := h.m.runs[a.Run]
 	switch {
@@ -279,7 +282,7 @@ func (h *memHandle) Read(ctx context.Context, run string, after uint64) ([]Recor
 	return records, nil
 }
 
-// links gives the records of a run with events beyond after, verified. They never change.
+// links returns the records of a run with events beyond after, verified. They never change.
 func (h *memHandle) links(ctx context.Context, run string, after uint64) ([]Link, error) {
 	unlock, err := h.lock(ctx)
 	if err != nil {

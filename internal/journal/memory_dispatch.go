@@ -30,16 +30,16 @@ func (m *Memory) disown(r *memRun, isUnbegun bool) {
 	m.hub.SignalKind(TopicRequests)
 }
 
-// waiting says whether a run that was given up can go on.
+// waiting is whether a released run can continue.
 type waiting uint8
 
 const (
 	waitsNot waiting = iota
 	waits
-	unbegun // none of its open calls has begun
+	unbegun // none of its open calls has started
 )
 
-// isClaimable tells whether a run can go on and has no living owner.
+// isClaimable reports whether a run can continue and has no living owner.
 func (m *Memory) isClaimable(r *memRun) bool {
 	if r.head.Owner == "" {
 		return r.waits != waitsNot

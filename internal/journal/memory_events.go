@@ -8,8 +8,9 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// EventKeeper is implemented by stores that keep events as values: their Append takes Append.Events in the place of Record.Data, and makes records of them when they
-// are read. Only events of which [IsEncodable] says that they can be encoded may be given to it so.
+// EventKeeper is implemented by stores that keep events as values: their Append accepts
+// Append.Events instead of Record.Data and builds records when they are read. Only events for which
+// [IsEncodable] returns true may be passed this way.
 type EventKeeper interface {
 	Log
 	KeepsEvents()
@@ -20,8 +21,10 @@ func (h *memHandle) KeepsEvents() {}
 
 var _ EventKeeper = (*memHandle)(nil)
 
-// IsEncodable tells whether Encode is certain to take events that the engine made: all that they hold was valid JSON where it entered the engine. That is known of the
-// events of Go functions and of the flow between steps; false for all others, which are encoded where they are stored.
+// IsEncodable reports whether Encode is certain to accept events created by the engine: everything
+// they hold was valid JSON when it entered the engine. This is known for the events of Go functions
+// and of the flow between steps; it is false for all other events, which are encoded when they are
+// stored.
 func IsEncodable(events []engine.Event) bool {
 	for i := range events {
 		if !utf8.ValidString(events[i].Node) {
@@ -37,7 +40,8 @@ func IsEncodable(events []engine.Event) bool {
 	return true
 }
 
-// encode makes records of the events that a run keeps as values, once. m.mu is held. Errors: *CorruptError, a defect of Hocket.
+// encode builds records, once, from the events that a run keeps as values. The caller must hold
+// m.mu. A *CorruptError is a bug in Hocket.
 func (m *Memory) encode(r *memRun) error {
 	for _, events := range r.values {
 		first, more, blobs, err := EncodeParts(nil, events)
@@ -57,7 +61,7 @@ func (m *Memory) encode(r *memRun) error {
 	return nil
 }
 
-// link adds a record behind those that the run has.
+// link appends a record to those of the run.
 func (r *memRun) link(rec Record, digest [sha256.Size]byte) {
 	if len(r.links) == 0 {
 		r.sum = Genesis(r.head.Run)

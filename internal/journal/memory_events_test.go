@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// What readers get of events that were stored as values is what they get of the same events stored as bytes, whenever they read.
+// TestEventsAsValues checks that readers get the same from events stored as values as from the same
+// events stored as bytes, whenever they read.
 func TestEventsAsValues(t *testing.T) {
 	t.Parallel()
 	types := eventTypes(t)
@@ -81,7 +82,8 @@ func TestEventsAsValues(t *testing.T) {
 	})
 }
 
-// An append says what its events are in one way, and their numbers are those of its record.
+// TestAppendOfEventsIsChecked checks that an append supplies its events in one form only, and that
+// their numbers match its record.
 func TestAppendOfEventsIsChecked(t *testing.T) {
 	t.Parallel()
 	event := engine.Event{Seq: 1, Data: &engine.RunStarted{}}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// memLines are the lines of a store in memory. last is the last place that there was.
+// memLines are the queues of an in-memory store. last is the last place ever assigned.
 type memLines struct {
 	last uint64
 	of   map[Line][]memPlace
@@ -16,7 +16,8 @@ type memPlace struct {
 	owner string
 }
 
-// standing gives where a place is among the places of living owners, and all of those.
+// standing returns the position of a place among the places of living owners, and their total
+// number.
 func (m *Memory) standing(line Line, place uint64) (s Standing, found bool) {
 	for _, p := range m.lines.of[line] {
 		if !m.owners[p.owner] {

@@ -44,7 +44,7 @@ func (h *memHandle) List(ctx context.Context, q Query) ([]Head, string, error) {
 	return page, next, nil
 }
 
-// newestFirst compares places in the order of q.
+// newestFirst returns the comparison of positions in the order of q.
 func (q *Query) newestFirst() func(a, b Cursor) int {
 	if len(q.Search) > 0 {
 		return func(a, b Cursor) int { return cmp.Compare(b.Key, a.Key) }
@@ -52,12 +52,12 @@ func (q *Query) newestFirst() func(a, b Cursor) int {
 	return Cursor.NewestFirst
 }
 
-// NewestFirst compares places in the order of lists.
+// NewestFirst compares positions in the order of lists.
 func (c Cursor) NewestFirst(d Cursor) int {
 	return cmp.Or(cmp.Compare(d.Created, c.Created), cmp.Compare(d.Key, c.Key))
 }
 
-// each gives the runs of q, in any order.
+// each calls take with the runs of q, in any order.
 func (h *memHandle) each(ctx context.Context, q *Query, take func(r *memRun, head Head)) error {
 	unlock, err := h.lock(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (h *memHandle) each(ctx context.Context, q *Query, take func(r *memRun, hea
 	return nil
 }
 
-// has tells whether the texts of a run have all terms of a search.
+// has reports whether the texts of a run contain all terms of a search.
 func (r *memRun) has(terms []Term) bool {
 	if len(terms) == 0 {
 		return true
@@ -100,12 +100,12 @@ func (h *memHandle) Counts(ctx context.Context, q Query) ([]Tally, error) {
 	return all, nil
 }
 
-// TallyOf gives what counts of a run, without a number.
+// TallyOf returns the tally to which a run belongs, without a count.
 func TallyOf(h Head) Tally {
 	return Tally{Status: h.Status, Workflow: h.Workflow, Trigger: h.Trigger, Format: h.Format}
 }
 
-// SortTallies gives what Counts counted its order: by status, workflow, trigger and format.
+// SortTallies sorts the results of Counts by status, workflow, trigger and format.
 func SortTallies(all []Tally) {
 	slices.SortFunc(all, func(a, b Tally) int {
 		return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Trigger, b.Trigger), cmp.Compare(a.Format, b.Format))

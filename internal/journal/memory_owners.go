@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Open gives a handle with an owner of its own. kind is in the errors that other handles get.
+// Open returns a handle with its own owner. kind appears in the errors that other handles get.
 func (m *Memory) Open(kind Kind) Backend { return m.OpenAt(kind, "") }
 
-// OpenAt gives a handle whose process continues runs at a place.
+// OpenAt returns a handle whose process continues runs at a place.
 func (m *Memory) OpenAt(kind Kind, place string) Backend {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,7 +78,7 @@ func (h *memHandle) release(ctx context.Context, run string, epoch uint64, isUnb
 	return nil
 }
 
-// seen gives o with its last sign of life.
+// seen returns o with its last heartbeat.
 func (m *Memory) seen(o Owner) Owner {
 	o.Seen = m.signs[o.ID]
 	return o
@@ -195,7 +195,7 @@ func (q PruneQuery) takes(h Head) bool {
 	return h.Status.Ended() && h.Ended.Before(q.EndedBefore) || h.Status == StatusPaused && h.Updated.Before(q.PausedBefore)
 }
 
-// drop removes a run and what only it held.
+// drop removes a run and what only that run held.
 func (m *Memory) drop(r *memRun) (blobs int, freed int64) {
 	delete(m.runs, r.head.Run)
 	m.hub.Signal(OfRun(r.head.Run))
@@ -234,7 +234,7 @@ type memInbox struct {
 
 type memRequest struct {
 	Request
-	taken  string // the owner that has it
+	taken  string // the owner that has taken it
 	done   bool
 	result []byte
 }

@@ -5,14 +5,14 @@ import (
 	"sort"
 )
 
-// Retainer is implemented by stores that drop ended runs by themselves: see [Memory.Retain].
+// Retainer is implemented by stores that drop ended runs automatically: see [Memory.Retain].
 type Retainer interface {
-	// Hold keeps a run, one that is yet to begin too, until release is called, which may be done more than once. Those who wait for a run, or read it in several steps, hold it
-	// meanwhile.
+	// Hold keeps a run, even one not yet started, until release is called, which may be done more
+	// than once. Code that waits for a run, or reads it in several steps, holds it meanwhile.
 	Hold(run string) (release func())
 }
 
-// Hold keeps a run of s, one that is yet to begin too, until release is called, where s is a Retainer.
+// Hold keeps a run of s, even one not yet started, until release is called, if s is a Retainer.
 func Hold(s EventSource, run string) (release func()) {
 	if r, ok := s.(Retainer); ok {
 		return r.Hold(run)
@@ -20,18 +20,21 @@ func Hold(s EventSource, run string) (release func()) {
 	return func() {}
 }
 
-// retention is which ended runs a store in memory keeps.
+// retention determines which ended runs an in-memory store keeps.
 type retention struct {
 	on           bool
 	runs, events int
 	refs         map[string]int
-	// queue are the ended runs, roughly in the order of their end; an entry whose run was reopened, or pruned, counts no more. size and total count those that do.
+	// queue holds the ended runs, roughly in the order of their end; an entry whose run was
+	// reopened, or pruned, no longer counts. size and total count the valid entries.
 	queue       []*memRun
 	size, total int
 }
 
-// Retain bounds the ended runs that the store keeps: those beyond runs, or those that have more than events together, are dropped with all they hold, the oldest
-// first, but not the last one for its events. A run is kept while it is held, and while the run that started it has not ended. 0 runs keeps none. To be called before the first run is made.
+// Retain limits the ended runs that the store keeps: those beyond runs, or those that have more
+// than events together, are dropped with all their data, the oldest first, but the last run is not
+// dropped because of its events. A run is kept while it is held, and while its parent run has not
+// ended. If runs is 0, none is kept. Retain must be called before the first run is created.
 func (m *Memory) Retain(runs, events int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -64,7 +67,7 @@ func (h *memHandle) Hold(run string) (release func()) {
 	}
 }
 
-// ended notes whether a run has ended with the append that was stored last.
+// ended records whether a run has ended with the last stored append.
 func (m *Memory) ended(r *memRun) {
 	k := &m.kept
 	if !k.on {
@@ -81,7 +84,7 @@ func (m *Memory) ended(r *memRun) {
 	m.evict()
 }
 
-// reopened takes a run out of those that have ended.
+// reopened removes a run from the ended runs.
 func (m *Memory) reopened(r *memRun) {
 	if r.retained == 0 {
 		return
@@ -95,7 +98,8 @@ func (m *Memory) reopened(r *memRun) {
 	}
 }
 
-// evict drops ended runs that are too many. Runs that are kept for others are looked at again later: an append or a release looks at two more runs than it must.
+// evict drops excess ended runs. Runs kept for other runs are checked again later: an append or a
+// release checks two more runs than necessary.
 func (m *Memory) evict() {
 	k := &m.kept
 	for looks := 0; len(k.queue) > 0 && (k.size > k.runs || k.total > k.events && k.size > 1) && looks < 2; {
@@ -116,7 +120,7 @@ func (m *Memory) evict() {
 	}
 }
 
-// isKept tells whether others need an ended run.
+// isKept reports whether an ended run is still needed.
 func (m *Memory) isKept(r *memRun) bool {
 	if m.kept.refs[r.head.Run] > 0 || r.head.Owner != "" {
 		return true
@@ -125,7 +129,7 @@ func (m *Memory) isKept(r *memRun) bool {
 	return above != nil && !above.head.Status.Ended()
 }
 
-// note keeps the notices of an append.
+// note stores the notices of an append.
 func (m *Memory) note(r *memRun, a Append) {
 	for _, n := range a.Notices {
 		m.noticed++
@@ -135,7 +139,8 @@ func (m *Memory) note(r *memRun, a Append) {
 	}
 }
 
-// unnote takes the notices of a run away. They are left as gaps, without a run, until they are half of all.
+// unnote removes the notices of a run. They remain as gaps, without a run, until they make up half
+// of all notices.
 func (m *Memory) unnote(r *memRun) {
 	for _, id := range r.notices {
 		i := sort.Search(len(m.notices), func(i int) bool { return m.notices[i].ID >= id })

@@ -11,14 +11,15 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// In every order of appends and readers, a store keeps all that go on, are held, or have a parent that goes on, no more ended ones than it may once something
-// has happened since, and the youngest of them.
+// TestRetention checks that for every order of appends and readers, a store keeps all runs that are
+// active, are held, or have an active parent run; that it keeps no more ended runs than allowed
+// once something has happened since; and that it keeps the newest of them.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	type run struct {
 		id, parent string
 		last       uint64
-		ended      int // when it ended, by a count of appends; 0: it goes on
+		ended      int // when it ended, as a count of appends; 0 means still active
 		holds      []func()
 	}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -82,7 +83,7 @@ func TestRetention(t *testing.T) {
 				for _, r := range runs {
 					if n := len(r.holds); n > 0 {
 						r.holds[n-1]()
-						r.holds[n-1]() // a second time changes nothing
+						r.holds[n-1]() // a second call changes nothing
 						r.holds = r.holds[:n-1]
 						return
 					}
@@ -96,7 +97,8 @@ func TestRetention(t *testing.T) {
 				}
 			},
 		})
-		// Nothing is held any more: once runs end, only as many as may be are there, the last ones.
+		// Nothing is held any more: once runs end, only the allowed number remains, the most recent
+		// ones.
 		for _, r := range runs {
 			for _, release := range r.holds {
 				release()

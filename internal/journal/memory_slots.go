@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// memSlots are the lines of runs that ask for slots, by name, each in its order.
+// memSlots are the queues of runs that request slots, by name, each in order.
 type memSlots struct {
 	of    map[string][]*memSlot
 	names map[string]string // by run
@@ -13,17 +13,17 @@ type memSlots struct {
 
 type memSlot struct {
 	Slot
-	owner    string // who vouches for it
+	owner    string // the owner that vouches for it
 	admitted bool
 }
 
-// isHeld tells whether the run has not ended, as far as is known.
+// isHeld reports whether the run has not ended, as far as is known.
 func (m *Memory) isHeld(s *memSlot) bool {
 	r := m.runs[s.Run]
 	return s.owner != "" && m.owners[s.owner] || r != nil && !r.head.Status.Ended()
 }
 
-// isWaiting tells whether a run that waits goes on when it gets a slot.
+// isWaiting reports whether a waiting run continues when it gets a slot.
 func (m *Memory) isWaiting(s *memSlot) bool {
 	if s.owner != "" && m.owners[s.owner] {
 		return true
@@ -32,7 +32,7 @@ func (m *Memory) isWaiting(s *memSlot) bool {
 	return r != nil && r.head.Status == StatusPending && (r.head.Owner != "" && (r.head.Owner == CommonOwner || m.owners[r.head.Owner]) || r.head.Owner == "" && r.waits != waitsNot)
 }
 
-// turn tells where a run is, and forgets those that have ended.
+// turn returns the position of a run in its queue, and forgets runs that have ended.
 func (m *Memory) turn(run string) (Turn, *memSlot) {
 	name, ok := m.slots.names[run]
 	if !ok {
@@ -104,7 +104,7 @@ func (h *memHandle) Admit(ctx context.Context, run string) (Turn, error) {
 	return h.m.admit(run), nil
 }
 
-// admit gives a run that is in a line a slot where it may have one.
+// admit assigns a slot to a queued run if it may have one.
 func (m *Memory) admit(run string) Turn {
 	t, mine := m.turn(run)
 	if t.Before == 0 && len(t.Busy) < mine.Max {

@@ -7,12 +7,15 @@ import (
 	"time"
 )
 
-// Notice says that a run has an event of which others may be notified: it ended, or it waits for a person. It is stored with the record that has the event, in one
-// transaction, so that a reader of notices that remembers the last one misses none, whatever dies in between. It goes when its run is pruned.
+// Notice records that a run has an event of which others may be notified: it ended, or it waits for
+// a person. It is stored with the record that has the event, in one transaction, so that a reader
+// that remembers the last notice misses none, whatever dies in between. It is deleted when its run
+// is pruned.
 type Notice struct {
-	// ID is greater than that of every notice that was stored before, over all runs. In Append it is ignored, as Run and At are.
+	// ID is greater than the ID of every notice stored before, across all runs. In Append it is
+	// ignored, as are Run and At.
 	ID uint64
-	// Run and Seq name the event, Type says what it is: `wait.opened`.
+	// Run and Seq identify the event, Type is its type: `wait.opened`.
 	Run  string
 	Seq  uint64
 	Type string
@@ -22,16 +25,17 @@ type Notice struct {
 
 // Notices reads notices.
 type Notices interface {
-	// Notices gives those after the notice after, oldest first: limit at most, and 1,000 where limit is 0 or more than that.
+	// Notices returns the notices with an ID greater than after, oldest first: at most limit, and
+	// at most 1,000 if limit is 0 or larger than that.
 	Notices(ctx context.Context, after uint64, limit int) ([]Notice, error)
-	// LastNotice gives the ID of the newest that is there; 0 where there is none.
+	// LastNotice returns the ID of the newest stored notice, or 0 if there is none.
 	LastNotice(ctx context.Context) (uint64, error)
 }
 
-// maxNotices bounds what Notices gives at once.
+// maxNotices is the maximum number of notices that one call of Notices returns.
 const maxNotices = 1000
 
-// NoticePage is how many notices a limit asks for.
+// NoticePage returns the number of notices that a limit requests.
 func NoticePage(limit int) int {
 	if limit <= 0 || limit > maxNotices {
 		return maxNotices
@@ -92,7 +96,7 @@ func (h *memHandle) Count(ctx context.Context, statuses ...Status) (int, error) 
 	return n, nil
 }
 
-// busy gives the unended run of a session other than run; "" where there is none.
+// busy returns the run of a session, other than run, that has not ended, or "" if there is none.
 func (m *Memory) busy(session, run string) string {
 	if session == "" {
 		return ""

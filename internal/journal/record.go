@@ -10,42 +10,47 @@ import (
 )
 
 const (
-	// RecordVersion is the newest version of Record.Data that this program reads. A change of the encoding of events raises it.
+	// RecordVersion is the newest version of Record.Data that this program reads. A change to the
+	// encoding of events increases it.
 	RecordVersion = 2
 )
 
-// Record is what one activation adds to a run, or a part of it: events First to Last, encoded. All records of an activation are stored in one transaction, and none is ever
-// changed.
+// Record is what one activation adds to a run, or a part of it: events First to Last, encoded. All
+// records of an activation are stored in one transaction, and none is ever changed.
 type Record struct {
-	// First and Last are the numbers of the events, both included. First is the Last before it plus one; the first record of a run has
-	// First 1. Last is not below First.
+	// First and Last are the inclusive numbers of the events. First is the previous record's Last
+	// plus one; the first record of a run has First 1. Last is not less than First.
 	First, Last uint64
-	// Version says how Data is encoded. In Append 0 means RecordVersion; Read never gives 0.
+	// Version is the version of Data's encoding. In Append 0 means RecordVersion; Read never
+	// returns 0.
 	Version uint8
-	// Data is opaque and not empty. A store copies it: the slice stays the caller's.
+	// Data is opaque and not empty. A store copies it: the slice remains the caller's.
 	Data []byte
 }
 
-// own gives r with data of its own and its version.
+// own returns r with its own copy of the data and its version set.
 func (r Record) own() Record {
 	r.Version, r.Data = cmp.Or(r.Version, RecordVersion), bytes.Clone(r.Data)
 	return r
 }
 
-// Digest is the SHA-256 of r's data. It is apart from [Sum.Next] so that it can be taken before it is known what r continues.
+// Digest returns the SHA-256 of r's data. It is separate from [Sum.Next] so that it can be computed
+// before it is known what r continues.
 func (r Record) Digest() [sha256.Size]byte { return sha256.Sum256(r.Data) }
 
-// Sum is the checksum of a journal up to and including one record: 128 bits of a SHA-256 over the sum before it and the record. It finds
-// damage; it is no defence against a writer of the store.
+// Sum is the checksum of a journal up to and including one record: 128 bits of a SHA-256 over the
+// previous sum and the record. It detects damage; it is no defense against anyone who can write to
+// the store.
 type Sum [16]byte
 
-// Genesis is the sum before the first record of run. The id is part of it, so that records of two runs cannot be exchanged.
+// Genesis returns the sum before the first record of run. The id is part of it, so that records of
+// two runs cannot be swapped.
 func Genesis(run string) Sum {
 	h := sha256.Sum256([]byte("hocket journal\x00" + run))
 	return Sum(h[:16])
 }
 
-// Next is the sum after r, where digest is r.Digest().
+// Next returns the sum after r, where digest is r.Digest().
 func (s Sum) Next(r Record, digest [sha256.Size]byte) Sum {
 	var b [16 + 1 + 8 + 8 + sha256.Size]byte
 	copy(b[:], s[:])
@@ -57,14 +62,15 @@ func (s Sum) Next(r Record, digest [sha256.Size]byte) Sum {
 	return Sum(h[:16])
 }
 
-// Link is a record as a store keeps it: with the sum that it was given when it was written.
+// Link is a record as a store keeps it: with the sum computed when it was written.
 type Link struct {
 	Record
 	Sum Sum
 }
 
-// VerifyChain tells whether links, in ascending order, continue the journal of run from event after and sum base on, without a gap and up
-// to exactly the event and sum that the head tells. It checks every version before any sum, since a newer format may sum otherwise.
+// VerifyChain verifies that links, in ascending order, continue the journal of run from event after
+// and sum base, without a gap and up to exactly the event head and the sum headSum. It checks every
+// version before any sum, since a newer format may compute sums differently.
 //
 // Errors: *NewerError, *CorruptError.
 func VerifyChain(run string, after uint64, base Sum, links []Link, head uint64, headSum Sum) error {
@@ -95,20 +101,21 @@ func VerifyChain(run string, after uint64, base Sum, links []Link, head uint64, 
 	return nil
 }
 
-// Blob is a value that lies beside the records under its content: large values, definitions, attachments. A store keeps equal blobs once
-// over all runs, and as long as a run holds them.
+// Blob is a value stored outside the records, addressed by its content: large values, definitions,
+// attachments. A store keeps equal blobs once across all runs, for as long as a run holds them.
 type Blob struct {
 	// Hash is [HashOf] the data.
 	Hash string
-	// Data may be nil where the caller knows that the blob is stored: the run then only holds it too, and the append fails with ErrNotFound
-	// where it is not. An empty blob has data that is empty but not nil.
+	// Data may be nil if the caller knows that the blob is stored: the run then only holds it too,
+	// and the append fails with ErrNotFound if it is not stored. An empty blob has data that is
+	// empty but not nil.
 	Data []byte
-	// sum is Hash as bytes where hashed is set: NewBlob made it of Data.
+	// sum is Hash as bytes if hashed is set: NewBlob computed it from Data.
 	sum    [sha256.Size]byte
 	hashed bool
 }
 
-// NewBlob is the blob with this data. It keeps the slice.
+// NewBlob returns a blob with this data. It keeps the slice.
 func NewBlob(data []byte) Blob {
 	if data == nil {
 		data = []byte{}
@@ -117,22 +124,23 @@ func NewBlob(data []byte) Blob {
 	return Blob{Hash: hex.EncodeToString(sum[:]), Data: data, sum: sum, hashed: true}
 }
 
-// key gives the hash of a valid blob as bytes.
+// key returns the hash of a valid blob as bytes.
 func (b *Blob) key() [sha256.Size]byte {
 	if b.hashed {
 		return b.sum
 	}
-	sum, _ := ParseHash(b.Hash) // Validate saw it
+	sum, _ := ParseHash(b.Hash) // checked by Validate
 	return sum
 }
 
-// HashOf is the name of a blob: the SHA-256 of its data in lower-case hexadecimal.
+// HashOf returns the name of a blob: the SHA-256 of its data in lower-case hexadecimal.
 func HashOf(data []byte) string {
 	h := sha256.Sum256(data)
 	return hex.EncodeToString(h[:])
 }
 
-// ParseHash is the inverse of the hexadecimal form; it refuses every other spelling, so that a blob has one name.
+// ParseHash parses the hexadecimal form of a hash; it rejects every other spelling, so that a blob
+// has exactly one name.
 func ParseHash(hash string) ([sha256.Size]byte, error) {
 	var sum [sha256.Size]byte
 	if len(hash) != hex.EncodedLen(len(sum)) {

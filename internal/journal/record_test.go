@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// chainOf gives a sound journal of n records, and where it ends.
+// chainOf returns a valid journal of n records, with its last event and sum.
 func chainOf(run string, n int) (links []journal.Link, head uint64, sum journal.Sum) {
 	sum = journal.Genesis(run)
 	for i := range n {
@@ -24,7 +24,8 @@ func chainOf(run string, n int) (links []journal.Link, head uint64, sum journal.
 	return links, head, sum
 }
 
-// TestVerifyChain: a sound journal verifies from its beginning and from any record on; no change of any kind goes unseen (P17).
+// TestVerifyChain checks that a valid journal verifies from its start and from any record on, and
+// that no change of any kind goes undetected (P17).
 func TestVerifyChain(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -59,7 +60,7 @@ func TestVerifyChain(t *testing.T) {
 			links = slices.Insert(links, i, links[i])
 		case "swap":
 			j := (i + 1) % len(links)
-			links[i].Data = append(links[i].Data, '!') // where there is one record
+			links[i].Data = append(links[i].Data, '!') // if there is a record
 			links[i].Data, links[j].Data = links[j].Data, links[i].Data
 		case "run":
 			run = "another"
@@ -94,7 +95,7 @@ func TestParseHash(t *testing.T) {
 	}
 }
 
-// TestErrorTexts: what a person reads at night.
+// TestErrorTexts checks the error messages as an operator reads them.
 func TestErrorTexts(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

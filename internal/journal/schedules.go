@@ -8,11 +8,12 @@ import (
 	"time"
 )
 
-// ScheduleKey names a schedule.
+// ScheduleKey identifies a schedule.
 type ScheduleKey struct {
 	// Program is the program whose Go graph is scheduled; empty for a stored workflow.
 	Program string
-	// Workflow is the id of the stored workflow, or the name of the graph; Branch is empty for the main graph, Schedule for a schedule without an id.
+	// Workflow is the id of the stored workflow, or the name of the graph; Branch is empty for the
+	// main graph, Schedule for a schedule without an id.
 	Workflow, Branch, Schedule string
 }
 
@@ -30,32 +31,35 @@ func (k ScheduleKey) String() string {
 	return text
 }
 
-// CompareScheduleKeys orders keys by program, workflow, branch and schedule: those of stored workflows come first.
+// CompareScheduleKeys orders keys by program, workflow, branch and schedule: those of stored
+// workflows come first.
 func CompareScheduleKeys(a, b ScheduleKey) int {
 	return cmp.Or(cmp.Compare(a.Program, b.Program), cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Branch, b.Branch), cmp.Compare(a.Schedule, b.Schedule))
 }
 
-// Registration is the state of the schedule of one branch, which a scheduler continues from. Times are UTC in
-// microseconds; zero is none.
+// Registration is the state of the schedule of one branch, from which a scheduler continues. Times
+// are UTC in microseconds; zero means none.
 type Registration struct {
 	ScheduleKey
-	// Version is that of the workflow when the schedule was registered; 0 where it has none.
+	// Version is the version of the workflow when the schedule was registered; 0 if it has none.
 	Version int
-	// Mode, Spec and TimeZone are the schedule in the words of the document.
+	// Mode, Spec and TimeZone are the schedule as written in the document.
 	Mode, Spec, TimeZone string
-	// Registered is the instant from which intervals count (S1-37).
+	// Registered is the time from which intervals are counted (S1-37).
 	Registered time.Time
-	// Planned: every planned time up to and including it is done with, save those that are still to be caught up.
+	// Planned is the time up to which, inclusive, every planned time has been handled, except those
+	// still to be caught up.
 	Planned time.Time
-	// CatchUpAfter and CatchUpTo: planned times later than the one and not later than the other are still to be caught up, oldest first.
+	// CatchUpAfter and CatchUpTo delimit the planned times still to be caught up, oldest first:
+	// those after CatchUpAfter and not after CatchUpTo.
 	CatchUpAfter, CatchUpTo time.Time
 	// Run is the last run that the schedule started, or empty.
 	Run string
-	// Asked: what was asked for by [Control.Asked] up to then is done with.
+	// Asked is the [Control.Asked] up to which requests have been handled.
 	Asked time.Time
 }
 
-// Validate tells what no store accepts.
+// Validate returns an error if no store accepts r.
 func (r Registration) Validate() error {
 	if r.Workflow == "" {
 		return errors.New("register schedule: workflow has no id")
@@ -63,7 +67,7 @@ func (r Registration) Validate() error {
 	return nil
 }
 
-// stored gives r as stores keep it.
+// stored returns r as stores keep it.
 func (r Registration) stored() Registration {
 	for _, t := range []*time.Time{&r.Registered, &r.Planned, &r.CatchUpAfter, &r.CatchUpTo, &r.Asked} {
 		if !t.IsZero() {
@@ -73,24 +77,29 @@ func (r Registration) stored() Registration {
 	return r
 }
 
-// Schedules keeps the state of schedules, and which of several processes is the scheduler (P37). Stored workflows have one scheduler, and so has each program that
-// schedules graphs of its own.
+// Schedules stores the state of schedules, and which of several processes is the scheduler (P37).
+// Stored workflows have one scheduler, and so does each program that schedules its own graphs
+//
 type Schedules interface {
-	// Registrations gives all of them, in the order of CompareScheduleKeys.
+	// Registrations returns all registrations, in the order of CompareScheduleKeys.
 	Registrations(ctx context.Context) ([]Registration, error)
-	// Register stores r in place of what was stored for its key.
+	// Register stores r, replacing the registration stored for its key.
 	Register(ctx context.Context, r Registration) error
-	// Unregister forgets a schedule. One that is not there is no error.
+	// Unregister removes a schedule. It is not an error if the schedule does not exist.
 	Unregister(ctx context.Context, key ScheduleKey) error
-	// Lead makes the handle the scheduler of a program, empty for that of stored workflows, unless another living handle is, and gives the one that is now; mine tells that it is
-	// this handle. A handle leads until it is closed, its process dies, which is seen at once, as with [Ownership], or another one takes its place: one that leads has to
-	// ask again. hung is the id of an owner that does not count though it lives, because it gives no sign of life; empty for none.
+	// Lead makes the handle the scheduler of a program (empty for stored workflows), unless another
+	// living handle is, and returns the current scheduler; mine reports whether it is this handle.
+	// A handle leads until it is closed, its process dies, which is detected immediately, as with
+	// [Ownership], or another handle replaces it: a leader must call Lead again to find out. hung
+	// is the id of an owner that does not count although it is alive, because it sends no
+	// heartbeat; empty for none.
 	Lead(ctx context.Context, program, hung string) (leader Owner, mine bool, err error)
-	// Leader gives the handle that is the scheduler of a program; false where none that lives is.
+	// Leader returns the handle that is the scheduler of a program, and reports whether a living
+	// one exists.
 	Leader(ctx context.Context, program string) (Owner, bool, error)
 }
 
-// memSchedules is the part of Memory that keeps schedules; guarded by Memory.mu.
+// memSchedules is the part of Memory that stores schedules; guarded by Memory.mu.
 type memSchedules struct {
 	leaders  map[string]Owner
 	entries  map[ScheduleKey]Registration

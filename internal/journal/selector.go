@@ -8,29 +8,32 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// SelectorOp says what a Selector asks of a run or workflow.
+// SelectorOp is the condition that a Selector checks on a run or workflow.
 type SelectorOp int
 
 const (
-	// LabelIs: it has the label with this value. LabelIsNot: it has not, perhaps not the label either.
+	// LabelIs requires the label with this value. LabelIsNot requires that the label is missing or
+	// has another value.
 	LabelIs SelectorOp = iota
 	LabelIsNot
-	// LabelExists and LabelMissing ask for the label with any value.
+	// LabelExists and LabelMissing check for the label with any value.
 	LabelExists
 	LabelMissing
 )
 
-// Selector selects runs and workflows by one label. Its text is `key=value`, `key!=value`, `key` or `!key`.
+// Selector selects runs and workflows by one label. Its string form is `key=value`, `key!=value`,
+// `key` or `!key`.
 type Selector struct {
 	Key   string
 	Op    SelectorOp
 	Value string
 }
 
-// MaxSelectors is how many selectors a list takes.
+// MaxSelectors is the maximum number of selectors in a list.
 const MaxSelectors = workflow.MaxLabels
 
-// ParseSelectors reads the texts of selectors. A text may have several, with commas. Errors name what is none, and the bound.
+// ParseSelectors parses selectors. A string may hold several, separated by commas. Errors name the
+// invalid selector, or the limit.
 func ParseSelectors(texts []string) ([]Selector, error) {
 	var all []Selector
 	for _, text := range texts {
@@ -68,7 +71,7 @@ func parseSelector(text string) (s Selector, err error) {
 	return s, nil
 }
 
-// String gives the text of s.
+// String returns the string form of s.
 func (s Selector) String() string {
 	switch s.Op {
 	case LabelIsNot:
@@ -81,12 +84,12 @@ func (s Selector) String() string {
 	return s.Key + "=" + s.Value
 }
 
-// Selected tells whether labels are what all of by ask for.
+// Selected reports whether labels match all selectors in by.
 func Selected(by []Selector, labels map[string]string) bool {
 	return !slices.ContainsFunc(by, func(s Selector) bool { return !s.Matches(labels) })
 }
 
-// Matches tells whether labels are what s asks for.
+// Matches reports whether labels match s.
 func (s Selector) Matches(labels map[string]string) bool {
 	v, has := labels[s.Key]
 	switch s.Op {

@@ -9,42 +9,50 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// Append adds one record to a run, and with it everything else that changes in the same transaction.
+// Append adds one record to a run, and everything else that changes in the same transaction.
 type Append struct {
 	Run string
-	// Create makes the run, with epoch 1 and the handle as its owner; Epoch is then not looked at. Nil adds to a run that is there.
+	// Create creates the run, with epoch 1 and the handle as its owner; Epoch is then ignored. If
+	// nil, the record is added to an existing run.
 	Create *NewRun
-	// Epoch is the one in which the caller owns the run.
+	// Epoch is the epoch in which the caller owns the run.
 	Epoch uint64
-	// Common says that the run is held in common (see [Sharing]): its Kind is KindTemporal, and it has to have this epoch, whichever process appended last. A run that is created becomes one.
+	// Common marks the run as shared (see [Sharing]): its Kind is KindTemporal, and it must have
+	// this epoch, whichever process appended last. A created run becomes shared.
 	Common bool
 	Record Record
-	// More are the records that go on with the activation of Record, where its events are many: [EncodeParts].
+	// More are the records that continue the activation of Record if it has many events:
+	// [EncodeParts].
 	More []Record
-	// Events are those of Record, for an [EventKeeper] and in the place of Record.Data; nil for all other stores. They must not be changed afterwards.
+	// Events are the events of Record, for an [EventKeeper] and instead of Record.Data; nil for all
+	// other stores. They must not be modified afterwards.
 	Events []engine.Event
-	// Blobs are held by the run from now on, as long as it is there: the values that Record puts aside, and the definitions it was started
-	// with. Naming one again does nothing.
+	// Blobs are held by the run from now on, for as long as it exists: the values that Record
+	// stores as blobs, and the definitions with which it was started. Naming a blob again has no
+	// effect.
 	Blobs []Blob
-	// At becomes Head.Updated, and Head.Ended where Status is an ended one and that of the append before was not. An active or paused status
-	// clears Head.Ended.
+	// At becomes Head.Updated, and also Head.Ended if Status is an ended status and the previous
+	// append's was not. An active or paused status clears Head.Ended.
 	At time.Time
-	// Status and Waiting are the run's after the last record. Status must be a known one.
+	// Status and Waiting are the run's values after the last record. Status must be a known one.
 	Status  Status
 	Waiting int
-	// Release gives the run up in the same transaction, as a run that pauses or ends does. One that is active is given by ClaimSome, unless it is created by the append: then it waits to be claimed by
-	// name.
+	// Release releases the run in the same transaction, as a run that pauses or ends does.
+	// ClaimSome returns a released run that is active, unless it is created by the append: then it
+	// waits to be claimed by id.
 	Release bool
-	// Unbegun says, with Release, that none of the run's open calls has begun, as Dispatch.Return does in the same transaction: the next claim gives the run with Head.Unbegun. ClaimSome gives it also
-	// where the append creates it.
+	// Unbegun records, with Release, that none of the run's open calls has started, as
+	// Dispatch.Return does in the same transaction: the next claim returns the run with
+	// Head.Unbegun. ClaimSome then also returns a run that the append creates.
 	Unbegun bool
-	// Notices tell of events in the records; of each, Seq and Type are stored.
+	// Notices describe events in the records; only their Seq and Type are stored.
 	Notices []Notice
-	// Index, if not nil, is stored in the same transaction: what lists and searches know of the run from now on.
+	// Index, if not nil, is stored in the same transaction: what lists and searches know about the
+	// run from now on.
 	Index *Index
 }
 
-// Last gives the number of the last event of the append.
+// Last returns the number of the last event of the append.
 func (a *Append) Last() uint64 {
 	if n := len(a.More); n > 0 {
 		return a.More[n-1].Last
@@ -52,7 +60,7 @@ func (a *Append) Last() uint64 {
 	return a.Record.Last
 }
 
-// Validate tells what no store accepts. Every Append calls it first.
+// Validate returns an error if no store accepts a. Every Append calls it first.
 func (a *Append) Validate() error {
 	switch r := a.Record; {
 	case a.Run == "":
@@ -105,67 +113,79 @@ func (a *Append) Validate() error {
 	return a.validNotices()
 }
 
-// Log keeps the records of runs, and the blobs that they put aside.
+// Log stores the records of runs, and the blobs that they reference.
 //
-// The ports of a store ([Backend]) are those of a handle: it belongs to one owner, and several handles, in one process or many, may share what is stored. All stores pass
-// journaltest.Run. Safe for concurrent use. Slices handed in stay the caller's; slices given out are the caller's own.
+// The ports of a store ([Backend]) belong to a handle: a handle belongs to one owner, and several
+// handles, in one process or many, may share the stored data. All stores pass journaltest.Run. A
+// Log is safe for concurrent use. Slices passed in remain the caller's; returned slices belong to
+// the caller.
 type Log interface {
-	// Append stores a and returns when it is durable: all of its records, or none. Appends of several runs may share one commit; one that is refused does not hinder the
-	// others. A done ctx ends only the wait for a place in a commit: then the error is ctx's and nothing was written. Once the commit has
-	// begun its outcome is waited for.
+	// Append stores a and returns when it is durable: all of its records, or none. Appends of
+	// several runs may share one commit; a rejected append does not affect the others. A done ctx
+	// ends only the wait for a slot in a commit: then the error is ctx's and nothing was written.
+	// Once the commit has started, Append waits for its outcome.
 	//
-	// Errors: ErrFenced, ErrConflict, ErrNotFound, ErrExists (Create), *BusyError where another run of the session of a run that begins, or goes on after it had
-	// ended, has not ended; each with nothing changed. After any other error it is not known
-	// whether a was stored: the caller reads again.
+	// Errors: ErrFenced, ErrConflict, ErrNotFound, ErrExists (Create), and *BusyError if a run
+	// starts, or continues after it had ended, while another run of its session has not ended; each
+	// leaves everything unchanged. After any other error it is not known whether a was stored: the
+	// caller must read again.
 	Append(ctx context.Context, a Append) error
-	// Read gives the records with events beyond after, in order; the first of them may begin before it. It verifies them (P17).
+	// Read returns the records with events beyond after, in order; the first record may start
+	// before it. It verifies them (P17).
 	//
-	// Errors: ErrNotFound, *CorruptError, *NewerError; never a part of the journal.
+	// Errors: ErrNotFound, *CorruptError, *NewerError; it never returns a part of the journal.
 	Read(ctx context.Context, run string, after uint64) ([]Record, error)
-	// Each gives take the records of a run with events beyond after, in order; the first of them may begin before it. It verifies each record before take gets it,
-	// and the end of the journal after the last (P17): what take got before an error is not to be used. An error of take ends it and is given back as it is. No
-	// place in the store is held while take runs.
+	// Each calls take with the records of a run with events beyond after, in order; the first
+	// record may start before it. It verifies each record before passing it to take, and the end of
+	// the journal after the last one (P17): records passed to take before an error must not be
+	// used. Each stops at an error of take and returns it unchanged. No store resources are held
+	// while take runs.
 	//
 	// Errors: those of Read.
 	Each(ctx context.Context, run string, after uint64, take func(Record) error) error
-	// Blob gives a blob's data. Errors: ErrNotFound, *CorruptError.
+	// Blob returns a blob's data. Errors: ErrNotFound, *CorruptError.
 	Blob(ctx context.Context, hash string) ([]byte, error)
-	// Part gives up to n bytes of a blob from an offset on, and the size of all of it; fewer only at its end. Whether the blob has the content that its hash
-	// names is for the caller to verify, who reads all of it. Errors: ErrNotFound.
+	// Part returns up to n bytes of a blob starting at offset, and the size of the whole blob;
+	// fewer than n only at its end. It does not verify that the content matches the hash; a caller
+	// that reads the whole blob must do that. Errors: ErrNotFound.
 	Part(ctx context.Context, hash string, offset int64, n int) (part []byte, size int64, err error)
 }
 
 // Lists is the index of runs.
 type Lists interface {
-	// Head gives the index entry of a run, or ErrNotFound.
+	// Head returns the index entry of a run, or ErrNotFound.
 	Head(ctx context.Context, run string) (Head, error)
-	// List gives a page of runs, newest first, and the cursor of the next page: empty after the last. Runs that are made or pruned meanwhile
-	// neither repeat nor hide others. Errors: ErrCursor.
+	// List returns a page of runs, newest first, and the cursor of the next page, which is empty
+	// after the last one. Runs that are created or pruned meanwhile neither repeat nor hide other
+	// runs. Errors: ErrCursor.
 	List(ctx context.Context, q Query) (page []Head, next string, err error)
-	// Counts counts the runs of q by what they have in common; its Limit and Cursor do not count.
+	// Counts counts the runs of q, grouped by their common values; q's Limit and Cursor are
+	// ignored.
 	Counts(ctx context.Context, q Query) ([]Tally, error)
-	// Count tells how many runs have one of the statuses.
+	// Count returns the number of runs with one of the statuses.
 	Count(ctx context.Context, statuses ...Status) (int, error)
-	// Prune deletes runs with all they hold, and blobs that no run holds any more, in small steps between which others write. Not atomic:
-	// after an error a part may be gone, each run whole.
+	// Prune deletes runs with all the data they hold, and blobs that no run holds any more, in
+	// small steps between which other writes can proceed. It is not atomic: after an error some
+	// runs may be gone, each of them completely.
 	//
 	// Errors: ErrNotFound and *OwnedError for runs named in q.Runs, before anything is deleted.
 	Prune(ctx context.Context, q PruneQuery) (PruneResult, error)
 }
 
-// Owner is a process that drives runs through one handle.
+// Owner is a process that executes runs through one handle.
 type Owner struct {
-	ID   string // unique over all handles there ever are
+	ID   string // unique across all handles that ever exist
 	Kind Kind
-	PID  int // 0 where there is no process, as in memory
-	// Host is the name of the machine, or empty. Seen is the last sign of life by the owner's own clock, zero where it gave none yet.
+	PID  int // 0 if there is no process, as in memory
+	// Host is the name of the machine, or empty. Seen is the time of the last heartbeat by the
+	// owner's own clock, zero if it has sent none yet.
 	Host string
 	Seen time.Time
-	// Place is where the process continues runs of others; "": it continues none.
+	// Place is where the process continues other processes' runs; "" means it continues none.
 	Place string
 }
 
-// String gives the kind and process for people.
+// String returns the kind and process in readable form.
 func (o Owner) String() string {
 	switch {
 	case o.PID != 0 && o.Host != "":
@@ -178,73 +198,91 @@ func (o Owner) String() string {
 	return "owner " + o.ID
 }
 
-// Ownership says who drives which run (P18, D15). Ownership has no time limit: it lasts until the owner releases the run, dies, which is detected at once, or the run is
-// taken from it. A process that hangs is alive; the absence of its heartbeats shows it. An owner that lost a run is fenced by the epoch, even if it is not dead.
+// Ownership records which process executes which run (P18, D15). Ownership has no time limit: it
+// lasts until the owner releases the run, dies, which is detected immediately, or the run is taken
+// from it. A hung process is alive; missing heartbeats reveal it. An owner that lost a run is
+// fenced by the epoch, even if it is not dead.
 type Ownership interface {
-	// Owner is the handle's own, without Seen.
+	// Owner returns the handle's own owner, without Seen.
 	Owner() Owner
-	// Claim makes the handle the owner of a run that has none, or a dead one, in the next epoch. Of several that claim at once, one wins.
+	// Claim makes the handle the owner of a run that has no owner, or a dead one, in the next
+	// epoch. If several handles claim simultaneously, one succeeds.
 	//
-	// Errors: ErrNotFound; *OwnedError where a living owner has it, the handle itself included, or it is held in common.
+	// Errors: ErrNotFound; *OwnedError if a living owner has the run, including the handle itself,
+	// or if the run is shared.
 	Claim(ctx context.Context, run string) (Head, error)
-	// Release gives up a run that the handle owns in this epoch. Errors: ErrNotFound, ErrFenced.
+	// Release releases a run that the handle owns in this epoch. Errors: ErrNotFound, ErrFenced.
 	Release(ctx context.Context, run string, epoch uint64) error
-	// Alive tells whether the owner with this id lives. An id that was never seen does not.
+	// Alive reports whether the owner with this id is alive. An unknown id is not.
 	Alive(ctx context.Context, owner string) (bool, error)
-	// Sign stores that the handle's process was at work at a time: it becomes Owner.Seen. It is meant to be called every 5 s, and is a write like any other: a process
-	// that cannot write gives no sign.
+	// Sign stores a heartbeat: the handle's process was working at time at, which becomes
+	// Owner.Seen. It is meant to be called every 5 s, and is a write like any other: a process that
+	// cannot write sends no heartbeat.
 	Sign(ctx context.Context, at time.Time) error
-	// Owners gives the living owners of active runs and the living leader of the schedules, each once, with Seen; not CommonOwner.
+	// Owners returns the living owners of active runs and the living leader of the schedules, each
+	// once, with Seen set; it does not include CommonOwner.
 	Owners(ctx context.Context) ([]Owner, error)
-	// Evict takes a run from its owner, whether that one lives or not: the run has none then, in the next epoch, and what the former owner appends is ErrFenced.
-	// A run that has no owner stays as it is.
+	// Evict takes a run from its owner, whether that owner is alive or not: the run then has no
+	// owner, in the next epoch, and appends of the former owner fail with ErrFenced. A run without
+	// an owner is left unchanged.
 	//
-	// Errors: ErrNotFound; *OwnedError where another owner than this one has it, or it is held in common.
+	// Errors: ErrNotFound; *OwnedError if an owner other than owner has the run, or if the run is
+	// shared.
 	Evict(ctx context.Context, run, owner string) error
 }
 
-// Sharing is for runs that no single process owns. A run of KindTemporal is held in common by all handles: each of them appends to it, with Append.Common, on condition that the epoch and the last
-// event are as it believes. While such a run is active its owner is [CommonOwner], which always lives, so that it is never interrupted; paused and ended it has none. No handle can claim it.
+// Sharing manages runs that no single process owns. A run of KindTemporal is shared by all handles:
+// each of them appends to it, with Append.Common, on condition that the epoch and the last event
+// are as it believes. While such a run is active its owner is [CommonOwner], which is always alive,
+// so the run is never interrupted; while paused or ended it has none. No handle can claim it.
 type Sharing interface {
-	// SetKind gives a run to another kind of process, in the next epoch: what was to be appended in the former one is ErrFenced. A run that becomes common and is active has CommonOwner from now on;
-	// one that is common no more has no owner. A run of that kind stays as it is.
+	// SetKind assigns a run to another kind of process, in the next epoch: pending appends of the
+	// former epoch fail with ErrFenced. A run that becomes shared and is active has CommonOwner
+	// from then on; a run that is no longer shared has no owner. A run that already has that kind
+	// is left unchanged.
 	//
-	// Errors: ErrNotFound; *OwnedError where a living process has it; ErrNoCommon.
+	// Errors: ErrNotFound; *OwnedError if a living process has the run; ErrNoCommon.
 	SetKind(ctx context.Context, run string, kind Kind) error
 }
 
-// CommonOwner is the id of the owner of active runs that are held in common.
+// CommonOwner is the id of the owner of active shared runs.
 const CommonOwner = "temporal"
 
-// Common is CommonOwner as an owner.
+// Common returns CommonOwner as an Owner.
 func Common() Owner { return Owner{ID: CommonOwner, Kind: KindTemporal} }
 
-// Request asks something of a run that another process owns: an answer, a cancellation (D16).
+// Request is a request to a run that another process owns: an answer, a cancellation (D16).
 type Request struct {
-	ID   uint64 // given by Post
+	ID   uint64 // assigned by Post
 	Run  string
-	Kind string // a word of the service layer: answer, cancel
+	Kind string // a term of the service layer: answer, cancel
 	Data []byte // opaque
 	At   time.Time
 }
 
-// Inbox carries requests to owners and results back. A request is handed out at least once: if its owner dies before Settle, the next owner
-// of the run gets it too, so what it asks for must be safe to ask twice.
+// Inbox delivers requests to owners and results back. A request is delivered at least once: if its
+// owner dies before Settle, the next owner of the run gets it too, so requests must be idempotent.
 type Inbox interface {
-	// Post leaves a request for the owner of the run, now or later. Errors: ErrNotFound for the run.
+	// Post stores a request for the current or a future owner of the run. It returns ErrNotFound if
+	// the run does not exist.
 	Post(ctx context.Context, r Request) (id uint64, err error)
-	// Take gives the open requests to runs that this handle owns, oldest first, each once per handle. It is cheap where there are none.
+	// Take returns the open requests to runs that this handle owns, oldest first, each once per
+	// handle. It is cheap if there are none.
 	Take(ctx context.Context) ([]Request, error)
-	// Unclaimed gives the open requests to runs that have no living owner or are held in common, oldest first: those to one run, or those to all for "", which come without Data. It takes
-	// none.
+	// Unclaimed returns the open requests to runs that have no living owner or are shared, oldest
+	// first: those to one run, or to all runs if run is "", in which case they have no Data. It
+	// takes none of them.
 	Unclaimed(ctx context.Context, run string) ([]Request, error)
-	// Settle stores the result of a request. The first result stays; a second Settle changes nothing. Errors: ErrNotFound.
+	// Settle stores the result of a request. The first result is kept; a second Settle changes
+	// nothing. Errors: ErrNotFound.
 	Settle(ctx context.Context, id uint64, result []byte) error
-	// Result gives the result, once there is one. Errors: ErrNotFound, also after the run was pruned.
+	// Result returns the result of a request, once there is one. Errors: ErrNotFound, also after
+	// the run was pruned.
 	Result(ctx context.Context, id uint64) (result []byte, done bool, err error)
 }
 
-// Backend is a handle of a store with all its ports, for those who wire them. Ask for the port that is used.
+// Backend is a handle of a store with all its ports, for the code that wires them. Other code
+// should require only the port that it uses.
 type Backend interface { //nolint:interfacebloat,nolintlint // the ports are small
 	Log
 	Lists
@@ -259,7 +297,7 @@ type Backend interface { //nolint:interfacebloat,nolintlint // the ports are sma
 	Lines
 	Slots
 	Deltas
-	// Close waits for appends under way, gives up every run that the handle owns, and frees it. Every call after it fails with ErrClosed; a
-	// second Close does nothing.
+	// Close waits for appends in progress, releases every run that the handle owns, and frees it.
+	// Every later call fails with ErrClosed; a second Close has no effect.
 	Close() error
 }

@@ -8,14 +8,16 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// EventSource is what EachEvents reads of.
+// EventSource is the part of a store that EachEvents reads from.
 type EventSource interface {
 	Each(ctx context.Context, run string, after uint64, take func(Record) error) error
 	Blob(ctx context.Context, hash string) ([]byte, error)
 }
 
-// EachEvents gives take the events of a run beyond after, record by record and in order; isContinued says that the next record goes on with the same activation. An error of
-// take ends it and is given back. Errors: those of Log.Each and of Decode, which name the run.
+// EachEvents calls take with the events of a run beyond after, record by record and in order;
+// isContinued reports whether the next record continues the same activation. EachEvents stops at an
+// error of take and returns it. Other errors are those of Log.Each and of Decode, which name the
+// run.
 func EachEvents(ctx context.Context, s EventSource, run string, after uint64, take func(events []engine.Event, isContinued bool) error) error {
 	return s.Each(ctx, run, after, func(r Record) error {
 		events, err := Decode(r.Data, func(hash string) ([]byte, error) { return s.Blob(ctx, hash) })
@@ -32,14 +34,16 @@ func EachEvents(ctx context.Context, s EventSource, run string, after uint64, ta
 	})
 }
 
-// TextSource is what EachStored reads of.
+// TextSource is the part of a store that EachStored reads from.
 type TextSource interface {
 	EventSource
 	Part(ctx context.Context, hash string, offset int64, n int) (part []byte, size int64, err error)
 }
 
-// EachStored is EachEvents from the first event on, for a reader to which the store gives long texts of messages when they are needed: in their places stands what stored gives for hash and size of
-// a blob. aside are the hashes of all values that the store holds beside the record. Errors: as for EachEvents, but for the content of blobs that are not read.
+// EachStored is EachEvents from the first event on, for a reader that loads long message strings
+// from the store on demand: they are replaced by the result of stored for the hash and size of a
+// blob. aside holds the hashes of all values that the store holds outside the record. Errors are
+// those of EachEvents, except for the content of blobs that are not read.
 func EachStored(ctx context.Context, s TextSource, run string, after uint64, stored func(hash string, size int64) text.Text, take func(events []engine.Event, aside []string) error) error {
 	return s.Each(ctx, run, after, func(r Record) error {
 		events, refs, err := decode(r.Data)

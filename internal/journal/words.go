@@ -13,24 +13,28 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// Words are made here and not by the databases, so that a search gives the same on all of them: an index gets words of the letters a to z alone, with a space between two, which every
-// tokenizer leaves as they are (ADR 98).
+// Words are split here and not by the databases, so that a search returns the same results on all
+// of them: an index receives words made of the letters a to z alone, separated by single spaces,
+// which every tokenizer leaves unchanged (ADR 98).
 //
-// A word is a run of letters, digits and marks, in lower case, without accents. Of scripts that write no spaces, each character is a word.
+// A word is a sequence of letters, digits and marks, in lower case, without accents. In scripts
+// without spaces, each character is a word.
 
 const (
-	// maxWord is how many runes of a word count; the rest of a longer one is passed over.
+	// maxWord is the number of runes of a word that count; the rest of a longer word is ignored.
 	maxWord = 64
-	// maxRepeats is how often a word is indexed for one run: PostgreSQL keeps no more positions.
+	// maxRepeats is the maximum number of times a word is indexed for one run: PostgreSQL keeps no
+	// more positions.
 	maxRepeats = 255
-	// gap takes the place of a word that is not indexed, and stands between two texts, so that no phrase goes over it. No word is encoded so.
+	// gap replaces a word that is not indexed, and separates two texts, so that no phrase spans it.
+	// No word is encoded this way.
 	gap = "zl"
 )
 
-// spaceless are scripts that write no space between words.
+// spaceless are scripts that do not separate words with spaces.
 var spaceless = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
 
-// IndexWords gives the words of texts as indexes get them. "": there is none.
+// IndexWords returns the words of t in the form indexes receive, or "" if there are none.
 func (t *Texts) IndexWords() string {
 	var b strings.Builder
 	counts := map[string]int{}
@@ -53,7 +57,8 @@ func (t *Texts) IndexWords() string {
 	return b.String()
 }
 
-// plain gives the beginning of a value as text: what is inside and outside of the strings of JSON, with escapes read.
+// plain returns the start of a value as a string: the content inside and outside of JSON strings,
+// with escapes decoded.
 func plain(v engine.Value, limit int) string {
 	v = v[:min(len(v), 2*limit)]
 	b := make([]byte, 0, min(len(v), limit))
@@ -62,7 +67,7 @@ func plain(v engine.Value, limit int) string {
 			if v[i] != '"' {
 				b = append(b, v[i])
 			} else if i > 0 {
-				b = append(b, ' ') // members and items are apart
+				b = append(b, ' ') // separates members and items
 			}
 			continue
 		}
@@ -88,7 +93,7 @@ func plain(v engine.Value, limit int) string {
 	return valid(b)
 }
 
-// valid gives b without the part of a rune at its end.
+// valid returns b without an incomplete rune at its end.
 func valid(b []byte) string {
 	for n := len(b) - 1; n >= 0 && n >= len(b)-utf8.UTFMax; n-- {
 		if utf8.RuneStart(b[n]) {
@@ -118,7 +123,7 @@ func hexRune(v []byte, i int) (r rune, ok bool) {
 	return r, true
 }
 
-// words gives the words of a text in order, encoded.
+// words yields the words of a string in order, encoded.
 func words(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		if !isASCII(text) {
@@ -136,7 +141,7 @@ func words(text string) func(yield func(string) bool) {
 		}
 		for _, r := range text {
 			switch {
-			case r >= 'a' && r <= 'z', r >= '0' && r <= '9': // most are
+			case r >= 'a' && r <= 'z', r >= '0' && r <= '9': // the common case
 				if n++; n <= maxWord {
 					b = appendRune(b, r)
 				}
@@ -180,8 +185,9 @@ func isASCII(s string) bool {
 	return true
 }
 
-// appendRune appends a rune as letters: a to y are themselves, z is za, digits are zb to zk, and all others are a z, one of m to y and three letters. No code begins another, so that a word begins
-// with another one where their codes do.
+// appendRune appends a rune encoded as letters: a to y are themselves, z is za, digits are zb to
+// zk, and all others are a z, one of m to y and three letters. No code is a prefix of another, so
+// one word is a prefix of another if their codes are.
 func appendRune(b []byte, r rune) []byte {
 	switch {
 	case r >= 'a' && r < 'z':
@@ -195,20 +201,23 @@ func appendRune(b []byte, r rune) []byte {
 	return append(b, 'z', 'm'+byte(r/third%13), 'a'+byte(r/(26*26)%26), 'a'+byte(r/26%26), 'a'+byte(r%26))
 }
 
-// Bounds of the text of a search.
+// Limits of a search string.
 const (
 	maxSearch = 1000 // bytes
 	maxTerms  = 32
 )
 
-// Term is what a text must have: words that follow each other. Prefix: of the last one its beginning is enough.
+// Term is a sequence of consecutive words that a text must contain. If Prefix is set, the last word
+// need only match as a prefix.
 type Term struct {
 	Words  []string // encoded
 	Prefix bool
 }
 
-// ParseSearch reads the text of a search: words, phrases in double quotes, and beginnings of words with a star behind them. A run is found that has all of them in its texts; a phrase is in one
-// of them. What is no letter and no digit separates words, so that any text is one. Errors: a text without words, or with too many.
+// ParseSearch parses a search string: words, phrases in double quotes, and word prefixes followed
+// by a star. A run matches if its texts contain all of them; a phrase must be within one text.
+// Characters other than letters and digits separate words, so any string is valid. It returns an
+// error if there are no words, or too many.
 func ParseSearch(text string) ([]Term, error) {
 	if len(text) > maxSearch {
 		return nil, fmt.Errorf("a search has %d bytes, at most %d are possible", len(text), maxSearch)
@@ -238,7 +247,7 @@ func ParseSearch(text string) ([]Term, error) {
 	return terms, nil
 }
 
-// matchesWords tells whether indexed words have a term.
+// matchesWords reports whether the indexed words contain the term.
 func (t Term) matchesWords(indexed []string) bool {
 	for i := 0; i+len(t.Words) <= len(indexed); i++ {
 		if t.matchesAt(indexed[i:]) {
@@ -258,7 +267,7 @@ func (t Term) matchesAt(indexed []string) bool {
 	return true
 }
 
-// FTS gives terms as a query of SQLite's FTS5. It has the letters of encoded words alone.
+// FTS returns terms as a query for SQLite's FTS5. It contains only the letters of encoded words.
 func FTS(terms []Term) string {
 	var b strings.Builder
 	for i, t := range terms {
@@ -273,7 +282,7 @@ func FTS(terms []Term) string {
 	return b.String()
 }
 
-// TSQuery gives terms as a tsquery of PostgreSQL.
+// TSQuery returns terms as a PostgreSQL tsquery.
 func TSQuery(terms []Term) string {
 	var b strings.Builder
 	for i, t := range terms {

@@ -13,7 +13,7 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// plain is s as encoding/json writes it, without escapes for HTML.
+// plain returns s as encoding/json writes it, without HTML escaping.
 func plain(t rapid.TB, s string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -25,7 +25,8 @@ func plain(t rapid.TB, s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// TestStringsAreThoseOfJSON: a string has the form of encoding/json, and is read back where it is UTF-8.
+// TestStringsAreThoseOfJSON checks that a string has the same form as in encoding/json, and is read
+// back if it is UTF-8.
 func TestStringsAreThoseOfJSON(t *testing.T) {
 	t.Parallel()
 	parts := rapid.SampledFrom([]string{"a", "\"", "\\", "<&>", "\n\r\t\b\f", "\x00\x1f\x7f", "é", "\u2028\u2029", "\U0001f600", "\xff", "\xed\xa0\x80", "\ufffd"})
@@ -44,7 +45,7 @@ func TestStringsAreThoseOfJSON(t *testing.T) {
 	})
 }
 
-// The scanner of values accepts what encoding/json accepts.
+// TestScannerAgreesWithJSON checks that the value scanner accepts what encoding/json accepts.
 func TestScannerAgreesWithJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -61,7 +62,7 @@ func TestScannerAgreesWithJSON(t *testing.T) {
 	}
 }
 
-// FuzzScan: the scanner of values agrees with encoding/json on any bytes.
+// FuzzScan checks that the value scanner agrees with encoding/json on any bytes.
 func FuzzScan(f *testing.F) {
 	for _, s := range []string{`{"a":[1,-0.5e+3,"\u00e9"]}`, `"\ud83d\ude00"`, ` [ ] `, `01`, `"a`, `{"a"}`} {
 		f.Add([]byte(s))

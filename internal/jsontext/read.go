@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth bounds how deep a value may be nested; encoding/json has the same bound.
+// MaxDepth is the maximum nesting depth of a value; encoding/json has the same limit.
 const MaxDepth = 10000
 
-// Valid tells whether v is one JSON value and nothing else.
+// Valid reports whether v is exactly one JSON value.
 func Valid(v []byte) bool {
 	end := skip(v, 0, 0)
 	return end >= 0 && skipSpace(v, end) == len(v)
 }
 
-// Unquote gives the text of v where v is a JSON string and nothing else.
+// Unquote returns the string that v holds. It reports whether v is exactly one JSON string.
 func Unquote(v []byte) (string, bool) {
 	if len(v) == 0 || v[0] != '"' || !utf8.Valid(v) {
 		return "", false
@@ -24,7 +24,8 @@ func Unquote(v []byte) (string, bool) {
 	return s, end == len(v)
 }
 
-// Skip gives the place after the JSON value at i, white space before it included; -1 where there is none. It accepts what encoding/json accepts.
+// Skip returns the index after the JSON value at i, including preceding white space, or -1 if there
+// is none. It accepts what encoding/json accepts.
 func Skip(d []byte, i int) int { return skip(d, i, 0) }
 
 func skip(d []byte, i, depth int) int {
@@ -102,7 +103,7 @@ func skipWord(d []byte, i int, word string) int {
 	return i + len(word)
 }
 
-// skipString does not look whether the text is UTF-8.
+// skipString does not check that the string is UTF-8.
 func skipString(d []byte, i int) int {
 	for i++; i < len(d); i++ {
 		switch c := d[i]; {
@@ -131,7 +132,7 @@ func skipString(d []byte, i int) int {
 	return -1
 }
 
-// SkipNumber gives the place after the number at i; -1 where there is none.
+// SkipNumber returns the index after the number at i, or -1 if there is none.
 func SkipNumber(d []byte, i int) int {
 	if i < len(d) && d[i] == '-' {
 		i++
@@ -174,7 +175,8 @@ func skipDigits(d []byte, i int) int {
 	return i
 }
 
-// ReadString gives the text of the JSON string at i and the place after it; -1 where there is none that stands for a UTF-8 text.
+// ReadString returns the content of the JSON string at i and the index after it, or -1 if there is
+// no JSON string that is valid UTF-8.
 func ReadString(d []byte, i int) (string, int) {
 	if i >= len(d) || d[i] != '"' {
 		return "", -1
@@ -216,7 +218,8 @@ func ReadString(d []byte, i int) (string, int) {
 	return string(buf), i + 1
 }
 
-// appendEscape appends what the escape at i stands for and gives the place after it, -1 where it stands for nothing.
+// appendEscape appends the character that the escape at i stands for and returns the index after
+// it, or -1 if the escape is invalid.
 func appendEscape(b, d []byte, i int) ([]byte, int) {
 	if i+1 >= len(d) {
 		return b, -1
@@ -254,7 +257,7 @@ func appendEscape(b, d []byte, i int) ([]byte, int) {
 	return b, -1
 }
 
-// hex4 reads four hexadecimal digits at i; -1 where there are none.
+// hex4 reads four hexadecimal digits at i. It returns -1 if there are none.
 func hex4(d []byte, i int) rune {
 	if i+4 > len(d) {
 		return -1
@@ -275,7 +278,8 @@ func hex4(d []byte, i int) rune {
 	return r
 }
 
-// Items gives the values of a JSON list, which share its bytes; false where v is no list and nothing else.
+// Items returns the values of a JSON list, which share its bytes. It reports false if v is not
+// exactly one list.
 func Items(v []byte) ([]json.RawMessage, bool) {
 	i := skipSpace(v, 0)
 	if i >= len(v) || v[i] != '[' || !Valid(v) {

@@ -1,12 +1,14 @@
-// Package jsontext reads and writes the text of JSON where encoding/json is too slow or not strict enough: it finds where values end, and reads and writes strings. All texts that Hocket
-// writes by itself have the form of encoding/json without its escapes for HTML, so each text has one form.
+// Package jsontext reads and writes JSON where encoding/json is too slow or not strict enough: it
+// finds the ends of values, and reads and writes strings. All JSON strings that Hocket writes
+// itself have the form of encoding/json without HTML escaping, so each string has exactly one form.
 package jsontext
 
 import "unicode/utf8"
 
 const hex = "0123456789abcdef"
 
-// AppendString appends s as a JSON string. What is not UTF-8 becomes U+FFFD, and isValid false.
+// AppendString appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD, and isValid is
+// false.
 func AppendString(b []byte, s string) (_ []byte, isValid bool) {
 	b, isValid = AppendEscaped(append(b, '"'), s)
 	return append(b, '"'), isValid

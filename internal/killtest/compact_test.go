@@ -19,10 +19,11 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// envCompact has a child drive a run of compactDocument.
+// envCompact makes a child execute a run of compactDocument.
 const envCompact = "HOCKET_TEST_COMPACT"
 
-// compactDocument has an agent whose conversation is shortened every few calls, and whose prompt has expressions.
+// compactDocument has an agent whose conversation is compacted every few calls, and whose prompt
+// has expressions.
 const compactDocument = `
 inputs: {topic: {type: string}}
 agents:
@@ -32,7 +33,8 @@ workflow:
   - {id: s, type: agent, name: a, prompt: "Think {{ $steps.first.output.word }}."}
 `
 
-// thinker answers by the number of the call, so that its answers are the same after each death: a summary where it is asked for one, else a thought, and at last the end.
+// thinker answers by the number of the call, so that its replies are the same after each crash: a
+// summary if one is requested, otherwise a thought, and finally the end.
 type thinker struct{ d *diary }
 
 // Call implements model.Client.
@@ -62,7 +64,7 @@ func (m thinker) Call(_ context.Context, q model.Request, _ func(model.Delta)) (
 	return reply, nil
 }
 
-// childCompact drives a run to its end, or goes on with it.
+// childCompact executes a run to its end, or resumes it.
 func childCompact(run string) (err error) {
 	ctx := context.Background()
 	d, err := openDiary(os.Getenv(envDiary), run)
@@ -92,7 +94,9 @@ func childCompact(run string) (err error) {
 	return err
 }
 
-// X-88: a run whose process is killed asks for no summary again that is stored, makes no call again whose reply is, and shortens its conversation as one that is not killed.
+// TestKillCompaction checks X-88: a run whose process is killed does not request a stored summary
+// again, does not repeat a call whose reply is stored, and compacts its conversation like a run
+// that is not killed.
 func TestKillCompaction(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -104,7 +108,7 @@ func TestKillCompaction(t *testing.T) {
 	defer watch.Close()
 	read, again := 0, 0
 	done := map[string]bool{} // calls whose replies are in the journal
-	want := ""                // the compactions of the run that was not killed
+	want := ""                // the compactions of the undisturbed run
 	h := killtest.Harness{
 		Env: func(string) []string { return []string{envDB + "=" + db, envDiary + "=" + path, envCompact + "=1"} },
 		After: func(run string) bool {
@@ -114,7 +118,7 @@ func TestKillCompaction(t *testing.T) {
 			}
 			for line := range strings.Lines(string(raw[read:])) {
 				if !strings.HasSuffix(line, "\n") {
-					break // the child was killed as it wrote
+					break // the child was killed while writing
 				}
 				read += len(line)
 				if key := strings.TrimSpace(strings.TrimPrefix(line, wroteCall)); done[key] {

@@ -1,9 +1,13 @@
-// Package killtest kills processes that drive runs, by kill -9 at moments drawn at random, until each run has come to its end in spite of it.
+// Package killtest kills processes that execute runs, with kill -9 at random moments, until each
+// run has reached its end regardless.
 //
-// It refuses to know what the runs are: a test brings its child process and says after each life what became of the run.
+// It knows nothing about the runs: a test provides its child process and reports after each life
+// what became of the run.
 //
-// The flow: [Harness.Kill] starts the test's own binary as a child ([Child] tells it the run), first undisturbed, to learn how long a life takes; then run
-// after run, each life ended at a moment drawn anew, until there were kills enough.
+// The flow: [Harness.Kill] starts the test's own binary as a child (which gets the run from
+// [Child]), first undisturbed, to learn how long a life takes; then run after run, ending each life
+// at a newly drawn moment, until there were enough kills.
 //
-// Invariants: only processes that it started are killed, by their id; the moments follow from the seed of internal/randtest, which is logged, and from how long a life takes.
+// Invariants: only processes that it started are killed, by their id; the moments are determined by
+// the seed of internal/randtest, which is logged, and by how long a life takes.
 package killtest

@@ -29,7 +29,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// openAI has the adapter of OpenAI.
+// openAI registers the OpenAI adapter.
 var openAI = map[model.Protocol]model.Factory{model.ProtocolOpenAI: func(e model.Endpoint) (model.Client, error) {
 	return openai.New(openai.Config{BaseURL: e.BaseURL, Key: e.Key, Own: e.Own, HTTP: outbound.New(outbound.Config{Allow: []string{e.BaseURL}})})
 }}
@@ -39,7 +39,8 @@ var servers = store.Servers{Postgres: pghome.New(nil)}
 
 const envDocument = "HOCKET_TEST_DOCUMENT" // the store of the child
 
-// killed is a loop of two ways back, a parallel block, retries and an approval.
+// killed returns a workflow with a loop of two back edges, a parallel block, retries and an
+// approval.
 func killed() *workflow.Workflow {
 	flaky := enginetest.In("research", enginetest.Agent("flaky"))
 	flaky.Retry = &workflow.Retry{MaxRetries: 50, Delay: workflow.Duration(2 * time.Millisecond), On: []string{"server"}}
@@ -59,12 +60,13 @@ func killed() *workflow.Workflow {
 		research/join -> qa; qa -> good; good:no => draft; good:yes -> ok; ok:approve -> publish`, agents...)
 }
 
-// fake answers from the prompt alone, so that a repeated call gets the same answer; a call of flaky fails the first time it is seen.
+// fake answers from the prompt alone, so that a repeated call gets the same reply; a call of flaky
+// fails the first time it is seen.
 type fake struct {
 	mu   sync.Mutex
 	seen map[string]int // requests by idempotency key
 	done map[string]bool
-	// again are calls that were made though their result was in the journal.
+	// again are calls that were repeated although their result was in the journal.
 	again []string
 }
 
@@ -105,7 +107,7 @@ func (f *fake) answer(r modeltest.Request) modeltest.Answer {
 	return a
 }
 
-// childDocument drives a run to its end or pause, in a process of its own.
+// childDocument executes a run until it ends or pauses, in its own process.
 func childDocument(run string) (err error) {
 	ctx := context.Background()
 	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: os.Getenv(envDocument), Stores: servers, Adapters: openAI})
@@ -129,8 +131,9 @@ func childDocument(run string) (err error) {
 	return err
 }
 
-// P3, P4, D8: after kill -9 at random moments the run ends as if nothing had happened, and no call whose result is in the journal is made again.
-// 20 kills in make test, 1,000 in make test-all.
+// TestKillDocument checks P3, P4 and D8: after kill -9 at random moments the run ends as if nothing
+// had happened, and no call whose result is in the journal is repeated. 20 kills in make test,
+// 1,000 in make test-all.
 func TestKillDocument(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {

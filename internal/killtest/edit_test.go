@@ -22,10 +22,11 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-// envEdit has a child change the arguments of a held call and kill itself at a write: it is an editKill in JSON.
+// envEdit makes a child change the arguments of a held call and kill itself at a write: it is an
+// editKill in JSON.
 const envEdit = "HOCKET_TEST_EDIT"
 
-// editKill says where a child ends: before or after the write of that number, from 1.
+// editKill specifies when a child dies: before or after the write of that number, from 1.
 type editKill struct {
 	Write   int
 	IsAfter bool
@@ -33,7 +34,7 @@ type editKill struct {
 
 func (k editKill) run() string { return fmt.Sprintf("edit-%d-%t", k.Write, k.IsAfter) }
 
-// editDocument is a call that is held, whose arguments a person may change.
+// editDocument has a held call whose arguments a person may change.
 const editDocument = `
 permissions: {ask: [pay], edit: [pay]}
 workflow: [{id: a, type: tool, tool: pay, args: {sum: 5, to: Bob}}]
@@ -41,7 +42,7 @@ workflow: [{id: a, type: tool, tool: pay, args: {sum: 5, to: Bob}}]
 
 const editedArguments = `{"sum":2,"to":"Ann"}`
 
-// editService opens a service whose tool writes down what it was called with, by run.
+// editService opens a service whose tool records the arguments of its calls, by run.
 func editService(ctx context.Context, db, diaryPath string, servers store.Servers) (*service.Service, error) {
 	d, err := openDiary(diaryPath, "")
 	if err != nil {
@@ -56,7 +57,8 @@ func editService(ctx context.Context, db, diaryPath string, servers store.Server
 	return service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Stores: servers, Env: func(string) string { return "" }, Tools: []tool.Tool{pay}})
 }
 
-// editRun starts the run or goes on with it, approves its call with other arguments, and waits for its end. It may be done again at any time.
+// editRun starts or resumes the run, approves its call with other arguments, and waits for its end.
+// It may be repeated at any time.
 func editRun(ctx context.Context, s *service.Service, run string) error {
 	w, list, err := s.Load(ctx, "edit.yaml", []byte(editDocument), service.LoadOptions{})
 	if err != nil || list.HasErrors() {
@@ -81,7 +83,7 @@ func editRun(ctx context.Context, s *service.Service, run string) error {
 	return err
 }
 
-// childEdit drives one run, and dies at the write that it was told.
+// childEdit executes one run, and dies at the specified write.
 func childEdit(string) error {
 	ctx := context.Background()
 	var k editKill
@@ -89,7 +91,8 @@ func childEdit(string) error {
 		return err
 	}
 	kind := deadlyKind{db: os.Getenv(envDB), k: lineKill{Write: k.Write, IsAfter: k.IsAfter}}
-	s, err := editService(ctx, "postgres://localhost/no-server", os.Getenv(envDiary), store.Servers{Postgres: kind}) // the kind opens the file
+	// the kind opens the file
+	s, err := editService(ctx, "postgres://localhost/no-server", os.Getenv(envDiary), store.Servers{Postgres: kind})
 	if err != nil {
 		return err
 	}
@@ -97,7 +100,9 @@ func childEdit(string) error {
 	return editRun(ctx, s, k.run())
 }
 
-// X-125 to X-129: a process is killed before or after each write of a run whose held call is approved with other arguments. The call is made with those alone, the answer is recorded once, and both arguments are kept.
+// TestKillEdits checks X-125 to X-129: a process is killed before or after each write of a run
+// whose held call is approved with other arguments. The call is made with those arguments alone,
+// the answer is recorded once, and both sets of arguments are kept.
 func TestKillEdits(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -158,7 +163,7 @@ func TestKillEdits(t *testing.T) {
 		calls[run]++
 	}
 	for run, n := range calls {
-		if n > 2 { // once more where the process died before its result was stored
+		if n > 2 { // once more if the process died before its result was stored
 			t.Errorf("%s paid %d times", run, n)
 		}
 	}

@@ -23,7 +23,7 @@ import (
 const (
 	envDB     = "HOCKET_TEST_DB"
 	envDiary  = "HOCKET_TEST_DIARY"
-	envAnswer = "HOCKET_TEST_ANSWER" // to the question of the run, "" where none is open
+	envAnswer = "HOCKET_TEST_ANSWER" // to the run's question, "" if none is open
 )
 
 func TestMain(m *testing.M) {
@@ -61,7 +61,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child drives a run of the graph to its question or its end, as a program that was started again does.
+// child executes a run of the graph to its question or its end, as a restarted program does.
 func child(run string) error {
 	ctx := context.Background()
 	d, err := openDiary(os.Getenv(envDiary), run)
@@ -86,16 +86,17 @@ func child(run string) error {
 	return err
 }
 
-// reader is the parent's view of the journal and of the diary.
+// reader is the parent's view of the journal and the diary.
 type reader struct {
 	t     *testing.T
 	watch *service.Service
 	diary string
-	read  int // bytes of the diary so far
+	read  int // bytes of the diary read so far
 
 	status map[string]engine.Status
-	// returned are the calls whose results are in the journal, by idempotency key; noted the values of sub-steps in the journal, by that key and their own;
-	// took those that a function was given.
+	// returned are the calls whose results are in the journal, by idempotency key; noted are the
+	// values of sub-steps in the journal, by that key and their own; took are the values that a
+	// function received.
 	returned map[string]bool
 	noted    map[string]string
 	took     map[string]string
@@ -103,7 +104,8 @@ type reader struct {
 	wrong    []string
 }
 
-// page looks at what the last child wrote into the diary; what the journal held before it was started is known.
+// page reads what the last child wrote to the diary; the contents of the journal before its start
+// are known.
 func (r *reader) page() {
 	r.t.Helper()
 	raw, err := os.ReadFile(r.diary)
@@ -113,7 +115,7 @@ func (r *reader) page() {
 	rest := string(raw[r.read:])
 	for line := range strings.Lines(rest) {
 		if !strings.HasSuffix(line, "\n") {
-			break // the child was killed as it wrote
+			break // the child was killed while writing
 		}
 		r.read += len(line)
 		kind, more, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -143,7 +145,7 @@ func (r *reader) page() {
 	}
 }
 
-// journal looks at the journal of a run and gives its last state.
+// journal reads the journal of a run and returns its last state.
 func (r *reader) journal(run string, plan *engine.Plan) (last order, stored bool) {
 	r.t.Helper()
 	events, err := r.watch.Events(context.Background(), run, 0)
@@ -190,8 +192,9 @@ func (r *reader) journal(run string, plan *engine.Plan) (last order, stored bool
 	return last, true
 }
 
-// P3, P4, D8, ADR 12: a graph of Go functions that is killed at random moments ends as if nothing had happened; no function is called again whose result is in the
-// journal, and no sub-step is done again whose value is there. 50 kills in make test, 1,000 in make test-all.
+// TestKillGraph checks P3, P4, D8 and ADR 12: a graph of Go functions killed at random moments ends
+// as if nothing had happened; no function whose result is in the journal is called again, and no
+// sub-step whose value is there is repeated. 50 kills in make test, 1,000 in make test-all.
 func TestKillGraph(t *testing.T) {
 	t.Parallel()
 	g, err := new(diary).graph()

@@ -18,7 +18,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// envGraphMap has a child drive a run of a Go graph with a map, over as many items as it says.
+// envGraphMap makes a child execute a run of a Go graph with a map, over as many items as it
+// specifies.
 const envGraphMap = "HOCKET_TEST_GRAPHMAP"
 
 // squares is the state of that graph, square an item of its map.
@@ -35,7 +36,8 @@ type (
 	}
 )
 
-// squaring is a map over the numbers below items, sixteen at once, each with two functions that write their calls down.
+// squaring returns a map over the numbers below items, sixteen concurrently, each with two
+// functions that record their calls.
 func (d *diary) squaring() (*graph.Compiled[squares], error) {
 	over := func(v graph.View[squares]) []square {
 		list := make([]square, v.State.Items)
@@ -62,7 +64,7 @@ func (d *diary) squaring() (*graph.Compiled[squares], error) {
 	})).Compile()
 }
 
-// childGraphMap drives a run of the graph to its end, or goes on with it.
+// childGraphMap executes a run of the graph to its end, or resumes it.
 func childGraphMap(run string) (err error) {
 	ctx := context.Background()
 	d, err := openDiary(os.Getenv(envDiary), run)
@@ -86,7 +88,9 @@ func childGraphMap(run string) (err error) {
 	return err
 }
 
-// a map of a Go graph whose process is killed calls no function again whose result was stored, so that no item that has ended is done again, and gives what it would have given.
+// TestKillGraphMap checks X-141: a map of a Go graph whose process is killed calls no function
+// again whose result was stored, so that no ended item is repeated, and returns the same result as
+// an undisturbed one.
 func TestKillGraphMap(t *testing.T) {
 	t.Parallel()
 	folder, items := t.TempDir(), mapItems()

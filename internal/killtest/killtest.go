@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/randtest"
 )
 
-// ChildEnv is the variable that names the run to drive to a child process.
+// ChildEnv is the environment variable that names the run that a child process must execute.
 const ChildEnv = "HOCKET_TEST_CHILD"
 
 const envKills = "HOCKET_KILLS"
@@ -19,10 +19,11 @@ const envKills = "HOCKET_KILLS"
 // Undisturbed is the run that is not killed. It comes first.
 const Undisturbed = "undisturbed"
 
-// Child gives the run that this process is to drive; "" in the test itself. TestMain asks it.
+// Child returns the run that this process must execute, or "" in the test itself. TestMain calls
+// it.
 func Child() string { return os.Getenv(ChildEnv) }
 
-// Kills is how many kills a test is to survive: HOCKET_KILLS, or 20.
+// Kills returns the number of kills that a test must survive: HOCKET_KILLS, or 20.
 func Kills() int {
 	if n, err := strconv.Atoi(os.Getenv(envKills)); err == nil {
 		return n
@@ -30,19 +31,21 @@ func Kills() int {
 	return 20
 }
 
-// Harness is a test that kills.
+// Harness is a test that kills its child processes.
 type Harness struct {
-	// Env gives what the next child of a run has in its environment beside the test's own.
+	// Env returns the additional environment variables for the next child of a run.
 	Env func(run string) []string
-	// After looks at a run when its child is gone, killed or not, and tells whether the run has ended. It fails the test where it ended otherwise
-	// than it should. A run that the child was killed before storing has not ended.
+	// After inspects a run when its child is gone, killed or not, and reports whether the run has
+	// ended. It fails the test if the run ended incorrectly. A run whose child was killed before
+	// storing it has not ended.
 	After func(run string) (ended bool)
 }
 
-// maxLives bounds the children of one run.
+// maxLives is the maximum number of children of one run.
 const maxLives = 500
 
-// Kill lets runs be driven and killed until there were that many kills and the last run has ended; it gives the number of runs.
+// Kill executes and kills runs until there were that many kills and the last run has ended; it
+// returns the number of runs.
 func (h *Harness) Kill(t *testing.T, kills int) (runs int) {
 	t.Helper()
 	self, err := os.Executable()
@@ -51,13 +54,13 @@ func (h *Harness) Kill(t *testing.T, kills int) (runs int) {
 	}
 	rnd := randtest.New(t)
 
-	// How long an undisturbed life takes tells where to strike.
+	// The length of an undisturbed life determines when to strike.
 	begin, lives := time.Now(), 0
 	for ended := false; !ended; ended = h.After(Undisturbed) {
 		if lives++; lives > maxLives {
 			t.Fatalf("run %s does not end", Undisturbed)
 		}
-		_ = h.start(t, self, Undisturbed).Wait() // After tells what became of it
+		_ = h.start(t, self, Undisturbed).Wait() // After reports what became of it
 	}
 	life := time.Since(begin) / time.Duration(lives)
 

@@ -29,10 +29,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// envLine has a child start the runs of a line and kill itself at a write: it is a lineKill in JSON.
+// envLine makes a child start the runs of a queue and kill itself at a write: it is a lineKill in
+// JSON.
 const envLine = "HOCKET_TEST_LINE"
 
-// lineKill says what a child does: runs of one key, and where it ends.
+// lineKill specifies what a child does: runs of one key, and when it dies.
 type lineKill struct {
 	Policy  string
 	Max     int
@@ -44,12 +45,13 @@ func (k lineKill) key() string {
 	return fmt.Sprintf("%s-%d-%d-%t", k.Policy, k.Max, k.Write, k.IsAfter)
 }
 
-// run names one of the four runs of the child, in the order in which they are started.
+// run returns the name of one of the child's four runs, in the order in which they are started.
 func (k lineKill) run(i int) string { return fmt.Sprintf("%s-%d", k.key(), i) }
 
 const lineRuns = 4
 
-// document is the workflow of the line: a short call, of which as many go on as may.
+// document returns the workflow of the queued runs: a short call, with as many runs active as
+// allowed.
 func (k lineKill) document() []byte {
 	return fmt.Appendf(nil, `
 inputs: {key: {type: string}}
@@ -58,7 +60,7 @@ workflow: [{id: a, type: tool, tool: count, args: {n: 1}}]
 `, k.Max, k.Policy)
 }
 
-// start starts a run of the line.
+// start starts one of the queued runs.
 func (k lineKill) start(ctx context.Context, s *service.Service, run string) error {
 	w, list, err := s.Load(ctx, "line.yaml", k.document(), service.LoadOptions{})
 	if err != nil || list.HasErrors() {
@@ -68,7 +70,7 @@ func (k lineKill) start(ctx context.Context, s *service.Service, run string) err
 	return err
 }
 
-// deadly is a store that ends its process at a write of the journal or of a line.
+// deadly is a store that kills its process at a write of the journal or of a queue.
 type deadly struct {
 	journal.Backend
 	at      int
@@ -78,7 +80,8 @@ type deadly struct {
 	writes int
 }
 
-// do does a write, before or after which the process may be killed: what other goroutines do meanwhile is not waited for.
+// do performs a write, before or after which the process may be killed, without waiting for other
+// goroutines.
 func (d *deadly) do(write func() error) error {
 	d.mu.Lock()
 	d.writes++
@@ -94,7 +97,7 @@ func (d *deadly) do(write func() error) error {
 	return err
 }
 
-// die is kill -9 of this process.
+// die sends kill -9 to this process.
 func die() {
 	if p, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = p.Kill()
@@ -113,7 +116,7 @@ func (d *deadly) Queue(ctx context.Context, s journal.Slot) (t journal.Turn, err
 	return t, err
 }
 
-// Admit implements journal.Slots. It counts where it may write.
+// Admit implements journal.Slots. It counts as a write only if it may write.
 func (d *deadly) Admit(ctx context.Context, run string) (t journal.Turn, err error) {
 	if t, err = d.Turn(ctx, run); err != nil || t.Admitted || t.Behind != "" {
 		return d.Backend.Admit(ctx, run)
@@ -132,7 +135,7 @@ func (d *deadly) Unqueue(ctx context.Context, run string) error {
 	return d.do(func() error { return d.Backend.Unqueue(ctx, run) })
 }
 
-// deadlyKind opens the store at a locator with a journal that is deadly, as if it were on a server.
+// deadlyKind opens the store at a locator with a deadly journal, as if it were on a server.
 type deadlyKind struct {
 	store.Kind
 	db string
@@ -152,7 +155,7 @@ func (d deadlyKind) Open(ctx context.Context, at store.Locator, cfg store.Config
 	return home, err
 }
 
-// lineService opens a service that has the tool of the line.
+// lineService opens a service with the tool of the queued runs.
 func lineService(ctx context.Context, db string, servers store.Servers) (*service.Service, error) {
 	count := &tooltest.Tool{Name: "count", Retry: true, Fn: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
 		return tool.Result{Text: "counted"}, work(ctx)
@@ -160,7 +163,7 @@ func lineService(ctx context.Context, db string, servers store.Servers) (*servic
 	return service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Stores: servers, Env: func(string) string { return "" }, Tools: []tool.Tool{count}})
 }
 
-// childLine starts the runs of a line, one after the other, and waits for their ends.
+// childLine starts the queued runs, one after the other, and waits for them to end.
 func childLine(string) error {
 	ctx := context.Background()
 	var k lineKill
@@ -190,7 +193,7 @@ func childLine(string) error {
 	return nil
 }
 
-// lineTest is a store on which children die, and a process that lives.
+// lineTest is a store on which children die, and a living process.
 type lineTest struct {
 	db       string
 	isServer bool // db is the URL of a PostgreSQL server
@@ -198,7 +201,8 @@ type lineTest struct {
 	s        *service.Service
 }
 
-// play has a child die at a write, goes on with its runs, and checks the line. It tells whether the child came to its end before that write.
+// play makes a child die at a write, resumes its runs, and checks the queue. It reports whether the
+// child finished before that write.
 func (l *lineTest) play(t *testing.T, k lineKill) (isWhole bool) {
 	t.Helper()
 	plan, err := json.Marshal(k)
@@ -214,19 +218,22 @@ func (l *lineTest) play(t *testing.T, k lineKill) (isWhole bool) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	runs := l.stored(t, k)
-	// A process that lives starts a run while those of the dead one are left; it waits for those that have slots, or cancels the oldest.
+	// A living process starts a run while the dead one's runs are left; it waits for the runs that
+	// have slots, or cancels the oldest.
 	own, last := k.key()+"-own", make(chan error, 1)
 	if k.Policy != workflow.BusySkip {
 		go func() { last <- k.start(ctx, l.s, own) }()
 	}
 	for _, run := range runs {
 		err := l.s.Resume(ctx, run)
-		for l.isServer && errors.Is(err, journal.ErrOwned) && ctx.Err() == nil { // PostgreSQL may not have noticed yet that the child died
+		// PostgreSQL may not have detected the child's death yet
+		for l.isServer && errors.Is(err, journal.ErrOwned) && ctx.Err() == nil {
 			time.Sleep(10 * time.Millisecond)
 			err = l.s.Resume(ctx, run)
 		}
 		if err != nil && !errors.Is(err, engine.ErrEnded) {
-			if st, serr := l.s.Wait(ctx, run); serr != nil || !st.Status.Ended() { // the run in the living process has cancelled it meanwhile
+			// the run in the living process has since cancelled it
+			if st, serr := l.s.Wait(ctx, run); serr != nil || !st.Status.Ended() {
 				t.Fatalf("%s: resume: %v, %v", run, err, serr)
 			}
 		}
@@ -251,7 +258,8 @@ func (l *lineTest) play(t *testing.T, k lineKill) (isWhole bool) {
 	return isWhole
 }
 
-// stored gives the runs of a child that are in the store, in the order in which they were started.
+// stored returns the runs of a child that are in the store, in the order in which they were
+// started.
 func (l *lineTest) stored(t *testing.T, k lineKill) (runs []string) {
 	t.Helper()
 	for i := range lineRuns {
@@ -266,7 +274,8 @@ func (l *lineTest) stored(t *testing.T, k lineKill) (runs []string) {
 	return runs
 }
 
-// check looks at the journals: never more runs at once than may be, those that waited began in their order, and all slots are free.
+// check inspects the journals: never more active runs than allowed, waiting runs started in order,
+// and all slots are free.
 func (l *lineTest) check(t *testing.T, k lineKill, runs []string, own string) {
 	t.Helper()
 	type moment struct {
@@ -321,8 +330,10 @@ func (l *lineTest) check(t *testing.T, k lineKill, runs []string, own string) {
 	}
 }
 
-// X-106 to X-109: a process is killed before or after any write of its runs and of their line. Never more runs of the key go on than may, none that was stored is lost or waits for ever, those that wait begin in
-// their order, and no slot stays taken. It is killed at four moments for each policy and bound, and with HOCKET_KILLS of 1,000 or more at all.
+// TestKillLines checks X-106 to X-109: a process is killed before or after any write of its runs
+// and of their queue. Never more runs of the key are active than allowed, no stored run is lost or
+// waits forever, waiting runs start in order, and no slot stays taken. It is killed at four moments
+// for each policy and limit, and at all moments if HOCKET_KILLS is 1,000 or more.
 func TestKillLines(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"sqlite", "postgres"} {
@@ -362,5 +373,5 @@ func TestKillLines(t *testing.T) {
 	}
 }
 
-// lineWrites is about how many writes the child does.
+// lineWrites is the approximate number of writes that the child performs.
 const lineWrites = 26

@@ -21,10 +21,10 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-// envMap has a child drive a run of a map, over as many items as it says.
+// envMap makes a child execute a run of a map, over as many items as it specifies.
 const envMap = "HOCKET_TEST_MAP"
 
-// mapDocument is a map over the numbers below items, sixteen at once, each with a call.
+// mapDocument returns a map over the numbers below items, sixteen concurrently, each with a call.
 func mapDocument(items int) []byte {
 	list := make([]string, items)
 	for i := range list {
@@ -33,7 +33,7 @@ func mapDocument(items int) []byte {
 	return fmt.Appendf(nil, "workflow:\n  - {type: map, over: [%s], max_concurrency: 16, steps: [{type: tool, tool: count, args: {n: \"{{ $item }}\"}}]}\n", strings.Join(list, ","))
 }
 
-// childMap drives a run of the map to its end, or goes on with it.
+// childMap executes a run of the map to its end, or resumes it.
 func childMap(run string) (err error) {
 	ctx := context.Background()
 	d, err := openDiary(os.Getenv(envDiary), run)
@@ -65,7 +65,7 @@ func childMap(run string) (err error) {
 	return err
 }
 
-// HOCKET_ITEMS says how many items the map has; 100 by default.
+// mapItems returns the number of items of the map: HOCKET_ITEMS, or 100 by default.
 func mapItems() int {
 	if n, err := strconv.Atoi(os.Getenv("HOCKET_ITEMS")); err == nil {
 		return n
@@ -73,7 +73,8 @@ func mapItems() int {
 	return 100
 }
 
-// A map whose process is killed does no item again whose result was stored, and gives what it would have given.
+// TestKillMap checks that a map whose process is killed does not repeat an item whose result was
+// stored, and returns the same result as an undisturbed one.
 func TestKillMap(t *testing.T) {
 	t.Parallel()
 	folder, items := t.TempDir(), mapItems()
@@ -105,7 +106,7 @@ func TestKillMap(t *testing.T) {
 			}
 			for line := range strings.Lines(string(raw[read:])) {
 				if !strings.HasSuffix(line, "\n") {
-					break // the child was killed as it wrote
+					break // the child was killed while writing
 				}
 				read += len(line)
 				key := strings.TrimSpace(strings.TrimPrefix(line, wroteCall))
@@ -114,7 +115,7 @@ func TestKillMap(t *testing.T) {
 					t.Errorf("%s was called again though its result was in the journal", key)
 				}
 				if begun[key] {
-					twice++ // it was out when its process was killed
+					twice++ // it was in flight when its process was killed
 				}
 				begun[key] = true
 			}

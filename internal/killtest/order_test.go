@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// order is the state of the graph that is killed.
+// order is the state of the killed graph.
 type order struct {
 	Drafts int      `json:"drafts"`
 	Log    []string `json:"log,omitempty"`
@@ -22,19 +22,21 @@ type order struct {
 	Paid   bool     `json:"paid,omitempty"`
 }
 
-// finished is how each run ends.
+// finished is the final state of each run.
 var finished = order{Drafts: 3, Log: []string{"plan", "left", "right", "right2", "flaky", "greet", "author", "reader", "ship"}, Wish: "gift wrap", Paid: true}
 
-// What the diary says: a node function was called, a sub-step begun, the value of a sub-step given.
+// Kinds of diary entries: a node function was called, a sub-step started, a sub-step returned its
+// value.
 const (
 	wroteCall  = "call"
 	wroteBegun = "begun"
 	wroteTook  = "took"
 )
 
-// diary is what the functions write down, outside of the journal: a line for each thing, on disk before the function goes on.
+// diary is what the functions record outside the journal: a line for each entry, on disk before the
+// function continues.
 type diary struct {
-	run   string // that is driven
+	run   string // the run being executed
 	mu    sync.Mutex
 	file  *os.File
 	count atomic.Int64
@@ -56,7 +58,8 @@ func (d *diary) write(kind, key, value string) error {
 
 type call = graph.Context[order]
 
-// node is a function that writes its calls down and then does its work, which takes a while, so that kills meet it.
+// node returns a node whose function records its calls and then does its work, which takes a while,
+// so that kills hit it.
 func (d *diary) node(id string, do func(ctx context.Context, c *call) error, opts ...graph.NodeOptions) graph.Node[order] {
 	return graph.NewNode(id, graph.TypeTool, func(ctx context.Context, c *call) (graph.Result[order], error) {
 		if err := d.write(wroteCall, c.Key, ""); err != nil {
@@ -74,7 +77,7 @@ func (d *diary) node(id string, do func(ctx context.Context, c *call) error, opt
 	}, opts...)
 }
 
-// logs is a node that logs its id behind what do does.
+// logs returns a node that adds its id to the log and then calls do.
 func (d *diary) logs(id string, do func(ctx context.Context, c *call) error, opts ...graph.NodeOptions) graph.Node[order] {
 	return d.node(id, func(ctx context.Context, c *call) error {
 		c.State.Log = append(c.State.Log, id)
@@ -94,7 +97,7 @@ func work(ctx context.Context) error {
 	}
 }
 
-// once is a sub-step whose value cannot be guessed, so that one that was made anew is detected.
+// once runs a sub-step with an unpredictable value, so that a repetition is detected.
 func (d *diary) once(ctx context.Context, c *call, key string) error {
 	name := c.Key + "/" + key
 	v, err := graph.Once(ctx, key, func(ctx context.Context) (string, error) {
@@ -109,8 +112,9 @@ func (d *diary) once(ctx context.Context, c *call, key string) error {
 	return d.write(wroteTook, name, strconv.Quote(v))
 }
 
-// graph is what is killed: a chain, a loop whose body has a sub-step in each round, a parallel block with sub-steps at the same time, retries between sub-steps,
-// a question inside a graph of its own between nodes with sub-steps, a node of two sub-steps, an agent and a sub-agent.
+// graph returns the graph to kill: a chain, a loop whose body has a sub-step in each round, a
+// parallel block with concurrent sub-steps, retries between sub-steps, a question inside a subgraph
+// between nodes with sub-steps, a node of two sub-steps, an agent and a sub-agent.
 func (d *diary) graph() (*graph.Compiled[order], error) {
 	desk, err := graph.New[order]("desk").
 		Start(d.logs("greet", func(ctx context.Context, c *call) error { return d.once(ctx, c, "ring") })).
@@ -166,7 +170,7 @@ func (d *diary) graph() (*graph.Compiled[order], error) {
 				return fmt.Errorf("the answer is %v", m)
 			}
 			s.Log = append(s.Log, "author")
-			for range 5 { // kills meet this: the answer is kept by now
+			for range 5 { // kills hit this: the answer is stored by now
 				if err := work(context.Background()); err != nil {
 					return err
 				}
@@ -183,7 +187,8 @@ func (d *diary) graph() (*graph.Compiled[order], error) {
 		}})
 }
 
-// agent is a coding agent that writes down each message that it gets, and a bridge that writes down each task.
+// agent is a coding agent that records each message it receives, and a bridge that records each
+// task.
 type agent struct{ d *diary }
 
 func (a agent) CreateSession(context.Context, graph.SessionConfig) (graph.Session, error) {
@@ -202,7 +207,7 @@ func (a agent) Stream(ctx context.Context, _ string) iter.Seq2[graph.AgentMessag
 	}
 }
 
-// agentAnswered names, behind its run, the sub-step in which the agent's answer is kept.
+// agentAnswered, appended to its run, names the sub-step that stores the agent's reply.
 const agentAnswered = "/author"
 
 func (agent) ContextUsage(context.Context) (graph.SessionUsage, error) {

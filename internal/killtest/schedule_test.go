@@ -28,10 +28,10 @@ import (
 // envTicks makes a child a program that schedules a graph, on the store that it names.
 const envTicks = "HOCKET_TEST_TICKS"
 
-// tick is the state of a graph that is scheduled.
+// tick is the state of a scheduled graph.
 type tick struct{ N int }
 
-// ticking opens an engine that has a graph with a schedule for each second, and works until ctx is done.
+// ticking opens an engine with a graph scheduled every second, and works until ctx is done.
 func ticking(ctx context.Context, cfg hocket.Config, options ...hocket.Option) (work func() error, err error) {
 	g, err := graph.New[tick]("ticks").Start(graph.Do("n", func(_ context.Context, s *tick) error {
 		s.N++
@@ -53,7 +53,7 @@ func ticking(ctx context.Context, cfg hocket.Config, options ...hocket.Option) (
 	}, nil
 }
 
-// childTicks is a process of the program; what its scheduler does goes to standard output.
+// childTicks is a process of the program; it writes its scheduler's actions to standard output.
 func childTicks() error {
 	log := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	work, err := ticking(context.Background(), hocket.Config{DB: os.Getenv(envTicks), Program: "billing", Logger: log})
@@ -63,13 +63,13 @@ func childTicks() error {
 	return work()
 }
 
-// logged is a line of a child.
+// logged is a line logged by a child.
 type logged struct {
 	Msg     string    `json:"msg"`
 	Planned time.Time `json:"planned"`
 }
 
-// process is a child with what it logged.
+// process is a child with its log lines.
 type process struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -131,8 +131,9 @@ func (p *process) kill() []logged {
 	return p.all
 }
 
-// X-110, P37, S1-37: processes of a program are killed at random moments, one of two or both. No time of a schedule has two runs, no two runs overlap, and each time has its run, by catch-up "all", unless a run was
-// under way then.
+// TestKillSchedules checks X-110, P37 and S1-37: processes of a program are killed at random
+// moments, one of two or both. No scheduled time has two runs, no two runs overlap, and each time
+// has its run, through catch-up "all", unless a run was active then.
 func TestKillSchedules(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hocket.db")
@@ -160,7 +161,7 @@ func TestKillSchedules(t *testing.T) {
 	}
 	defer home.Close()
 	var reg journal.Registration
-	for done := false; !done; { // until what was missed is made up for
+	for done := false; !done; { // until missed times are caught up
 		<-time.After(100 * time.Millisecond)
 		list, err := home.Journal.Registrations(t.Context())
 		if err != nil || len(list) != 1 {
@@ -191,7 +192,8 @@ func TestKillSchedules(t *testing.T) {
 	t.Logf("%d runs, %d times skipped for a run under way", len(runs), len(excused))
 }
 
-// plannedRuns gives the planned times of all runs, and checks that none has two and that none overlap.
+// plannedRuns returns the planned times of all runs, and checks that no time has two runs and that
+// no runs overlap.
 func plannedRuns(t *testing.T, log journal.Backend) map[time.Time]bool {
 	t.Helper()
 	heads, _, err := log.List(t.Context(), journal.Query{Limit: 1000}) // newest first
@@ -215,7 +217,9 @@ func plannedRuns(t *testing.T, log journal.Backend) map[time.Time]bool {
 	return runs
 }
 
-// X-110: two programs with a graph and a schedule of one name, one of them in two processes, and a scheduler of documents work on one store: each starts its own, and none removes what another one registered.
+// TestSchedulesBesideOthers checks X-110: two programs with a graph and a schedule of the same
+// name, one of them in two processes, and a scheduler of documents work on one store: each starts
+// its own runs, and none removes another's registrations.
 func TestSchedulesBesideOthers(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"sqlite", "postgres"} {
@@ -291,7 +295,7 @@ func TestSchedulesBesideOthers(t *testing.T) {
 					t.Errorf("%+v", s)
 				}
 			}
-			// What is said from outside holds for that program alone.
+			// External control requests apply to that program alone.
 			q := service.ControlRequest{Program: "mail", Workflow: "ticks", Do: service.PauseSchedule, By: "ann"}
 			if s, err := documents.ControlSchedule(ctx, q); err != nil || s.PausedBy != "ann" || s.Program != "mail" {
 				t.Errorf("%+v, %v", s, err)

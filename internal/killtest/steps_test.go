@@ -18,10 +18,11 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-// envSteps has a child drive a run of stepsDocument.
+// envSteps makes a child execute a run of stepsDocument.
 const envSteps = "HOCKET_TEST_STEPS"
 
-// stepsDocument has what people, other programs and other workflows do to a run, and a failure that is handled.
+// stepsDocument covers what people, other programs and other workflows do to a run, and a handled
+// failure.
 const stepsDocument = `
 workflow:
   - {id: early, type: tool, tool: count, args: {n: 1}}
@@ -43,7 +44,8 @@ const (
 	stepsOutput   = `{"below":"for Ann","broken":"failed","each":3,"n":7,"note":"fine"}`
 )
 
-// childSteps drives a run to its end: it is the process, the person and the other program at once, so that kills come between what they say and what follows.
+// childSteps executes a run to its end: it acts as the process, the person and the other program
+// simultaneously, so that kills come between their input and its effects.
 func childSteps(run string) (err error) {
 	ctx := context.Background()
 	d, err := openDiary(os.Getenv(envDiary), run)
@@ -80,7 +82,8 @@ func childSteps(run string) (err error) {
 	return err
 }
 
-// say gives what the run waits for, each under a key of its own, as a sender does that does not know whether it was heard.
+// say sends the input that the run waits for, each under its own key, like a sender that does not
+// know whether it was received.
 func say(ctx context.Context, s *service.Service, run string) error {
 	by := engine.LocalBy(engine.ChannelProgram)
 	o, err := s.Show(ctx, run)
@@ -102,8 +105,9 @@ func say(ctx context.Context, s *service.Service, run string) error {
 	}
 }
 
-// A run with signals, answers, a failure that is handled, a child run and a map ends as if its process had not been killed: no signal is there twice, no answer is lost, one child run did the work, and no call is
-// made again whose result is in the journal.
+// TestKillSteps checks that a run with signals, answers, a handled failure, a child run and a map
+// ends as if its process had not been killed: no signal is duplicated, no answer is lost, one child
+// run did the work, and no call whose result is in the journal is repeated.
 func TestKillSteps(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -129,7 +133,7 @@ func TestKillSteps(t *testing.T) {
 			}
 			for line := range strings.Lines(string(raw[read:])) {
 				if !strings.HasSuffix(line, "\n") {
-					break // the child was killed as it wrote
+					break // the child was killed while writing
 				}
 				read += len(line)
 				if key := strings.TrimSpace(strings.TrimPrefix(line, wroteCall)); done[key] {
@@ -168,7 +172,8 @@ func TestKillSteps(t *testing.T) {
 	h.Kill(t, killtest.Kills())
 }
 
-// resultsOf notes the calls whose results a journal has, and tells whether its run has ended. Each signal and each answer must be there once.
+// resultsOf records the calls whose results are in a journal, and reports whether its run has
+// ended. Each signal and each answer must be there once.
 func resultsOf(t *testing.T, run string, events []engine.Event, done map[string]bool) (ended bool) {
 	t.Helper()
 	args, once := map[int]string{}, map[string]bool{}

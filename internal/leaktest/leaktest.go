@@ -7,10 +7,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-// looks is how often is looked, for half a second each time: what is left after a minute stays.
+// looks is the number of checks, of half a second each: a goroutine that is left after a minute
+// stays.
 const looks = 120
 
-// Main is for TestMain: it runs the tests and exits, with status 1 where they passed and goroutines are left that opts do not ignore.
+// Main is called from TestMain: it runs the tests and exits, with status 1 if they passed but
+// goroutines are left that opts do not ignore.
 func Main(m goleak.TestingM, opts ...goleak.Option) {
 	code := m.Run()
 	if code == 0 {
@@ -22,7 +24,7 @@ func Main(m goleak.TestingM, opts ...goleak.Option) {
 	os.Exit(code)
 }
 
-// settle gives the last error of find, nil once it finds nothing.
+// settle returns the last error of find, or nil once find finds nothing.
 func settle(find func() error) (err error) {
 	for range looks {
 		if err = find(); err == nil {

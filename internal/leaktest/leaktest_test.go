@@ -7,7 +7,7 @@ import (
 
 func TestMain(m *testing.M) { Main(m) }
 
-// P11: what ends during the check is no leak, what stays is one.
+// TestSettle checks P11: a goroutine that ends during the check is not a leak, one that stays is.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	left := errors.New("one is left")

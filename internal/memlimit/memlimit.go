@@ -1,10 +1,13 @@
-// Package memlimit says how much memory a process of Hocket may use, and tells the runtime of Go.
+// Package memlimit determines how much memory a Hocket process may use, and sets the Go runtime's
+// limit.
 //
-// The memory of the machine is what its cgroup allows, or all that is installed if that is less or the cgroup sets no bound. A process gets a soft limit of four
-// fifths of it, unless GOMEMLIMIT is set: the garbage collector then works harder near the limit, so that the system does not kill the process. The rest is for the
-// programs that it starts.
+// The memory of the machine is what its cgroup allows, or all installed memory if that is less or
+// the cgroup sets no limit. A process gets a soft limit of four fifths of it, unless GOMEMLIMIT is
+// set: the garbage collector then works harder near the limit, so that the system does not kill the
+// process. The rest is for the programs that it starts.
 //
-// The package sets nothing by itself: main calls [Set]. A Go program that embeds Hocket sets its own limit.
+// The package sets nothing by itself: main calls [Set]. A Go program that embeds Hocket sets its
+// own limit.
 package memlimit
 
 import (
@@ -16,20 +19,21 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// Env is the variable by which people set the limit themselves, as the runtime of Go reads it.
+// Env is the environment variable with which users set the limit themselves, as read by the Go
+// runtime.
 const Env = "GOMEMLIMIT"
 
-// numerator and denominator are the part of the machine's memory that a process gets.
+// numerator and denominator are the fraction of the machine's memory that a process gets.
 const numerator, denominator = 4, 5
 
-// fallback is taken as the memory of a machine that does not say how much it has.
+// fallback is the assumed memory of a machine that does not report its size.
 const fallback = 2 << 30
 
 // Limit is the memory limit of this process.
 type Limit struct {
 	// Bytes is the limit. Machine is the memory of the machine or of the cgroup.
 	Bytes, Machine int64
-	// FromEnv tells whether GOMEMLIMIT says it.
+	// FromEnv reports whether GOMEMLIMIT sets the limit.
 	FromEnv bool
 }
 
@@ -41,7 +45,8 @@ func (l Limit) String() string {
 	return fmt.Sprintf("%d MiB (%s)", l.Bytes>>20, source)
 }
 
-// Current gives the limit that holds, or that Set would set. GOMEMLIMIT=off and values above the machine's memory count as the machine's memory. It changes nothing.
+// Current returns the limit in effect, or the one that Set would set. GOMEMLIMIT=off and values
+// above the machine's memory count as the machine's memory. It changes nothing.
 func Current() Limit {
 	l := Limit{Machine: machine()}
 	l.Bytes = l.Machine / denominator * numerator
@@ -52,7 +57,7 @@ func Current() Limit {
 	return l
 }
 
-// Set sets the limit of this process, unless GOMEMLIMIT is set, and gives it.
+// Set sets the limit of this process, unless GOMEMLIMIT is set, and returns it.
 func Set() Limit {
 	l := Current()
 	if !l.FromEnv {
@@ -61,12 +66,13 @@ func Set() Limit {
 	return l
 }
 
-// machine gives the bytes of memory that there are for this process and those that it starts.
+// machine returns the number of bytes of memory available to this process and the processes that it
+// starts.
 func machine() int64 {
 	least := int64(math.MaxInt64)
 	for _, look := range []memlimit.Provider{memlimit.FromCgroup, memlimit.FromSystem} {
-		if n, err := look(); err == nil && n > 0 && n < uint64(least) { // a cgroup without a bound is an error
-			least = int64(n) // it is below MaxInt64
+		if n, err := look(); err == nil && n > 0 && n < uint64(least) { // a cgroup without a limit is an error
+			least = int64(n) // it is less than MaxInt64
 		}
 	}
 	if least == math.MaxInt64 {

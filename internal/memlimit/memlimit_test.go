@@ -9,8 +9,9 @@ import (
 	"github.com/hocket-run/hocket/internal/memlimit"
 )
 
-// SEC17: without GOMEMLIMIT a process gets a part of the machine's memory as its limit; with it that value stays. Each case is a process of its own, because the
-// runtime reads the variable when it starts.
+// TestSet checks SEC17: without GOMEMLIMIT a process gets a part of the machine's memory as its
+// limit; with it that value is kept. Each case is a separate process, because the runtime reads the
+// variable when it starts.
 func TestSet(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("MEMLIMIT_TEST") != "" {

@@ -9,13 +9,13 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 )
 
-// details collects what is known of one call beside its answer.
+// details collects what is known about one call in addition to its reply.
 type details struct {
 	chat.CallDetails
 	began time.Time
 }
 
-// detailsOf begins with what the request says. A program's own client has no endpoint.
+// detailsOf returns details initialized from the request. A program's own client has no endpoint.
 func detailsOf(req Request, e Endpoint) *details {
 	p := req.Params
 	d := &details{began: time.Now(), CallDetails: chat.CallDetails{
@@ -25,7 +25,7 @@ func detailsOf(req Request, e Endpoint) *details {
 	if e.BaseURL == "" {
 		return d
 	}
-	d.Stream = true // all adapters ask for streams
+	d.Stream = true // all adapters request streams
 	if u, err := url.Parse(e.BaseURL); err == nil && u.Hostname() != "" {
 		d.Server, d.Port = u.Hostname(), 80
 		if u.Scheme == "https" {
@@ -38,7 +38,7 @@ func detailsOf(req Request, e Endpoint) *details {
 	return d
 }
 
-// watch gives an onDelta that notes when the first piece of the answer came.
+// watch returns an onDelta that records when the first chunk of the response arrived.
 func (d *details) watch(onDelta func(Delta)) func(Delta) {
 	return func(delta Delta) {
 		if d.FirstChunk == 0 && !delta.IsEmpty() {
@@ -50,7 +50,7 @@ func (d *details) watch(onDelta func(Delta)) func(Delta) {
 	}
 }
 
-// in gives a failure with the details of its call.
+// in returns err with the details of its call.
 func (d *details) in(err error) error {
 	failed, ok := errors.AsType[*Error](err)
 	if !ok {

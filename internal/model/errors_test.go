@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// P12: only what may pass by itself is retried by default.
+// TestTransientKinds checks P12: only transient failures are retried by default.
 func TestTransientKinds(t *testing.T) {
 	t.Parallel()
 	want := "rate_limit timeout overloaded network server"
@@ -42,7 +42,8 @@ func TestSourceOf(t *testing.T) {
 	}
 }
 
-// SEC11: no key in an error text, the exact one or one of a known shape.
+// TestScrub checks SEC11: no key in an error message, neither the exact key nor one of a known
+// form.
 func TestScrub(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

@@ -21,38 +21,41 @@ var (
 	ErrUntrusted       = errors.New("not trusted")
 )
 
-// RefError says why calls of a reference have nowhere to go. Its text is for people and complete: a line that says what is wrong, one with the hint, one with
-// the providers that were found.
+// RefError explains why calls of a reference have no destination. Its message is complete and meant
+// for people: a line with the problem, one with the hint, one with the providers that were found.
 type RefError struct {
-	// Ref is the reference as written; Provider is empty where none is clear.
+	// Ref is the reference as written; Provider is empty if it cannot be determined.
 	Ref, Provider string
 	// Reason is one of the errors above, or ErrBadRef.
 	Reason  error
 	Message string
 }
 
-// Error gives the message.
+// Error returns the message.
 func (e *RefError) Error() string { return e.Message }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *RefError) Unwrap() error { return e.Reason }
 
-// Finding is what `hocket doctor` shows of one provider.
+// Finding is what `hocket doctor` shows for one provider.
 type Finding struct {
 	Provider string `json:"provider"`
-	// KeyEnv names the variable that holds the key, or those that may; empty where no key is needed.
+	// KeyEnv names the environment variable that holds the key, or those that may; it is empty if
+	// no key is needed.
 	KeyEnv string `json:"keyEnv,omitempty"`
 	KeySet bool   `json:"keySet"`
 	// BaseURL is without user, password and query.
 	BaseURL string `json:"baseURL"`
-	// Usable tells that calls have somewhere to go; Problem is why not.
+	// Usable reports whether calls have a destination; Problem is the reason if not.
 	Usable  bool   `json:"usable"`
 	Problem string `json:"problem,omitempty"`
-	// Configured tells that the environment or a definition speaks of the provider, Usable or not.
+	// Configured reports whether the environment or a definition mentions the provider, whether
+	// Usable or not.
 	Configured bool `json:"configured"`
 }
 
-// Found lists OpenAI, Anthropic, Google and Ollama, then the other known providers whose key is set, then the defined ones by name.
+// Found lists OpenAI, Anthropic, Google and Ollama, then the other known providers whose key is
+// set, then the defined ones by name.
 func (r *Registry) Found() []Finding {
 	var out []Finding
 	for _, p := range builtins() {
@@ -94,7 +97,7 @@ func (r *Registry) Found() []Finding {
 	return out
 }
 
-// problem makes a RefError without the hint, which Found, on whose result they depend, can do without.
+// problem returns a RefError without the hint, which depends on Found; Found itself needs no hint.
 func problem(ref, provider string, reason error, text string) *RefError {
 	return &RefError{Ref: ref, Provider: provider, Reason: reason, Message: text}
 }
@@ -122,7 +125,8 @@ func (r *Registry) unknown(ref, name string) *RefError {
 	return problem(ref, name, ErrUnknownProvider, text)
 }
 
-// withHints completes the text of a RefError for a person: which model, what is wrong, what may be done, what was found (S0-17).
+// withHints completes the message of a RefError for people: which model, what is wrong, what can be
+// done, what was found (S0-17).
 func (r *Registry) withHints(err error) error {
 	var p *RefError
 	if !errors.As(err, &p) {

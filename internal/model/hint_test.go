@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// Item 18: a model that the provider does not know gets a hint, other failures get none.
+// TestWrongModelHint checks item 18: a model that the provider does not know gets a hint; other
+// failures get none.
 func TestWrongModelHint(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -2,16 +2,19 @@ package model
 
 import "sync"
 
-// Memo is where an adapter keeps what it made of the messages of a conversation until the next call of that conversation. The zero Memo is empty, a nil one
-// keeps nothing. Safe for concurrent use.
+// Memo is where an adapter keeps what it derived from the messages of a conversation until the next
+// call of that conversation. The zero Memo is empty, a nil Memo keeps nothing. It is safe for
+// concurrent use.
 //
-// A Memo is a cache: what was kept may be of another provider, of a longer conversation or of a changed one. The adapter compares it with the request.
+// A Memo is a cache: its content may belong to another provider, to a longer conversation or to a
+// changed one. The adapter compares it with the request.
 type Memo struct {
 	mu   sync.Mutex
 	kept any
 }
 
-// Take gives what was kept last and keeps it no longer, so that only one call goes on from it; nil: there is nothing.
+// Take returns and removes the value that was kept last, so that only one call continues from it;
+// nil means there is none.
 func (m *Memo) Take() any {
 	if m == nil {
 		return nil
@@ -23,7 +26,7 @@ func (m *Memo) Take() any {
 	return v
 }
 
-// Keep keeps v in the place of what was kept before.
+// Keep stores v, replacing the previous value.
 func (m *Memo) Keep(v any) {
 	if m == nil {
 		return

@@ -2,7 +2,7 @@ package model
 
 import "maps"
 
-// over gives p with what it leaves open as other says.
+// over returns p with its unset fields taken from other.
 func (p Params) over(other Params) Params {
 	out := p
 	out.Temperature = first(p.Temperature, other.Temperature)

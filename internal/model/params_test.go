@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// TestModelParams holds that the parameters of a defined model fill what a request leaves open, and win over nothing that it says.
+// TestModelParams checks that the parameters of a defined model fill in those that a request does
+// not set, and override none that it sets.
 func TestModelParams(t *testing.T) {
 	t.Parallel()
 	number := func(v float64) *float64 { return &v }
@@ -47,7 +48,7 @@ func TestModelParams(t *testing.T) {
 	}
 }
 
-// keeps is a client that keeps what it was asked last.
+// keeps is a client that keeps the last request.
 type keeps struct{ last *model.Request }
 
 func (k keeps) Call(_ context.Context, req model.Request, _ func(model.Delta)) (model.Reply, error) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Protocol is the way in which a provider is spoken to: which adapter serves it.
+// Protocol is the protocol that a provider speaks; it determines the adapter.
 type Protocol string
 
 const (
@@ -16,7 +16,7 @@ const (
 	ProtocolGoogle    Protocol = "google"
 )
 
-// Env reads one environment variable; an empty value is the same as none. os.Getenv is one.
+// Env reads one environment variable; an empty value is equivalent to none. os.Getenv is an Env.
 type Env func(name string) string
 
 // provider is a provider that Hocket knows by name.
@@ -24,14 +24,15 @@ type provider struct {
 	name     string
 	protocol Protocol
 	baseURL  string
-	// baseEnv names the variable that puts another server in its place; "" where there is none.
+	// baseEnv is the environment variable that overrides the server, or "" if there is none.
 	baseEnv string
-	// keyEnv are the variables that may hold the key, the first set one wins; none where no key is needed.
+	// keyEnv are the environment variables that may hold the key; the first one set takes
+	// precedence. It is empty if no key is needed.
 	keyEnv []string
 }
 
-// builtins are the providers whose address and key variable are settled facts, the three with adapters of their own and Ollama first.
-// The others speak Chat Completions.
+// builtins returns the providers whose address and key variable are well established, starting with
+// the three that have their own adapters and Ollama. The others speak Chat Completions.
 func builtins() []provider {
 	compatible := func(name, baseURL, keyEnv string) provider {
 		return provider{name: name, protocol: ProtocolOpenAI, baseURL: baseURL, keyEnv: []string{keyEnv}}
@@ -59,7 +60,7 @@ func builtins() []provider {
 	}
 }
 
-// Known gives the names of the providers that need no definition, in the order in which they are listed.
+// Known returns the names of the providers that need no definition, in listing order.
 func Known() []string {
 	all := builtins()
 	names := make([]string, len(all))
@@ -69,7 +70,7 @@ func Known() []string {
 	return names
 }
 
-// builtin looks a known provider up by name.
+// builtin looks up a known provider by name.
 func builtin(name string) (provider, bool) {
 	all := builtins()
 	i := slices.IndexFunc(all, func(p provider) bool { return p.name == name })
@@ -79,10 +80,10 @@ func builtin(name string) (provider, bool) {
 	return all[i], true
 }
 
-// ownProvider is the known provider that gave a protocol its name.
+// ownProvider returns the known provider after which a protocol is named.
 func ownProvider(p Protocol) (provider, bool) { return builtin(string(p)) }
 
-// base gives the address under env, and whether the environment chose it.
+// base returns the address under env, and reports whether it came from the environment.
 func (p provider) base(env Env) (baseURL string, fromEnv bool, err error) {
 	value := ""
 	if p.baseEnv != "" {
@@ -101,7 +102,7 @@ func (p provider) base(env Env) (baseURL string, fromEnv bool, err error) {
 	return baseURL, true, nil
 }
 
-// key gives the first key that is set, with the name of its variable.
+// key returns the first key that is set, with the name of its variable.
 func (p provider) key(env Env) (key, name string) {
 	for _, name := range p.keyEnv {
 		if key := strings.TrimSpace(env(name)); key != "" {
@@ -111,8 +112,8 @@ func (p provider) key(env Env) (key, name string) {
 	return "", ""
 }
 
-// ollamaURL reads OLLAMA_HOST as Ollama itself does: scheme, port and host may each be missing, and the address on which a server
-// listens on all interfaces is reached on loopback.
+// ollamaURL parses OLLAMA_HOST as Ollama itself does: scheme, port and host may each be missing,
+// and a server listening on all interfaces is reached through loopback.
 func ollamaURL(value string) string {
 	if !strings.Contains(value, "://") {
 		value = "http://" + value
@@ -142,7 +143,8 @@ func ollamaURL(value string) string {
 	return u.String()
 }
 
-// cleanURL checks an address of a provider and takes the slash off its end. The error never shows what might be a password in it.
+// cleanURL validates a provider's address and removes its trailing slash. The error never shows a
+// possible password in it.
 func cleanURL(value string) (string, error) {
 	u, err := url.Parse(value)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
@@ -151,7 +153,7 @@ func cleanURL(value string) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
-// shownURL gives an address without user, password, query and fragment.
+// shownURL returns an address without user, password, query and fragment.
 func shownURL(value string) string {
 	u, err := url.Parse(value)
 	if err != nil {

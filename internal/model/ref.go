@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Ref names a model of a provider. Provider is empty where a bare name tells none.
+// Ref names a model of a provider. Provider is empty if it cannot be derived from a bare name.
 type Ref struct{ Provider, Model string }
 
-// String gives `provider/model`, or the bare name.
+// String returns `provider/model`, or the bare name.
 func (r Ref) String() string {
 	if r.Provider == "" {
 		return r.Model
@@ -17,11 +17,12 @@ func (r Ref) String() string {
 	return r.Provider + "/" + r.Model
 }
 
-// ErrBadRef is the error of a reference that is not of the form `provider/model` or `model`.
+// ErrBadRef is returned for a reference that is not of the form `provider/model` or `model`.
 var ErrBadRef = errors.New("not a model reference")
 
-// ParseRef splits s at the first slash (D26); what follows may hold more of them. A bare name gets the provider that its prefix tells
-// (`gpt-`, `chatgpt-`, `o1`.., `claude-`, `gemini-`), else none: what becomes of it then is the Registry's to say.
+// ParseRef splits s at the first slash (D26); the rest may contain more slashes. A bare name gets
+// the provider implied by its prefix (`gpt-`, `chatgpt-`, `o1`.., `claude-`, `gemini-`), otherwise
+// none: the Registry then decides.
 func ParseRef(s string) (Ref, error) {
 	s = strings.TrimSpace(s)
 	if strings.ContainsAny(s, " \t\r\n") {
@@ -39,7 +40,7 @@ func ParseRef(s string) (Ref, error) {
 	return Ref{Provider: provider, Model: name}, nil
 }
 
-// providerOf tells the provider of a bare model name by its prefix, or "".
+// providerOf returns the provider implied by the prefix of a bare model name, or "".
 func providerOf(name string) string {
 	switch n := strings.ToLower(name); {
 	case strings.HasPrefix(n, "gpt-"), strings.HasPrefix(n, "chatgpt-"), len(n) > 1 && n[0] == 'o' && n[1] >= '1' && n[1] <= '9':

@@ -16,33 +16,36 @@ import (
 	"github.com/hocket-run/hocket/internal/price"
 )
 
-// Endpoint is where and how one provider is reached. It holds the key: it is handed to an adapter and never printed or stored.
+// Endpoint is the address and access data of one provider. It holds the key: it is passed to an
+// adapter and never printed or stored.
 type Endpoint struct {
 	Provider string
 	Protocol Protocol
-	// BaseURL has no slash at its end.
+	// BaseURL has no trailing slash.
 	BaseURL string
-	// Key is empty where none is needed.
+	// Key is empty if none is needed.
 	Key string
-	// Named tells that the operator or Hocket itself named the address, so that it may be private (SEC8, D34).
+	// Named reports whether the operator or Hocket itself specified the address, so that it may be
+	// private (SEC8, D34).
 	Named bool
-	// Own tells that this is the protocol's own service (api.openai.com, say) and not a server that is merely compatible with it.
+	// Own reports whether this is the protocol's own service (such as api.openai.com) and not a
+	// server that is merely compatible with it.
 	Own bool
 }
 
-// String gives provider and address, never the key.
+// String returns provider and address, never the key.
 func (e Endpoint) String() string { return e.Provider + " at " + shownURL(e.BaseURL) }
 
-// GoString is String, so that %#v shows no key either.
+// GoString returns String, so that %#v shows no key either.
 func (e Endpoint) GoString() string { return e.String() }
 
 // Factory builds the adapter of an endpoint. It must not connect.
 type Factory func(Endpoint) (Client, error)
 
-// Factories are the factories of several protocols. It is what package hocket takes for its Adapters.
+// Factories are the factories of several protocols. It is the type of package hocket's Adapters.
 type Factories map[Protocol]Factory
 
-// Protocols gives the names of the protocols, sorted.
+// Protocols returns the sorted names of the protocols.
 func (f Factories) Protocols() []string {
 	var names []string
 	for p := range f {
@@ -52,55 +55,67 @@ func (f Factories) Protocols() []string {
 	return names
 }
 
-// ProviderDef is a provider that a document or the operator defines (`providers:` of steps documents).
+// ProviderDef is a provider that a document or the operator defines (`providers:` of steps
+// documents).
 type ProviderDef struct {
-	// Protocol is openai where empty.
+	// Protocol defaults to openai if empty.
 	Protocol Protocol
-	// BaseURL is the protocol's own service where empty.
+	// BaseURL defaults to the protocol's own service if empty.
 	BaseURL string
-	// KeyEnv names the variable that holds the key. Empty: the key of the known provider of the same address, if any.
+	// KeyEnv is the environment variable that holds the key. If empty, the key of the known
+	// provider at the same address is used, if any.
 	KeyEnv string
-	// Key is a reference to the key, which Config.Secret resolves when the provider is used; it wins over KeyEnv. "": there is none.
+	// Key is a reference to the key, which Config.Secret resolves when the provider is used; it
+	// takes precedence over KeyEnv. "" means there is none.
 	Key string
-	// Operator tells that the operator wrote the definition: what it leaves out is as for the known provider of its name.
+	// Operator reports whether the operator wrote the definition: omitted fields default to those
+	// of the known provider of the same name.
 	Operator bool
-	// Trusted: the operator vouches for this definition. Otherwise its address must be public and gets no key but the one that
-	// belongs to it anyway, since a document could name any variable and any address.
+	// Trusted reports whether the operator vouches for this definition. Otherwise its address must
+	// be public and gets only the key that belongs to it anyway, since a document could name any
+	// variable and any address.
 	Trusted bool
 }
 
-// ModelDef is a model under a name of its own (`models:` of steps documents). BaseURL and KeyEnv, where set, win over the provider's.
+// ModelDef is a model under its own name (`models:` of steps documents). BaseURL and KeyEnv, if
+// set, take precedence over the provider's.
 type ModelDef struct {
 	Provider, Model string
 	BaseURL, KeyEnv string
 	Trusted         bool
-	// Params are for what a request leaves open.
+	// Params fill in parameters that a request does not set.
 	Params Params
 }
 
-// Config is what a Registry is made of. The zero Config knows the built-in providers and has no key and no adapter.
+// Config holds the settings of a Registry. The zero Config knows the built-in providers and has no
+// key and no adapter.
 type Config struct {
-	// Env is the environment; nil: nothing is set.
+	// Env is the environment; nil means nothing is set.
 	Env Env
-	// Providers and Models are definitions by name; a name here wins over a built-in one.
+	// Providers and Models are definitions by name; a name here takes precedence over a built-in
+	// one.
 	Providers map[string]ProviderDef
 	Models    map[string]ModelDef
-	// Secret gives the value of a reference to a key; nil: none has a value. Its errors hold no value.
+	// Secret returns the value of a reference to a key; nil means no reference has a value. Its
+	// errors hold no value.
 	Secret func(ref string) (string, error)
-	// Adapters serve the protocols.
+	// Adapters are the factories by protocol.
 	Adapters map[Protocol]Factory
-	// Clients are providers that the program itself gives, by name. They win over definitions and known providers of that name.
+	// Clients are providers implemented by the program itself, by name. They take precedence over
+	// definitions and known providers of that name.
 	Clients map[string]Client
-	// Known are references of models that exist, for hints about wrong names.
+	// Known are references of existing models, for hints about wrong names.
 	Known []string
-	// Hints say what to do about a reference that cannot be resolved; nil: the hints of the command line.
+	// Hints are suggestions for a reference that cannot be resolved; nil means the hints of the
+	// command line.
 	Hints []string
-	// TotalTimeout and IdleTimeout bound each call as WithTimeouts says.
+	// TotalTimeout and IdleTimeout limit each call as described at WithTimeouts.
 	TotalTimeout, IdleTimeout time.Duration
 }
 
-// Registry finds the provider of a reference. It is a Client whose requests name models by reference. Making one reads nothing and
-// connects to nothing; adapters are built on first use and kept. Safe for concurrent use.
+// Registry finds the provider of a reference. It is a Client whose requests name models by
+// reference. Creating one reads nothing and connects to nothing; adapters are built on first use
+// and kept. It is safe for concurrent use.
 type Registry struct {
 	cfg Config
 
@@ -108,7 +123,7 @@ type Registry struct {
 	clients map[Endpoint]Client
 }
 
-// NewRegistry makes a Registry of cfg, whose maps must not change any more.
+// NewRegistry returns a Registry for cfg, whose maps must not be modified afterwards.
 func NewRegistry(cfg Config) *Registry {
 	if cfg.Env == nil {
 		cfg.Env = func(string) string { return "" }
@@ -142,7 +157,8 @@ func (r *Registry) Call(ctx context.Context, req Request, onDelta func(Delta)) (
 	return reply, nil
 }
 
-// hinted adds to the failure of a call whose model the provider does not know the name that may be meant: one of Config.Known, or of the table of models.
+// hinted adds a suggested name to the failure of a call whose model the provider does not know: one
+// of Config.Known, or of the table of models.
 func (r *Registry) hinted(err error, ref Ref) error {
 	failed, ok := errors.AsType[*Error](err)
 	if !ok || failed.Kind != KindInvalidRequest && failed.Kind != KindNotFound || !unknownModel(failed) {
@@ -163,7 +179,7 @@ func (r *Registry) hinted(err error, ref Ref) error {
 	return &with
 }
 
-// unknownModel tells whether the provider says that there is no such model.
+// unknownModel reports whether the provider's error means that the model does not exist.
 func unknownModel(e *Error) bool {
 	text := strings.ToLower(e.Message)
 	if !strings.Contains(text, "model") {
@@ -172,19 +188,22 @@ func unknownModel(e *Error) bool {
 	return e.Status == http.StatusNotFound ||
 		slices.ContainsFunc([]string{"unknown model", "invalid model", "not a valid model"}, func(p string) bool { return strings.Contains(text, p) }) ||
 		slices.ContainsFunc([]string{"not found", "does not exist", "not exist", "not supported"}, func(p string) bool {
-			before, _, ok := strings.Cut(text, p) // a parameter that is not supported by a model comes before that model
+			// a parameter that a model does not support is named before that model
+			before, _, ok := strings.Cut(text, p)
 			return ok && strings.Contains(before, "model")
 		})
 }
 
-// Check tells before a run whether calls of ref have somewhere to go: nil, or a *RefError that names the provider, what is missing and the
-// hints (S0-17). It connects to nothing, so a wrong key or an unknown model is found by the first call only.
+// Check reports before a run whether calls of ref have a destination: it returns nil, or a
+// *RefError that names the provider, what is missing and the hints (S0-17). It connects to nothing,
+// so a wrong key or an unknown model is found only by the first call.
 func (r *Registry) Check(ref string) error {
 	_, _, err := r.Client(ref)
 	return err
 }
 
-// Client gives the client of ref, bounded by the configured timeouts, and ref in its full form. Errors: *RefError.
+// Client returns the client of ref, limited by the configured timeouts, and ref in its full form.
+// Errors: *RefError.
 func (r *Registry) Client(ref string) (Client, Ref, error) {
 	c, full, _, err := r.client(strings.TrimSpace(ref))
 	if err != nil {
@@ -193,7 +212,7 @@ func (r *Registry) Client(ref string) (Client, Ref, error) {
 	return c, full, nil
 }
 
-// client is Client with the endpoint, which is empty for clients of the program.
+// client is Client with the endpoint, which is empty for the program's own clients.
 func (r *Registry) client(ref string) (Client, Ref, Endpoint, error) {
 	if full, err := ParseRef(ref); err == nil && r.cfg.Clients[full.Provider] != nil {
 		return WithTimeouts(r.cfg.Clients[full.Provider], r.cfg.TotalTimeout, r.cfg.IdleTimeout), full, Endpoint{}, nil
@@ -220,7 +239,7 @@ func (r *Registry) client(ref string) (Client, Ref, Endpoint, error) {
 	return c, full, endpoint, nil
 }
 
-// resolve finds what ref means: a model that a definition names, else provider and model.
+// resolve finds the target of ref: a model that a definition names, otherwise provider and model.
 func (r *Registry) resolve(ref string) (Ref, Endpoint, error) {
 	if ref == "" {
 		return Ref{}, Endpoint{}, problem("", "", ErrNoModel, "no model is configured")
@@ -239,7 +258,8 @@ func (r *Registry) resolve(ref string) (Ref, Endpoint, error) {
 		return full, e, err
 	}
 
-	// A bare name: the provider that its prefix tells, if it can be used; else the server that OPENAI_BASE_URL names (D26).
+	// A bare name: the provider implied by its prefix, if usable; otherwise the server named by
+	// OPENAI_BASE_URL (D26).
 	if full.Provider != "" {
 		e, err := r.endpoint(ref, full.Provider)
 		if err == nil || !r.hasOpenAIServer() {
@@ -254,8 +274,8 @@ func (r *Registry) resolve(ref string) (Ref, Endpoint, error) {
 	return Ref{}, Endpoint{}, problem(ref, "", ErrAmbiguousRef, fmt.Sprintf("model %q has no provider; write provider/%s", ref, ref))
 }
 
-// Key names what the calls of ref have in common as far as their provider is concerned: its address and key, without telling either (SEC11). full is
-// ref in its full form. Errors: *RefError.
+// Key returns a key shared by all references whose calls use the same provider address and API key,
+// without revealing either (SEC11). full is ref in its full form. Errors: *RefError.
 func (r *Registry) Key(ref string) (key string, full Ref, err error) {
 	ref = strings.TrimSpace(ref)
 	if full, err := ParseRef(ref); err == nil && r.cfg.Clients[full.Provider] != nil {
@@ -293,7 +313,7 @@ func (r *Registry) endpoint(ref, name string) (Endpoint, error) {
 	return Endpoint{Provider: name, Protocol: p.protocol, BaseURL: base, Key: key, Named: true, Own: base == p.baseURL && name == string(p.protocol)}, nil
 }
 
-// endpointOfModel lets a model's own address and key win over those of its provider.
+// endpointOfModel applies a model's own address and key, which take precedence over its provider's.
 func (r *Registry) endpointOfModel(ref string, m ModelDef) (Endpoint, error) {
 	if m.Model == "" || m.Provider == "" {
 		return Endpoint{}, problem(ref, m.Provider, ErrBadRef, fmt.Sprintf("the definition of %q has no provider or no model", ref))
@@ -322,7 +342,7 @@ func (r *Registry) endpointOfModel(ref string, m ModelDef) (Endpoint, error) {
 	return r.defined(ref, m.Provider, def)
 }
 
-// defined makes the endpoint of a definition.
+// defined returns the endpoint of a definition.
 func (r *Registry) defined(ref, name string, def ProviderDef) (Endpoint, error) {
 	if p, ok := builtin(name); ok && def.Operator {
 		if def.Protocol == "" {
@@ -379,13 +399,14 @@ func (r *Registry) defined(ref, name string, def ProviderDef) (Endpoint, error) 
 			return Endpoint{}, missingKey(ref, name, strings.Join(known.keyEnv, " or "))
 		}
 	case def.Trusted && name == own.name:
-		// `provider: openai` with an address of its own, for which the operator vouches: its usual key, if there is one.
+		// `provider: openai` with its own address, for which the operator vouches: its usual key,
+		// if there is one.
 		e.Key, _ = own.key(r.cfg.Env)
 	}
 	return e, nil
 }
 
-// knownAt gives the known provider whose address base is, by default or by the environment.
+// knownAt returns the known provider whose address is base, by default or from the environment.
 func (r *Registry) knownAt(base string) (provider, bool) {
 	for _, p := range builtins() {
 		if at, _, err := p.base(r.cfg.Env); err == nil && (at == base || p.baseURL == base) {

@@ -52,7 +52,7 @@ func env(pairs ...string) model.Env {
 	return func(name string) string { return m[name] }
 }
 
-// where is an adapter that answers with the endpoint that it was built for.
+// where is an adapter that replies with the endpoint for which it was built.
 type where struct{ e model.Endpoint }
 
 func (w where) Call(_ context.Context, req model.Request, _ func(model.Delta)) (model.Reply, error) {
@@ -119,7 +119,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// S0-17: what is missing is found before the run, with the provider, the key and the hint.
+// TestCheck checks S0-17: missing settings are found before the run, with the provider, the key and
+// the hint.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	hints := []string{"--replies", "--model", "OPENAI_BASE_URL"}
@@ -200,7 +201,8 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// An adapter is built once, on first use, and a failing one tells no key.
+// TestLazyAdapters checks that an adapter is built once, on first use, and that a failing one
+// reveals no key.
 func TestLazyAdapters(t *testing.T) {
 	t.Parallel()
 	built := 0

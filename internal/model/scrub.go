@@ -7,18 +7,20 @@ import (
 	"sync"
 )
 
-// scrubbed stands where a secret stood.
+// scrubbed replaces a secret.
 const scrubbed = "[secret]"
 
-// keyShapes matches what looks like a key of a known provider or a credential in a header or an address, masked ones included.
-// Compiled on first use, since most processes never fail a call.
+// keyShapes matches anything that looks like a key of a known provider or a credential in a header
+// or an address, including masked ones. It is compiled on first use, since most processes never
+// have a failed call.
 var keyShapes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(?:sk|xai|gsk|pk|rk)-[a-z0-9_*.\-]{8,}|\bAIza[a-z0-9_*\-]{20,}|\bgsk_[a-z0-9]{12,}|\bhf_[a-z0-9]{12,}` +
 		`|(?:bearer|basic)\s+[a-z0-9._~+/*=\-]{8,}|([?&](?:key|api[_-]?key|access_token|token)=)[^&\s"']+|(://[^/\s:@]*:)[^/\s@]+@`)
 })
 
-// Scrub takes keys out of a text that is to be stored or shown: the given secrets as they are and as addresses write them, and whatever
-// has the shape of a provider's key. Secrets of fewer than four bytes are left alone: they would tear words apart.
+// Scrub removes keys from a string that is to be stored or shown: the given secrets verbatim and in
+// URL-encoded form, and anything in the form of a provider's key. Secrets of fewer than four bytes
+// are left alone because they would match parts of words.
 func Scrub(text string, secrets ...string) string {
 	for _, s := range secrets {
 		if len(s) < 4 {

@@ -5,11 +5,14 @@ import (
 	"strings"
 )
 
-// CanSearch tells whether a request with Request.Search may go to a server: nil, or an *Error of KindInvalidRequest that says why not. own tells that the server
-// is the protocol's own service. It reads Model, Tools and Schema of req.
+// CanSearch checks whether a request with Request.Search may be sent to a server: it returns nil,
+// or an *Error of KindInvalidRequest with the reason. own reports whether the server is the
+// protocol's own service. It reads Model, Tools and Schema of req.
 //
-// Known are OpenAI's models for searches (*-search-preview), Gemini from 2.0 and Claude from 3.5; an unknown model counts as one without. The first two
-// take no functions beside a search, and no search goes along with a schema: citations do not fit into a structured answer.
+// Supported models are OpenAI's search models (*-search-preview), Gemini from 2.0 and Claude from
+// 3.5; an unknown model counts as unsupported. The first two do not accept functions along with a
+// search, and no search can be combined with a schema: citations do not fit into a structured
+// reply.
 func CanSearch(p Protocol, own bool, req Request) error {
 	name := strings.TrimPrefix(strings.ToLower(req.Model), "models/")
 	begins := func(prefixes ...string) bool {
@@ -45,8 +48,8 @@ func CanSearch(p Protocol, own bool, req Request) error {
 	return &Error{Kind: KindInvalidRequest, Message: why}
 }
 
-// CanSearch is the function of that name for the server and the model that req.Model refers to. Unknown references and providers that the program gave
-// itself have no search.
+// CanSearch calls the function CanSearch for the server and the model to which req.Model refers.
+// Unknown references and the program's own providers have no search.
 func (r *Registry) CanSearch(req Request) error {
 	ref := strings.TrimSpace(req.Model)
 	if full, err := ParseRef(ref); err == nil && r.cfg.Clients[full.Provider] != nil {

@@ -9,20 +9,22 @@ import (
 	"time"
 )
 
-// Limits of a call where nothing else is said (P11).
+// Default limits of a call (P11).
 const (
 	DefaultTotalTimeout = 10 * time.Minute
 	DefaultIdleTimeout  = 2 * time.Minute
 )
 
-// errTimeLimit is the cause with which a call's context is ended by this file, so that it can be distinguished from the caller's own cancelling.
+// errTimeLimit is the cause with which this file ends a call's context, to distinguish it from
+// cancellation by the caller.
 var errTimeLimit = errors.New("time limit of the model call")
 
-// WithTimeouts bounds every call of c: total from beginning to end, idle between two signs of life (the first one included). Zero means the
-// default, a negative value no limit. A call that runs into a limit fails with [KindTimeout]. Deltas without content are passed on: a caller that bounds
-// the call further up needs the signs of life too.
+// WithTimeouts limits every call of c: total is the time from start to end, idle the time between
+// two signs of activity, including the first one. Zero means the default, a negative value no
+// limit. A call that exceeds a limit fails with [KindTimeout]. Deltas without content are passed
+// on: a caller that limits the call further up needs the signs of activity too.
 //
-// The client must heed its context; every adapter here does.
+// The client must respect its context; every adapter here does.
 func WithTimeouts(c Client, total, idle time.Duration) Client {
 	if total == 0 {
 		total = DefaultTotalTimeout
@@ -53,7 +55,7 @@ func (l *limited) Call(ctx context.Context, req Request, onDelta func(Delta)) (R
 	if err == nil {
 		return reply, nil
 	}
-	// The caller's own end comes first: a cancellation must not be reported as a time limit.
+	// The caller's own context comes first: a cancellation must not be reported as a time limit.
 	if ctx.Err() != nil {
 		if errors.Is(err, ctx.Err()) {
 			return Reply{}, err
@@ -66,22 +68,23 @@ func (l *limited) Call(ctx context.Context, req Request, onDelta func(Delta)) (R
 	return Reply{}, err
 }
 
-// boundedContext is the context of one call. What tells of its end is made when it is asked for: clients that answer at once never ask.
+// boundedContext is the context of one call. Its Done channel and cause are created on demand:
+// clients that reply immediately never need them.
 type boundedContext struct {
 	context.Context // the caller's
 
 	limits *limited
 	began  time.Time
-	active atomic.Int64 // the last sign of life: nanoseconds since began
+	active atomic.Int64 // last activity, in nanoseconds since began
 
 	mu     sync.Mutex
 	done   context.Context //nolint:containedctx // made of the caller's when it is asked for
 	cancel context.CancelCauseFunc
-	cause  error // of the end; nil before it
+	cause  error // cause of the end; nil before it
 	timer  *time.Timer
 }
 
-// bound begins the time limits. One timer watches both.
+// bound starts the time limits. One timer watches both.
 func (c *boundedContext) bound(l *limited) {
 	c.limits, c.began = l, time.Now()
 	if l.total <= 0 && l.idle <= 0 {
@@ -93,7 +96,8 @@ func (c *boundedContext) bound(l *limited) {
 	c.timer = time.AfterFunc(rest, c.check)
 }
 
-// rest gives the time until the limit that is reached first, and the cause of the end by it.
+// rest returns the time until the limit that is reached first, and the cause if it has been
+// reached.
 func (c *boundedContext) rest() (rest time.Duration, cause error) {
 	l, now := c.limits, time.Since(c.began)
 	total, idle := l.total-now, time.Duration(c.active.Load())+l.idle-now
@@ -109,7 +113,7 @@ func (c *boundedContext) rest() (rest time.Duration, cause error) {
 	return idle, cause
 }
 
-// check ends the context where a limit is reached, and otherwise comes again.
+// check ends the context if a limit is reached, and otherwise reschedules itself.
 func (c *boundedContext) check() {
 	rest, cause := c.rest()
 	if cause != nil {
@@ -123,7 +127,7 @@ func (c *boundedContext) check() {
 	}
 }
 
-// end ends the context, unless it has ended.
+// end ends the context, unless it has already ended.
 func (c *boundedContext) end(cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,14 +143,14 @@ func (c *boundedContext) end(cause error) {
 	}
 }
 
-// ended gives what end was called with first; nil before.
+// ended returns the cause passed to the first call of end, or nil before it.
 func (c *boundedContext) ended() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.cause
 }
 
-// whole gives the context that tells of the end. c.mu is held.
+// whole returns the cancellable context, creating it if necessary. The caller must hold c.mu.
 func (c *boundedContext) whole() context.Context {
 	if c.done == nil {
 		c.done, c.cancel = context.WithCancelCause(c.Context)
@@ -179,7 +183,7 @@ func (c *boundedContext) Value(key any) any {
 	c.mu.Lock()
 	from := c.Context
 	if c.done != nil || c.cause != nil {
-		from = c.whole() // package context asks for the cause of the end by a key of its own
+		from = c.whole() // package context looks up the cause with a key of its own
 	}
 	c.mu.Unlock()
 	return from.Value(key)

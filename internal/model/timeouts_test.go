@@ -10,20 +10,20 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// clientFunc is a Client made of a function.
+// clientFunc is a function used as a Client.
 type clientFunc func(ctx context.Context, onDelta func(model.Delta)) (model.Reply, error)
 
 func (f clientFunc) Call(ctx context.Context, _ model.Request, onDelta func(model.Delta)) (model.Reply, error) {
 	return f(ctx, onDelta)
 }
 
-// hang answers nothing and heeds its context.
+// hang never replies and respects its context.
 func hang(ctx context.Context, _ func(model.Delta)) (model.Reply, error) {
 	<-ctx.Done()
 	return model.Reply{}, ctx.Err()
 }
 
-// ticking tells a delta every d, n times, then answers.
+// ticking sends a delta every d, n times, and then replies.
 func ticking(n int, d time.Duration, delta model.Delta) clientFunc {
 	return func(ctx context.Context, onDelta func(model.Delta)) (model.Reply, error) {
 		for range n {
@@ -38,7 +38,8 @@ func ticking(n int, d time.Duration, delta model.Delta) clientFunc {
 	}
 }
 
-// P11: finite limits by default, total and idle; a call that never answers fails on time.
+// TestWithTimeouts checks P11: finite limits by default, total and idle; a call that never replies
+// fails on time.
 func TestWithTimeouts(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -80,7 +81,8 @@ func TestWithTimeouts(t *testing.T) {
 	}
 }
 
-// A done context of the caller is told as such, never as a time limit, and what a script had used up is not lost.
+// TestTimeoutsAndCancel checks that a done context of the caller is reported as such, never as a
+// time limit, and that the entry that a script used up is not lost.
 func TestTimeoutsAndCancel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -8,20 +8,24 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 )
 
-// largestWindow bounds what a model may report whose window is not known: no window is larger.
+// largestWindow is the limit for the reported usage of a model with an unknown window: no window is
+// larger.
 const largestWindow = 16 << 20
 
-// Figures of estimates: a token has about three bytes, and a message has some tokens beside its text.
+// Constants for estimates: a token has about three bytes, and a message has some tokens in addition
+// to its text.
 const (
 	bytesPerToken    = 3
 	tokensPerMessage = 4
 	tokensPerCall    = 16
 )
 
-// WithUsage checks what the calls of c report as their usage. Usage that cannot be is replaced by an estimate, that of a failed call by none, and Reply.UsageEstimated, or that of
-// *Error, says why (P20). It is the one place where reported usage enters Hocket: everything behind it may add such counts up.
+// WithUsage checks the usage reported by the calls of c. Implausible usage is replaced with an
+// estimate, or discarded for a failed call, and Reply.UsageEstimated, or the same field of *Error,
+// holds the reason (P20). It is the one place where reported usage enters Hocket: all code after it
+// may sum such counts.
 //
-// ref gives the full reference of a model by the name that a request has for it; nil: that name.
+// ref returns the full reference of a model for its name in a request; nil means the name itself.
 func WithUsage(c Client, ref func(string) string) Client { return &counted{c, ref} }
 
 type counted struct {
@@ -39,7 +43,8 @@ func (c *counted) Call(ctx context.Context, req Request, onDelta func(Delta)) (R
 	if failed, ok := errors.AsType[*Error](err); ok && failed.Usage != nil {
 		if _, why := CheckUsage(*failed.Usage, req, Reply{}, ref); why != "" {
 			with := *failed
-			with.Usage, with.UsageEstimated = nil, why // what a failed call gave is not known either: it counts as all that it may have used
+			// the usage of a failed call is then unknown: it counts as all it may have used
+			with.Usage, with.UsageEstimated = nil, why
 			return reply, &with
 		}
 	}
@@ -51,8 +56,11 @@ func (c *counted) Call(ctx context.Context, req Request, onDelta func(Delta)) (R
 	return reply, err
 }
 
-// CheckUsage gives the usage that counts for a call: u, or an estimate where u cannot be, with the reason. Counts cannot be negative, parts not larger than their whole, and neither input
-// nor output larger than both the model's window and the bytes that were sent or received: no token has less than a byte, but providers add to prompts and hide reasoning. A text of no tokens cannot be either.
+// CheckUsage returns the usage that counts for a call: u, or an estimate if u is implausible, with
+// the reason. Counts cannot be negative, parts not larger than their whole, and neither input nor
+// output larger than both the model's window and the number of bytes sent or received: no token has
+// less than a byte, but providers add to prompts and hide reasoning. Non-empty text with zero
+// tokens is implausible too.
 func CheckUsage(u chat.Usage, req Request, reply Reply, ref string) (checked chat.Usage, why string) {
 	sent, received := sentBytes(req), receivedBytes(reply)
 	window := int64(Window(ref))
@@ -62,7 +70,8 @@ func CheckUsage(u chat.Usage, req Request, reply Reply, ref string) (checked cha
 	switch {
 	case min(u.InputTokens, u.OutputTokens, u.CachedTokens, u.CacheWriteTokens, u.ReasoningTokens) < 0:
 		why = "a count of tokens is negative"
-	case u.InputTokens == 0 && sent > 0 && (received > 0 || u.OutputTokens > 0): // also what is left of numbers that an SDK could not read
+	case u.InputTokens == 0 && sent > 0 && (received > 0 || u.OutputTokens > 0):
+		// also the result of numbers that an SDK could not read
 		why = fmt.Sprintf("no input tokens for %d bytes that were sent", sent)
 	case u.OutputTokens == 0 && received > 0:
 		why = fmt.Sprintf("no output tokens for %d bytes that were received", received)
@@ -80,12 +89,12 @@ func CheckUsage(u chat.Usage, req Request, reply Reply, ref string) (checked cha
 	return chat.Usage{InputTokens: EstimateInput(req), OutputTokens: (received + bytesPerToken - 1) / bytesPerToken}, why
 }
 
-// EstimateInput guesses how many tokens of input a request has.
+// EstimateInput returns an estimate of the number of input tokens of a request.
 func EstimateInput(req Request) int64 {
 	return sentBytes(req)/bytesPerToken + int64(len(req.Messages))*tokensPerMessage + tokensPerCall
 }
 
-// sentBytes counts the texts of a request.
+// sentBytes returns the total length of the strings of a request.
 func sentBytes(req Request) int64 {
 	size := len(req.System)
 	for i := range req.Messages {

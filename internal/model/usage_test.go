@@ -14,7 +14,7 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// says is a client that always gives the same.
+// says is a client that always returns the same reply.
 type says struct {
 	reply model.Reply
 	err   error
@@ -24,7 +24,8 @@ func (s says) Call(context.Context, model.Request, func(model.Delta)) (model.Rep
 	return s.reply, s.err
 }
 
-// Item 6, P20: what counts for a call is possible, whatever is reported: sums of it grow with each call, never shrink and never wrap.
+// TestUsageIsPossible checks item 6 and P20: the counted usage of a call is plausible, whatever is
+// reported: sums of it grow with each call, never shrink and never wrap.
 func TestUsageIsPossible(t *testing.T) {
 	t.Parallel()
 	edge := []int64{math.MinInt64, math.MinInt64 + 1, -1000, -1, 0, 1, 40, 128_000, 128_001, 1 << 24, 1<<24 + 1, math.MaxInt32, math.MaxInt64 / 2, math.MaxInt64 - 1, math.MaxInt64}
@@ -59,7 +60,8 @@ func TestUsageIsPossible(t *testing.T) {
 	})
 }
 
-// Item 6: usage of a failed call that cannot be is unknown, and the reason is kept.
+// TestUsageOfFailureIsPossible checks item 6: implausible usage of a failed call is unknown, and
+// the reason is kept.
 func TestUsageOfFailureIsPossible(t *testing.T) {
 	t.Parallel()
 	bad := &model.Error{Kind: model.KindContentFilter, Message: "withheld", Usage: &chat.Usage{InputTokens: -1000, OutputTokens: 5}}
@@ -70,7 +72,8 @@ func TestUsageOfFailureIsPossible(t *testing.T) {
 	}
 }
 
-// Item 6, P20: no tokens of input, or none of output, for a text is what an SDK makes of a number that it cannot read: an estimate counts.
+// TestUsageOfNoTokens checks item 6 and P20: zero input or output tokens for non-empty text is how
+// an SDK represents an unreadable number; an estimate is used instead.
 func TestUsageOfNoTokens(t *testing.T) {
 	t.Parallel()
 	req := model.Request{Model: "own/m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(strings.Repeat("x", 30_000))}}}

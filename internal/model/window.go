@@ -2,7 +2,8 @@ package model
 
 import "github.com/hocket-run/hocket/internal/price"
 
-// Window gives the size of a model's context window in tokens, 0 where the table of models does not know it. ref is a reference as ParseRef reads it.
+// Window returns the size of a model's context window in tokens, or 0 if the table of models does
+// not contain it. ref is a reference as accepted by ParseRef.
 func Window(ref string) int {
 	r, err := ParseRef(ref)
 	if err != nil {

@@ -16,31 +16,35 @@ import (
 	"github.com/hocket-run/hocket/internal/telemetry"
 )
 
-// ErrClosed says that the Set was closed.
+// ErrClosed is returned after the Set was closed.
 var ErrClosed = fmt.Errorf("%w: the server is shutting down", service.ErrUnavailable)
 
-// lookEvery is how often a Set that tends looks for namespaces that another process made.
+// lookEvery is how often a Set with Tend checks for namespaces created by another process.
 const lookEvery = 30 * time.Second
 
-// Config is what a Set is made of.
+// Config holds the settings of a Set.
 type Config struct {
-	// Service is what every service is made of; its DB names the default store. Telemetry's exporter is closed by the Set.
+	// Service is the configuration of every service; its DB names the default store. The Set closes
+	// Telemetry's exporter.
 	Service service.Config
-	// Prepare is called for each service that was opened, the default one included, before anyone is given it. Nil: nothing is prepared.
+	// Prepare is called for each opened service, including the default one, before any caller
+	// receives it. Nil means no preparation.
 	Prepare func(ctx context.Context, name string, s *service.Service)
-	// Tend is called in a goroutine of its own for each service that was opened, the default one included, and returns when ctx is done. All namespaces are then opened
-	// without being asked for, at once and whenever a new one is found, so that interrupted runs and schedules of each go on. Nil: they are left alone.
+	// Tend is called in its own goroutine for each opened service, including the default one, and
+	// must return when ctx is done. All namespaces are then opened without a request, on start and
+	// whenever a new one is found, so that their interrupted runs and schedules continue. If nil,
+	// services are not tended.
 	Tend func(ctx context.Context, name string, s *service.Service)
 }
 
-// Set is the services of all namespaces of a process. Safe for concurrent use.
+// Set is the services of all namespaces of a process. It is safe for concurrent use.
 type Set struct {
 	cfg     Config
 	log     *slog.Logger
 	home    *store.Home        // of the default namespace
-	tenants *telemetry.Tenants // nil: there is no telemetry
+	tenants *telemetry.Tenants // nil without telemetry
 
-	// ctx ends when Close begins.
+	// ctx ends when Close starts.
 	ctx  context.Context //nolint:containedctx,nolintlint // what is opened belongs to the Set, not to who asked first
 	stop context.CancelFunc
 	wg   sync.WaitGroup
@@ -49,22 +53,23 @@ type Set struct {
 	closed bool
 	opened map[string]*entry
 	done   chan struct{} // closed when Close is done
-	err    error         // of Close
+	err    error         // result of Close
 }
 
 // entry is a namespace whose service is open, or is being opened.
 type entry struct {
-	ready   chan struct{} // closed when one of the others is set
+	ready   chan struct{} // closed when one of the other fields is set
 	service *service.Service
 	err     error
 }
 
-// Open opens the default store and, where Config.Tend is set, begins to tend all namespaces. Close it.
+// Open opens the default store and, if Config.Tend is set, starts tending all namespaces. The
+// caller must close the Set.
 //
 // Errors: those of service.Open.
 func Open(ctx context.Context, cfg Config) (*Set, error) {
 	if cfg.Service.Keeper == nil {
-		cfg.Service.Keeper = &secret.Keeper{} // what is shared knows one
+		cfg.Service.Keeper = &secret.Keeper{} // Shared refers to it
 	}
 	if cfg.Service.Logger == nil {
 		cfg.Service.Logger = slog.New(slog.DiscardHandler)
@@ -91,7 +96,7 @@ func Open(ctx context.Context, cfg Config) (*Set, error) {
 	return s, nil
 }
 
-// config gives what the service of a namespace is made of.
+// config returns the service configuration for a namespace.
 func (s *Set) config(name string, at store.Locator) service.Config {
 	cfg := s.cfg.Service
 	cfg.At = at
@@ -103,18 +108,21 @@ func (s *Set) config(name string, at store.Locator) service.Config {
 	return cfg
 }
 
-// Store gives where tokens, namespaces and the audit log are kept, as long as the Set is open.
+// Store returns the store of tokens, namespaces and the audit log. It is valid as long as the Set
+// is open.
 func (s *Set) Store() store.Access { return s.home.Access }
 
-// DB is the path of the default store, its URL without the password, or service.Memory.
+// DB returns the path of the default store, its URL without the password, or service.Memory.
 func (s *Set) DB() string { return s.home.Locator().String() }
 
-// Names gives the names of all namespaces, sorted.
+// Names returns the sorted names of all namespaces.
 func (s *Set) Names(ctx context.Context) ([]string, error) { return s.home.Access.Namespaces(ctx) }
 
-// Service gives the service of a namespace, and opens it where it is not open yet. It belongs to the Set. An opening that failed is tried again by the next call.
+// Service returns the service of a namespace, and opens it if necessary. The service belongs to the
+// Set. A failed opening is retried by the next call.
 //
-// Errors: *access.InvalidError for what is no name, access.ErrNoNamespace, ErrClosed, ctx's while another call opens it; those of service.Open.
+// Errors: *access.InvalidError for an invalid name, access.ErrNoNamespace, ErrClosed, ctx's error
+// while another call opens it; and those of service.Open.
 func (s *Set) Service(ctx context.Context, name string) (*service.Service, error) {
 	e := s.find(name)
 	if e == nil {
@@ -134,7 +142,7 @@ func (s *Set) Service(ctx context.Context, name string) (*service.Service, error
 	}
 }
 
-// find gives what is open already; nil where nothing is.
+// find returns the entry of a namespace that is already open, or nil.
 func (s *Set) find(name string) *entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +154,7 @@ func (s *Set) find(name string) *entry {
 	return s.opened[name]
 }
 
-// known gives where the store of a namespace that exists is.
+// known returns the location of the store of an existing namespace.
 func (s *Set) known(ctx context.Context, name string) (store.Locator, error) {
 	at, err := s.home.Locator().Namespace(name)
 	if err != nil {
@@ -162,7 +170,8 @@ func (s *Set) known(ctx context.Context, name string) (store.Locator, error) {
 	return at, nil
 }
 
-// begin opens a namespace in a goroutine, unless another call has begun to; nil where the Set is closed.
+// begin opens a namespace in a goroutine, unless another call has already started to. It returns
+// nil if the Set is closed.
 func (s *Set) begin(name string, at store.Locator) *entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +197,8 @@ func (s *Set) begin(name string, at store.Locator) *entry {
 	return e
 }
 
-// tend prepares a service and has it tended. The caller is counted by wg, or comes before any Close.
+// tend prepares a service and has it tended. The caller must be counted by wg, or precede any
+// Close.
 func (s *Set) tend(name string, of *service.Service) {
 	if s.cfg.Prepare != nil {
 		s.cfg.Prepare(s.ctx, name, of)
@@ -198,7 +208,8 @@ func (s *Set) tend(name string, of *service.Service) {
 	}
 }
 
-// look opens namespaces until the Set is closed. One that cannot be opened is told once for each reason, and keeps no other one back.
+// look opens namespaces until the Set is closed. A failure to open one is logged once per reason,
+// and does not hold up the other namespaces.
 func (s *Set) look() {
 	told := map[string]string{}
 	tick := time.NewTicker(lookEvery)
@@ -223,7 +234,8 @@ func (s *Set) look() {
 	}
 }
 
-// Drain has all services begin no call of a run any more, and returns when none is in progress, or ctx is done. Close follows.
+// Drain stops all services from starting calls of runs, and returns when none is in progress, or
+// ctx is done. Close follows.
 func (s *Set) Drain(ctx context.Context) {
 	var wg sync.WaitGroup
 	s.mu.Lock()
@@ -238,8 +250,9 @@ func (s *Set) Drain(ctx context.Context) {
 	wg.Wait()
 }
 
-// Close ends the tending, interrupts what the services drive, so that it can be resumed, and closes them. Later calls of Service fail with ErrClosed; a second Close
-// waits for the first and gives its error.
+// Close ends the tending, interrupts the runs that the services execute, so that they can be
+// resumed, and closes the services. Later calls of Service fail with ErrClosed; a second Close
+// waits for the first and returns its error.
 func (s *Set) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -252,7 +265,8 @@ func (s *Set) Close() error {
 	s.stop()
 	s.wg.Wait()
 
-	// From here on no other goroutine touches opened. The default store goes last: it has the audit log.
+	// From here on no other goroutine accesses opened. The default store is closed last: it has the
+	// audit log.
 	var (
 		wg   sync.WaitGroup
 		mu   sync.Mutex

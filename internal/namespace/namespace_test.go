@@ -42,7 +42,7 @@ func open(t *testing.T, cfg namespace.Config) *namespace.Set {
 	return s
 }
 
-// create makes a namespace by its first token.
+// create creates a namespace with its first token.
 func create(t *testing.T, s *namespace.Set, name string) {
 	t.Helper()
 	if _, _, err := access.NewTokens(access.Config{Store: s.Store()}).Create(t.Context(), access.Grant{Name: "x", Namespace: name, Role: access.RoleRun}); err != nil {
@@ -50,10 +50,10 @@ func create(t *testing.T, s *namespace.Set, name string) {
 	}
 }
 
-// TestUnknown: no request makes a namespace, or a file (SEC10, SEC16).
+// TestUnknown checks that no request creates a namespace, or a file (SEC10, SEC16).
 func TestUnknown(t *testing.T) {
 	t.Parallel()
-	dir, err := filepath.EvalSymlinks(t.TempDir()) // macOS has a link above it
+	dir, err := filepath.EvalSymlinks(t.TempDir()) // on macOS a parent is a symbolic link
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,8 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestApart: what is stored in one namespace is not there in another (SEC10), on disk and in memory.
+// TestApart checks that data stored in one namespace is not visible in another (SEC10), on disk and
+// in memory.
 func TestApart(t *testing.T) {
 	t.Parallel()
 	for name, db := range map[string]string{"file": filepath.Join(t.TempDir(), "hocket.db"), "memory": service.Memory} {
@@ -116,7 +117,8 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// TestAtOnce: many first requests to a namespace get one service, also while the Set is closed; nothing is left open (goleak).
+// TestAtOnce checks that many simultaneous first requests to a namespace get one service, even
+// while the Set is being closed, and that nothing is left open (goleak).
 func TestAtOnce(t *testing.T) {
 	t.Parallel()
 	for range 20 {
@@ -156,7 +158,8 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// TestGiveUp: a caller that asked first and left does not keep others from getting the service.
+// TestGiveUp checks that a caller that asked first and left does not keep other callers from
+// getting the service.
 func TestGiveUp(t *testing.T) {
 	t.Parallel()
 	s := open(t, namespace.Config{})
@@ -171,7 +174,8 @@ func TestGiveUp(t *testing.T) {
 	}
 }
 
-// TestTend: all namespaces are tended from the start on, one that came later from its first request on, and Close waits for the end of it (D15).
+// TestTend checks that all namespaces are tended from the start, a later one from its first
+// request, and that Close waits for the tending to end (D15).
 func TestTend(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hocket.db")
@@ -205,7 +209,8 @@ func TestTend(t *testing.T) {
 	}
 }
 
-// TestPrepare: each service is prepared before anyone has it, and before it is tended (P23).
+// TestPrepare checks that each service is prepared before any caller has it, and before it is
+// tended (P23).
 func TestPrepare(t *testing.T) {
 	t.Parallel()
 	var prepared sync.Map
@@ -228,7 +233,8 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// TestBroken: a namespace whose file is none is an error that names it, and opens once the file is mended; the others open meanwhile.
+// TestBroken checks that a namespace with an invalid file is an error that names it, and opens once
+// the file is repaired; the other namespaces open meanwhile.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -256,7 +262,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestCloseTwice: both wait and give the same.
+// TestCloseTwice checks that both calls wait and return the same error.
 func TestCloseTwice(t *testing.T) {
 	t.Parallel()
 	s := open(t, namespace.Config{})

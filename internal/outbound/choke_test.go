@@ -20,12 +20,13 @@ var exempt = map[string]string{
 	"internal/client/api":      "generated: it has a client of its own for callers that give none; internal/client gives it the one of this package",
 }
 
-// clientNames are the ways in which net/http hands out or builds a client.
+// clientNames are the names through which net/http provides or builds a client.
 var clientNames = map[string]bool{
 	"DefaultClient": true, "DefaultTransport": true, "Get": true, "Head": true, "Post": true, "PostForm": true,
 }
 
-// SEC8: one outbound client. No other package of the repository builds or borrows one.
+// TestOneClient checks SEC8: there is one outbound client. No other package of the repository
+// builds or uses one.
 func TestOneClient(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
@@ -68,7 +69,7 @@ func TestOneClient(t *testing.T) {
 	}
 }
 
-// The check itself sees what it is meant to see.
+// TestOneClientSees checks that the check itself detects violations.
 func TestOneClientSees(t *testing.T) {
 	t.Parallel()
 	const src = `package x
@@ -85,13 +86,14 @@ func g(c *web.Client, m map[string]web.Transport) {}
 	}
 }
 
-// clientsIn gives "file:line: name" of each place that borrows a client of net/http or makes one: by literal, new or a variable by value.
+// clientsIn returns "file:line: name" for each place that uses a client of net/http or creates one:
+// with a literal, new or a variable of the type.
 func clientsIn(t *testing.T, name string, src []byte) []string {
 	t.Helper()
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
 	if err != nil {
-		return nil // the compiler says it better
+		return nil // the compiler reports it better
 	}
 	local := ""
 	for _, imp := range file.Imports {

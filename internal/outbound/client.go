@@ -16,29 +16,35 @@ import (
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// ErrRefused is in the chain of every error of a request that was not sent because of where it led. Trying again does not help.
+// ErrRefused is in the error chain of every request that was not sent because of its destination.
+// Retrying does not help.
 var ErrRefused = errors.New("address refused")
 
-// maxRedirects is what browsers and net/http allow too.
+// maxRedirects is the limit of browsers and net/http.
 const maxRedirects = 10
 
-// Config says where a client may go. The zero Config may go wherever the public internet is.
+// Config specifies the permitted destinations of a client. The zero Config permits the public
+// internet.
 type Config struct {
-	// Allow names targets that are not checked, because the operator named them himself (environment, configuration, flags):
-	// `host:port`, `host` for any port, or a URL, of which scheme and host count. Case does not matter.
+	// Allow names targets that are not checked, because the operator specified them (environment,
+	// configuration, flags): `host:port`, `host` for any port, or a URL, of which scheme and host
+	// count. Case is ignored.
 	Allow []string
-	// Proxy chooses the proxy of a request; nil follows HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the process.
+	// Proxy chooses the proxy of a request; nil uses the process's HTTP_PROXY, HTTPS_PROXY and
+	// NO_PROXY.
 	Proxy func(*http.Request) (*url.URL, error)
-	// DialTimeout bounds name resolution and connection, 30 s where zero.
+	// DialTimeout limits name resolution and connecting; zero means 30 s.
 	DialTimeout time.Duration
-	// Trace lets requests carry the W3C trace context that their context has by [tracecontext.Outgoing]; a redirect to another origin gets none.
+	// Trace makes requests send the W3C trace context that their context holds through
+	// [tracecontext.Outgoing]; a redirect to another origin gets none.
 	Trace bool
-	// Resolve looks up the addresses of a host that is reached through a proxy; nil asks the system.
+	// Resolve looks up the addresses of a host that is reached through a proxy; nil uses the system
+	// resolver.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
-// New gives a client of its own, with its own connections. It is safe for concurrent use and follows at most ten redirects.
-// The caller calls CloseIdleConnections in the end.
+// New returns a client with its own connections. It is safe for concurrent use and follows at most
+// ten redirects. The caller should finally call CloseIdleConnections.
 func New(cfg Config) *http.Client {
 	if cfg.Proxy == nil {
 		cfg.Proxy = http.ProxyFromEnvironment
@@ -79,8 +85,8 @@ func newTransport(d *net.Dialer, proxy func(*http.Request) (*url.URL, error)) *h
 	}
 }
 
-// transport decides for each request by which of two sets of connections it goes. They are apart, so that a connection that was
-// opened to a named target is never taken for a request that may not use it.
+// transport chooses one of two connection pools for each request. They are separate, so that a
+// connection opened to a named target is never used for a request that may not use it.
 type transport struct {
 	allow              map[string]bool
 	trace              bool
@@ -118,14 +124,15 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// CloseIdleConnections is what http.Client.CloseIdleConnections calls.
+// CloseIdleConnections is called by http.Client.CloseIdleConnections.
 func (t *transport) CloseIdleConnections() {
 	t.unguarded.CloseIdleConnections()
 	t.guarded.CloseIdleConnections()
 }
 
-// withoutSilentRetry spells an Idempotency-Key in lower case, which says the same on the wire. Spelled the canonical way it makes
-// net/http send a POST again by itself when a used connection breaks, and no call is repeated but by the engine (D8, D11).
+// withoutSilentRetry spells Idempotency-Key in lower case, which is equivalent on the wire. In
+// canonical form it makes net/http resend a POST automatically when a reused connection breaks, and
+// only the engine may repeat a call (D8, D11).
 func withoutSilentRetry(req *http.Request) *http.Request {
 	const name = "Idempotency-Key"
 	key, ok := req.Header[name]
@@ -138,7 +145,8 @@ func withoutSilentRetry(req *http.Request) *http.Request {
 	return req
 }
 
-// withTrace gives req with the trace context of its context, unless it has one of its own or was led to another origin than it was made for.
+// withTrace returns req with the trace context of its context, unless it has its own or was
+// redirected to another origin.
 func withTrace(req *http.Request) *http.Request {
 	if req.Header.Get(tracecontext.Parent) != "" || !isOfOneOrigin(req) {
 		return req
@@ -153,13 +161,13 @@ func withTrace(req *http.Request) *http.Request {
 	return traced
 }
 
-// isNamed tells whether the operator named the target of req. A page elsewhere that redirects to such a target does not inherit the
-// operator's word.
+// isNamed reports whether the operator named the target of req. Another page that redirects to such
+// a target does not inherit the operator's permission.
 func (t *transport) isNamed(req *http.Request) bool {
 	return (t.allow[hostPort(req.URL)] || t.allow[strings.ToLower(req.URL.Hostname())]) && isOfOneOrigin(req)
 }
 
-// isOfOneOrigin tells whether all redirects that led to req came from its own origin.
+// isOfOneOrigin reports whether all redirects that led to req came from its own origin.
 func isOfOneOrigin(req *http.Request) bool {
 	for r := req; r.Response != nil && r.Response.Request != nil; {
 		r = r.Response.Request
@@ -170,8 +178,9 @@ func isOfOneOrigin(req *http.Request) bool {
 	return true
 }
 
-// checkTarget resolves the target of a request that a proxy will dial. One address that is not public refuses the whole name, and so
-// does a name that cannot be resolved here: what cannot be checked is not sent.
+// checkTarget resolves the target of a request that a proxy will dial. A single address that is not
+// public rejects the entire name, and so does a name that cannot be resolved here: a target that
+// cannot be checked is not contacted.
 func (t *transport) checkTarget(req *http.Request) error {
 	host := req.URL.Hostname()
 	addrs, err := addresses(req.Context(), t.resolve, host)
@@ -184,19 +193,19 @@ func (t *transport) checkTarget(req *http.Request) error {
 	return arePublic(t.guard, req.URL.Host, addrs)
 }
 
-// addresses gives what a host stands for: itself, where it is an address.
+// addresses returns the addresses of a host: the host itself if it is an address.
 func addresses(ctx context.Context, resolve func(context.Context, string) ([]netip.Addr, error), host string) ([]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{addr}, nil
 	}
 	found, err := resolve(ctx, host)
 	for i := range found {
-		found[i] = found[i].Unmap() // the resolver writes IPv4 addresses in IPv6 form
+		found[i] = found[i].Unmap() // the resolver returns IPv4 addresses in IPv6 form
 	}
 	return found, err
 }
 
-// arePublic refuses a host with an address that is not public.
+// arePublic returns an error if any address of the host is not public.
 func arePublic(guard *ssrf.Guardian, host string, addrs []netip.Addr) error {
 	for _, addr := range addrs {
 		if err := guard.SafeAddr(addr); err != nil {
@@ -210,7 +219,7 @@ func isProhibited(err error) bool {
 	return errors.Is(err, ssrf.ErrProhibitedIP) || errors.Is(err, ssrf.ErrProhibitedNetwork) || errors.Is(err, ssrf.ErrInvalidHostPort)
 }
 
-// refused keeps the library's reason as text; callers are to look for ErrRefused.
+// refused keeps the library's reason as a string; callers should match ErrRefused.
 func refused(host string, err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Err != nil {
@@ -225,8 +234,9 @@ func closeBody(req *http.Request) {
 	}
 }
 
-// checkRedirect bounds redirects and leaves credentials behind. net/http itself drops Authorization and cookies only, and only when the
-// domain changes; keys travel in X-Api-Key, X-Goog-Api-Key and whatever else a document names.
+// checkRedirect limits redirects and drops credentials. net/http itself drops only Authorization
+// and cookies, and only if the domain changes; keys are sent in X-Api-Key, X-Goog-Api-Key and any
+// other header that a document names.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) >= maxRedirects {
 		return fmt.Errorf("stopped after %d redirects", maxRedirects)
@@ -248,7 +258,8 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// isPlainHeader lists what a foreign origin may know: how the request reads, nothing about who sends it or where it came from.
+// isPlainHeader reports whether a foreign origin may receive a header: those about the form of the
+// request, none about its sender or where it came from.
 func isPlainHeader(name string) bool {
 	switch http.CanonicalHeaderKey(name) {
 	case "Accept", "Accept-Encoding", "Accept-Language", "Content-Encoding", "Content-Language", "Content-Type", "User-Agent":
@@ -259,7 +270,8 @@ func isPlainHeader(name string) bool {
 
 func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && hostPort(a) == hostPort(b) }
 
-// hostPort gives the lower-case host:port of u, with the port that its scheme means where none is written.
+// hostPort returns the lower-case host:port of u, with the default port of its scheme if none is
+// specified.
 func hostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -271,7 +283,7 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// Allows tells whether a list of the form of Config.Allow names the target of an address.
+// Allows reports whether a list in the form of Config.Allow names the target of an address.
 func Allows(allow []string, address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {
@@ -281,12 +293,14 @@ func Allows(allow []string, address string) bool {
 	return set[hostPort(u)] || set[strings.ToLower(u.Hostname())]
 }
 
-// checkTime bounds how long Check looks a name up.
+// checkTime is the maximum time that Check spends looking up a name.
 const checkTime = 5 * time.Second
 
-// Check tells whether a client of cfg would refuse an address, before anything is sent: its error is ErrRefused for an address that is not public, for a name that
-// leads to one now, and for a number that only some resolvers take for an address, unless cfg.Allow names it. A name that does not resolve at present is no error. This
-// is for the writer of an address, who learns of a mistake at once; it replaces no check of the client, which is made when it connects (SEC8).
+// Check reports whether a client of cfg would reject an address, before anything is sent: it
+// returns ErrRefused for an address that is not public, for a name that currently resolves to one,
+// and for a number that only some resolvers treat as an address, unless cfg.Allow names it. A name
+// that currently does not resolve is not an error. Check provides immediate feedback to the author
+// of an address; it does not replace the client's own check, which is made when it connects (SEC8).
 func Check(ctx context.Context, cfg Config, address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {
@@ -310,7 +324,8 @@ func Check(ctx context.Context, cfg Config, address string) error {
 	return nil
 }
 
-// isNumber tells whether a host that is no address ends in a number, as 2130706433, 0x7f.1 and 127.0.1 do: no name does.
+// isNumber reports whether a host that is not an address ends in a number, as 2130706433, 0x7f.1
+// and 127.0.1 do: no name does.
 func isNumber(host string) bool {
 	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
 	last := strings.ToLower(labels[len(labels)-1])
@@ -318,12 +333,13 @@ func isNumber(host string) bool {
 	return last != "" && strings.Trim(last, "0123456789") == "" || isHex && strings.Trim(hex, "0123456789abcdef") == ""
 }
 
-// lookup asks the system for the addresses of a name.
+// lookup resolves a name with the system resolver.
 func lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }
 
-// hostSet reads the forms that Config.Allow documents. Entries that are empty or no URL name nothing.
+// hostSet parses the forms that Config.Allow documents. Entries that are empty or not URLs are
+// ignored.
 func hostSet(entries []string) map[string]bool {
 	set := make(map[string]bool, len(entries))
 	for _, e := range entries {

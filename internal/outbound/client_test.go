@@ -47,7 +47,8 @@ func get(t *testing.T, c *http.Client, url string, header ...string) (string, er
 	return string(body), err
 }
 
-// SEC8: what is not public is refused unless the operator named it, by whatever spelling it is reached.
+// TestAddresses checks SEC8: an address that is not public is rejected unless the operator named
+// it, however it is spelled.
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int64
@@ -95,8 +96,9 @@ func TestAddresses(t *testing.T) {
 	})
 }
 
-// SEC8: Check refuses before anything is sent what a client refuses when it connects, and numbers that resolvers differ about; what cannot be resolved it leaves to
-// the client.
+// TestCheck checks SEC8: before anything is sent, Check rejects what a client rejects when it
+// connects, and numbers that resolvers interpret differently; it leaves names that do not resolve
+// to the client.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	cfg := outbound.Config{Allow: []string{"desk.internal", "10.0.0.9:8080"}, Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
@@ -122,7 +124,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// SEC8: the operator's permission for a target does not extend to servers that redirect to it.
+// TestRedirectToPrivate checks SEC8: the operator's permission for a target does not extend to
+// servers that redirect to it.
 func TestRedirectToPrivate(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int64
@@ -175,7 +178,8 @@ func TestRedirectToPrivate(t *testing.T) {
 	})
 }
 
-// proxied gives a client behind a proxy that answers for every host by h, and a resolver that knows hosts.
+// proxied returns a client behind a proxy that serves every host with h, and a resolver that knows
+// hosts.
 func proxied(t *testing.T, hosts map[string]string, h http.HandlerFunc, allow ...string) *http.Client {
 	t.Helper()
 	via, err := url.Parse(outboundtest.Serve(t, h).URL)
@@ -198,7 +202,7 @@ func proxied(t *testing.T, hosts map[string]string, h http.HandlerFunc, allow ..
 	})
 }
 
-// D34: behind a proxy the target is resolved and checked first.
+// TestProxy checks D34: behind a proxy the target is resolved and checked first.
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	hosts := map[string]string{
@@ -230,7 +234,8 @@ func TestProxy(t *testing.T) {
 	})
 }
 
-// SEC8: credentials are bound to hosts and dropped on a cross-host redirect, in every header and on every later hop.
+// TestCredentialsStayBehind checks SEC8: credentials are bound to hosts and dropped on a cross-host
+// redirect, in every header and on every later hop.
 func TestCredentialsStayBehind(t *testing.T) {
 	t.Parallel()
 	hosts := map[string]string{"one.example": "93.184.216.34", "two.example": "93.184.216.35"}
@@ -262,7 +267,8 @@ func TestCredentialsStayBehind(t *testing.T) {
 	}
 }
 
-// D8, D11: net/http repeats nothing by itself. It would when a used connection breaks under a request with an Idempotency-Key.
+// TestNoSilentRetry checks D8 and D11: net/http repeats nothing automatically. It would when a
+// reused connection breaks during a request with an Idempotency-Key.
 func TestNoSilentRetry(t *testing.T) {
 	t.Parallel()
 	var posts atomic.Int64
@@ -299,7 +305,8 @@ func TestNoSilentRetry(t *testing.T) {
 	}
 }
 
-// A done context ends a request to a server that accepts and never answers (P11).
+// TestCancel checks that a done context ends a request to a server that accepts and never responds
+// (P11).
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	entered := make(chan struct{})

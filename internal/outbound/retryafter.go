@@ -7,11 +7,13 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds what RetryAfter gives, so that sums with it stay times.
+// maxRetryAfter is the maximum result of RetryAfter, so that adding it to a time does not overflow.
 const maxRetryAfter = 365 * 24 * time.Hour
 
-// RetryAfter reads how long a server asks to wait, from Retry-After-Ms (milliseconds) and Retry-After (seconds, fractions of them too, or an HTTP date), counted from now. What lies in the past, is
-// negative or cannot be read is 0; more than a year is a year. What of it is waited for is the caller's to say.
+// RetryAfter returns how long a server asks to wait, from Retry-After-Ms (milliseconds) and
+// Retry-After (seconds, including fractions, or an HTTP date), counted from now. Values that are in
+// the past, negative or unreadable yield 0; more than a year yields a year. The caller decides how
+// much of it to wait.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	if wait := number(h.Get("Retry-After-Ms"), time.Millisecond); wait > 0 {
 		return wait
@@ -26,13 +28,13 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// number reads a count of units; 0 for what is none.
+// number parses a count of units; it returns 0 if text is not a number.
 func number(text string, unit time.Duration) time.Duration {
 	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if !(n > 0) { // NaN too
 		return 0
 	}
-	if err != nil || n >= float64(maxRetryAfter)/float64(unit) { // also where it is beyond what a float holds
+	if err != nil || n >= float64(maxRetryAfter)/float64(unit) { // also if it exceeds the range of a float
 		return maxRetryAfter
 	}
 	return time.Duration(n * float64(unit))

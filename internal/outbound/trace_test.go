@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// TestTrace: a trace context goes to the origin that a request is made for, over redirects within it, and nowhere else; and only where the client carries traces.
+// TestTrace checks that a trace context is sent to the origin for which a request is made, across
+// redirects within it, and nowhere else; and only if the client sends traces.
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

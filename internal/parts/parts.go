@@ -1,6 +1,8 @@
-// Package parts has what options of packages beside hocket give an engine: documents, providers of models, stores on servers, carriers and pages.
+// Package parts holds what options of other packages contribute to an engine: documents, model
+// providers, stores on servers, carriers and pages.
 //
-// It refuses to make any of them: a program that gives one links it by importing the package that makes it. A [Parts] is filled while an engine is opened, by one goroutine.
+// It creates none of them: a program that uses one links it by importing the package that creates
+// it. A [Parts] is filled while an engine is opened, by one goroutine.
 package parts
 
 import (
@@ -11,18 +13,18 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/fetch"
 )
 
-// Parts are those of one engine. The zero Parts is none.
+// Parts are the parts of one engine. The zero Parts is empty.
 type Parts struct {
-	// Documents is what documents and toolsets of type mcp need.
+	// Documents holds what documents and toolsets of type mcp need.
 	Documents documents.Kit
-	// Adapters serve the model protocols.
+	// Adapters are the adapters of the model protocols.
 	Adapters model.Factories
-	// Pages turns web pages into text; nil: there are no toolsets of type fetch.
+	// Pages converts web pages to text; nil means there are no toolsets of type fetch.
 	Pages fetch.Pages
-	// Store is a store on a server; nil: there is none.
+	// Store is a store on a server; nil means there is none.
 	Store *store.Place
-	// Carrier is a server that carries runs; nil: the engine drives them itself.
+	// Carrier is a server that executes runs; nil means the engine executes them itself.
 	Carrier *carry.Server
-	// Own is what package hocket has beside them.
+	// Own is additional data of package hocket.
 	Own any
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/permit"
 )
 
-// SEC17: scripts that are made to be dear are judged in bounded work, and never pass unread.
+// TestDearScripts checks SEC17: deliberately expensive scripts are judged in limited work, and
+// never pass unread.
 func TestDearScripts(t *testing.T) {
 	t.Parallel()
 	rules := permit.Rules{Deny: []string{"shell:cmd=rm *", "shell:cmd=*a*b*c*d*e*"}}

@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/permit"
 )
 
-// SEC13, issue 12 item 33: the spellings of one command. Each must be forbidden, or a person asked where what runs is not known before it runs.
+// TestSpellingsOfACommand checks SEC13, issue 12 item 33: the spellings of one command. Each must
+// be denied, or a person asked if the command that runs is not known in advance.
 func TestSpellingsOfACommand(t *testing.T) {
 	t.Parallel()
 	rules := permit.Rules{Deny: []string{"shell:cmd=rm *"}}
@@ -29,7 +30,7 @@ func TestSpellingsOfACommand(t *testing.T) {
 		// Blanks and lists.
 		"rm${IFS}x": permit.Deny, "rm$IFS-rf${IFS}x": permit.Deny, "{rm,x}": permit.Deny, "{rm,-rf,x}": permit.Deny, "{r,}m x": permit.Ask, "/bin/r? x": permit.Ask, "/bin/r[m] x": permit.Ask, "/b*/rm x": permit.Deny,
 		"~/../../bin/rm x": permit.Deny, "rm $X": permit.Deny, "rm *": permit.Deny, `rm "$@"`: permit.Deny,
-		// What is not known.
+		// Unknown commands.
 		"$X x": permit.Ask, "a=rm; $a x": permit.Ask, "r$X x": permit.Ask, "$(echo rm) x": permit.Ask, "`echo rm` x": permit.Ask, "${X:-rm} x": permit.Ask, "set -- rm x; \"$@\"": permit.Ask, "$X rm x": permit.Ask, "$X/rm x": permit.Deny,
 		"eval $X": permit.Ask, "rm x (": permit.Deny, "echo 'open": permit.Ask, ". ./f": permit.Ask, "source f": permit.Ask, "alias l='rm x'\nl": permit.Ask, "${!a} x": permit.Ask,
 		"python3 -c 'import os'": permit.Ask, "perl -e 'unlink x'": permit.Ask, "awk 'BEGIN{system(\"rm x\")}'": permit.Ask, "sed '1e rm x' f": permit.Ask, "echo 'rm x' | sh": permit.Ask, "sh f": permit.Ask, "sh <f": permit.Ask,
@@ -51,7 +52,8 @@ func TestSpellingsOfACommand(t *testing.T) {
 	}
 }
 
-// What does not start the command is neither forbidden nor asked about.
+// TestOtherCommandsPass checks that input that does not start the command is neither denied nor
+// asked about.
 func TestOtherCommandsPass(t *testing.T) {
 	t.Parallel()
 	rules := permit.Rules{Deny: []string{"shell:cmd=rm *"}, Ask: []string{"shell:cmd=git push*"}}
@@ -71,7 +73,8 @@ func TestOtherCommandsPass(t *testing.T) {
 	}
 }
 
-// Words that no shell reads are read alike, and so are the commands of tools that are not Hocket's.
+// TestSpellingsOfWords checks that words that no shell reads are parsed alike, as are the commands
+// of tools that are not Hocket's.
 func TestSpellingsOfWords(t *testing.T) {
 	t.Parallel()
 	rules := permit.Rules{Deny: []string{"shell:cmd=rm *", "other:command=rm *"}}

@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/permit/shellcmd"
 )
 
-// fold gives a text in which upper and lower case, and all other forms of a letter that Unicode folds, are the same.
+// fold returns a string in which upper and lower case, and all other forms of a letter that Unicode
+// folds, are equal.
 func fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -20,9 +21,10 @@ func fold(s string) string {
 	}, s)
 }
 
-// glob tells whether the whole of s fits the pattern g. It takes time in proportion to the product of both lengths at most.
+// glob reports whether the whole of s matches the pattern g. Its running time is at most
+// proportional to the product of both lengths.
 func glob(g, s string) bool {
-	// The last star and where its text began are all that has to be tried again.
+	// Only the last star, and the position where its match started, need to be retried.
 	star, mark, i, j := -1, 0, 0, 0
 	for j < len(s) {
 		if i < len(g) && g[i] == '*' {
@@ -47,14 +49,15 @@ func glob(g, s string) bool {
 	return i == len(g)
 }
 
-// one fits one character of s at j to the part of g at i, and gives where both go on.
+// one matches the character of s at j with the part of g at i, and returns the positions after
+// both.
 func one(g, s string, i, j int) (int, int, bool) {
 	if i >= len(g) {
 		return 0, 0, false
 	}
 	c, size := utf8.DecodeRuneInString(s[j:])
 	if c == 0 {
-		return 0, 0, false // text that is not known: only a star is sure to take it
+		return 0, 0, false // unknown text: only a star is sure to match it
 	}
 	switch g[i] {
 	case '?':
@@ -64,7 +67,7 @@ func one(g, s string, i, j int) (int, int, bool) {
 		if end < 0 {
 			return 0, 0, false
 		}
-		// path.Match reads classes; none of them takes a slash for itself.
+		// path.Match handles classes; none of them can match a slash.
 		if ok, err := path.Match(g[i:end+1], string(c)); err != nil || !ok {
 			return 0, 0, false
 		}
@@ -78,7 +81,7 @@ func one(g, s string, i, j int) (int, int, bool) {
 	return i + n, j + size, w == c
 }
 
-// closing finds the end of a class.
+// closing returns the index of the end of a class.
 func closing(g string, i int) int {
 	for k := i + 1; k < len(g); k++ {
 		switch {
@@ -91,13 +94,14 @@ func closing(g string, i int) int {
 	return -1
 }
 
-// could tells whether some text that s stands for fits the pattern g. Each [shellcmd.Unknown] in s stands for any text. It takes time in proportion to the
-// product of both lengths.
+// could reports whether some string that s stands for matches the pattern g. Each
+// [shellcmd.Unknown] in s stands for any string. Its running time is proportional to the product of
+// both lengths.
 func could(g, s string) bool {
 	if !strings.Contains(s, shellcmd.Unknown) {
 		return glob(g, s)
 	}
-	// at[i] tells that what was read of s may fit g[:i].
+	// at[i] reports whether the part of s read so far may match g[:i].
 	at := make([]bool, len(g)+1)
 	at[0] = true
 	next := make([]bool, len(g)+1)
@@ -107,7 +111,7 @@ func could(g, s string) bool {
 		before := false
 		for i := range len(g) + 1 {
 			if i > 0 && at[i-1] && g[i-1] == '*' {
-				at[i] = true // a star takes nothing
+				at[i] = true // a star matches nothing
 			}
 			before = before || at[i]
 			switch {

@@ -11,14 +11,15 @@ import (
 // pattern is one rule.
 type pattern struct {
 	text    string
-	toolset string // "" where none is named
+	toolset string // "" if none is named
 	tool    string
 	args    []argument
 }
 
 type argument struct{ name, glob string }
 
-// argumentStart finds where an argument begins: a colon, a name, an equals sign. Other colons belong to the text around them, as in addresses.
+// argumentStart matches the start of an argument: a colon, a name, an equals sign. Other colons
+// belong to the surrounding text, as in addresses.
 var argumentStart = regexp.MustCompile(`:([A-Za-z_][A-Za-z0-9_.-]*)=`)
 
 func parse(text string) (pattern, error) {
@@ -66,7 +67,7 @@ func parse(text string) (pattern, error) {
 	return p, nil
 }
 
-// names tells whether the pattern means the tool of a call.
+// names reports whether the pattern matches the tool of a call.
 func (p *pattern) names(c Call, broad bool) bool {
 	fits := func(g, v string) bool { return v != "" && (glob(g, v) || broad && glob(fold(g), fold(v))) }
 	switch {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Decision is what becomes of a call. The greater is the stricter.
+// Decision is the decision about a call. A greater value is stricter.
 type Decision int
 
 const (
@@ -26,7 +26,7 @@ func (d Decision) String() string {
 	return "allow"
 }
 
-// Rules are lists of patterns as a document or the operator's file writes them. A pattern is one of
+// Rules are lists of patterns as written in a document or the operator's file. A pattern is one of
 //
 //	shell                 the tool of that name
 //	read_*                every tool whose name fits the glob
@@ -34,39 +34,49 @@ func (d Decision) String() string {
 //	shell:cmd=git log*    the tool, where the argument cmd fits the glob
 //	shell:cmd=ls*:cwd=.   where every argument named fits
 //
-// In globs `*` is any text, `?` any character, `[a-z]` one of a class, and `\` takes the next character as it is; a glob stands for the whole value.
-// An argument that is no text is compared as its canonical JSON. An argument inside of others is named by its own name, or by its path as in file.path.
+// In globs `*` matches any string, `?` any character, `[a-z]` one character of a class, and `\`
+// makes the next character literal; a glob must match the whole value. A non-string argument is
+// compared as its canonical JSON. A nested argument is named by its own name, or by its path as in
+// file.path.
 //
-// Deny and Ask are read broadly: they mean a call if any reading of it fits. Upper and lower case are the same, in the names of arguments too; a number is
-// compared also written out; the name of a toolset, or its type, means all its tools too; cmd means argv as well; a list is compared as a whole, item by item and joined
-// by blanks; arguments count at any depth, in a text that holds JSON too; what the toolset resolves ([Call.Resources]) is compared beside the text. A
-// command is compared with each command that it may run ([shellcmd]); a call with a command that is not known before it runs, and that could be one that
-// a rule means, is asked about.
+// Deny and Ask are read broadly: they match a call if any interpretation of it matches. Case is
+// ignored, in the names of arguments too; a number is also compared in its expanded form; the name
+// of a toolset, or its type, also matches all its tools; cmd also matches argv; a list is compared
+// as a whole, item by item and joined with spaces; arguments count at any depth, including inside a
+// string that holds JSON; the resources that the toolset resolves ([Call.Resources]) are compared
+// in addition to the string. A command is compared with each command that it may run ([shellcmd]);
+// a call whose command is not known before it runs, and could match a rule, is asked about.
 //
-// Allow is read narrowly: it means a call only if all readings fit. Case counts; an argument that is there twice, in another case, fits nothing; a name
-// without toolset means the tool as the agent's model knows it. What the toolset resolves is compared in the place of the text. Of other arguments, a value in which
-// `..` is an element of a path fits no glob but `*`, and neither does a shell command with one of ; | & $ ` < > ( ) { } or a line break: what follows the
-// part that fits could be anything. Shell commands are the arguments cmd, command and script, of every tool.
+// Allow is read narrowly: it matches a call only if all interpretations match. Case matters; an
+// argument that occurs twice, with different case, matches nothing; a name without a toolset
+// matches the tool as the agent's model knows it. The resources that the toolset resolves are
+// compared instead of the string. For other arguments, a value in which `..` is an element of a
+// path matches no glob but `*`, and neither does a shell command with one of ; | & $ ` < > ( ) { }
+// or a line break: anything could follow the part that matches. Shell commands are the arguments
+// cmd, command and script, of every tool.
 //
 // The zero Rules allow everything that was granted.
 type Rules struct {
 	Allow []string `json:"allow,omitempty"`
 	Ask   []string `json:"ask,omitempty"`
 	Deny  []string `json:"deny,omitempty"`
-	// Edit names the calls whose arguments a person who is asked about them may change. It is read as narrowly as Allow, and decides nothing: what the arguments become
-	// is judged as any other call.
+	// Edit names the calls whose arguments a person who is asked about them may change. It is read
+	// as narrowly as Allow, and decides nothing: the changed arguments are judged like any other
+	// call.
 	Edit []string `json:"edit,omitempty"`
-	// Default is for calls that no pattern names: `allow`, `ask` or `deny`; "" is allow. A call of a tool that Allow names only with other arguments is
-	// asked about at least: a list of what is allowed of a tool excludes the rest of it.
+	// Default applies to calls that no pattern names: `allow`, `ask` or `deny`; "" means allow. A
+	// call of a tool that Allow names only with other arguments is at least asked about: a list of
+	// what is allowed for a tool excludes the rest of it.
 	Default string `json:"default,omitempty"`
 }
 
-// IsZero tells whether the rules say nothing.
+// IsZero reports whether the rules are empty.
 func (r Rules) IsZero() bool {
 	return len(r.Allow)+len(r.Ask)+len(r.Deny)+len(r.Edit) == 0 && r.Default == ""
 }
 
-// Problem is a rule that cannot be read. List and Index say which: Rules.Allow[2] is "allow", 2; Default is "default", 0.
+// Problem is a rule that cannot be read. List and Index identify it: Rules.Allow[2] is "allow", 2;
+// Default is "default", 0.
 type Problem struct {
 	List  string
 	Index int
@@ -80,7 +90,7 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("permissions: %s[%d]: %s", p.List, p.Index, p.Text)
 }
 
-// Problems lists the rules that cannot be read, in order; nil where all can.
+// Problems returns the rules that cannot be read, in order, or nil if all can.
 func (r Rules) Problems() []*Problem {
 	var out []*Problem
 	for _, l := range []struct {
@@ -99,23 +109,27 @@ func (r Rules) Problems() []*Problem {
 	return out
 }
 
-// Call is what is decided about.
+// Call is the tool call to decide about.
 type Call struct {
-	// Own is the tool's own name, Offered the one that the agent's model knows it by, Toolset the toolset's; "" where it is in none.
+	// Own is the tool's own name, Offered the name by which the agent's model knows it, Toolset the
+	// toolset's name; "" if it is in none.
 	Own, Offered, Toolset string
-	// Type is the type of the toolset, which is its name unless a document gives it another one; "" for those that are known by name alone. Rules that
-	// forbid mean a toolset by both.
+	// Type is the type of the toolset, which is its name unless a document specifies another; ""
+	// for toolsets known by name alone. Deny rules match a toolset by either.
 	Type string
 	// Arguments is a JSON object.
 	Arguments json.RawMessage
-	// Resources are what the call would reach, as its toolset resolves the arguments; none for toolsets that know of none.
+	// Resources are what the call would reach, as resolved by its toolset from the arguments; empty
+	// for toolsets without resources.
 	Resources []Resource
-	// Unresolved tells that Resources are left out: rules that allow are then taken to fit whatever argument they compare, so that a decision above Allow is
-	// one that holds whatever the resources are.
+	// Unresolved reports whether Resources are left out: allow rules then count as matching
+	// whatever argument they compare, so that a decision stricter than Allow applies whatever the
+	// resources are.
 	Unresolved bool
 }
 
-// Policy is the decision of several Rules together. The zero Policy allows everything. Safe for concurrent use.
+// Policy is the combined decision of several Rules. The zero Policy allows everything. It is safe
+// for concurrent use.
 type Policy struct{ sets []set }
 
 type set struct {
@@ -123,10 +137,10 @@ type set struct {
 	fallback               Decision
 }
 
-// IsZero tells whether the policy allows everything.
+// IsZero reports whether the policy allows everything.
 func (p Policy) IsZero() bool { return len(p.sets) == 0 }
 
-// Compile makes a Policy of all rules given. The error is the first *Problem.
+// Compile returns a Policy for all the given rules. The error is the first *Problem.
 func Compile(all ...Rules) (Policy, error) {
 	var p Policy
 	for _, r := range all {
@@ -148,7 +162,7 @@ func Compile(all ...Rules) (Policy, error) {
 	return p, nil
 }
 
-// parsed reads patterns that were checked.
+// parsed parses patterns that have already been checked.
 func parsed(texts []string) []pattern {
 	out := make([]pattern, 0, len(texts))
 	for _, text := range texts {
@@ -159,7 +173,8 @@ func parsed(texts []string) []pattern {
 	return out
 }
 
-// Decide tells what becomes of a call, and the pattern that says so; "" where it is a default.
+// Decide returns the decision about a call, and the pattern that determined it, or "" for a
+// default.
 func (p Policy) Decide(c Call) (Decision, string) {
 	worst, rule := Allow, ""
 	if len(p.sets) == 0 {
@@ -175,8 +190,9 @@ func (p Policy) Decide(c Call) (Decision, string) {
 	return worst, rule
 }
 
-// Hides tells whether a rule that forbids or asks means a call that reaches res in the place of all that c reaches by the same argument: what a search and
-// the like come by and leave out. Rules that allow, and defaults, hide nothing.
+// Hides reports whether a deny or ask rule matches a call that reaches res instead of all that c
+// reaches through the same argument: the results that a search or a similar tool encounters and
+// omits. Allow rules, and defaults, hide nothing.
 func (p Policy) Hides(c Call, res Resource) bool {
 	if len(p.sets) == 0 {
 		return false
@@ -186,7 +202,7 @@ func (p Policy) Hides(c Call, res Resource) bool {
 		return false
 	}
 	var args map[string]json.RawMessage
-	_ = json.Unmarshal(c.Arguments, &args) // what is no object has no arguments to compare
+	_ = json.Unmarshal(c.Arguments, &args) // a value that is not an object has no arguments to compare
 	delete(args, res.Argument)
 	c.Arguments, _ = json.Marshal(args) //nolint:errchkjson // it was read as JSON
 	c.Resources = append(slices.DeleteFunc(slices.Clone(c.Resources), func(r Resource) bool { return r.Argument == res.Argument }), res)
@@ -223,7 +239,7 @@ func (s *set) decide(r *reading) (Decision, string) {
 	return d, text
 }
 
-// allows decides about a call that no rule forbids or asks about.
+// allows decides about a call that no deny or ask rule matches.
 func (s *set) allows(r *reading) (Decision, string) {
 	pattern := ""
 	for _, p := range s.allow {

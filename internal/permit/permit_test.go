@@ -25,7 +25,8 @@ func shell(cmd string) permit.Call {
 	return permit.Call{Own: "shell", Offered: "shell", Toolset: "shell", Arguments: args}
 }
 
-// SEC12, SEC13: deny over ask over allow; the stricter of two sets; what names nothing is the default.
+// TestDecide checks SEC12 and SEC13: deny over ask over allow; the stricter of two sets; the
+// default for calls that no pattern names.
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	read := permit.Call{Own: "read_file", Offered: "fs_read_file", Toolset: "fs", Arguments: json.RawMessage(`{"path":"/home/u/a.txt","n":3,"deep":true}`)}
@@ -69,7 +70,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// The patterns of docker-agent's own example, and what people do to get around such patterns.
+// TestShell checks the patterns of docker-agent's own example, and attempts to get around such
+// patterns.
 func TestShell(t *testing.T) {
 	t.Parallel()
 	rules := permit.Rules{
@@ -96,7 +98,8 @@ func TestShell(t *testing.T) {
 	}
 }
 
-// A path is what it leads to: an allowed folder does not allow what lies beside it, and a forbidden one cannot be reached by a detour.
+// TestPaths checks that a path is judged by its target: an allowed folder does not allow its
+// siblings, and a denied one cannot be reached by a detour.
 func TestPaths(t *testing.T) {
 	t.Parallel()
 	write := func(path string) permit.Call {
@@ -114,7 +117,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// SEC12: arguments spelled another way. Readers of JSON differ about the case of names, of two of which either may count, and a number has many spellings.
+// TestSpelledOtherwise checks SEC12: other spellings of arguments. JSON decoders differ about the
+// case of names, so either of two may count, and a number has many spellings.
 func TestSpelledOtherwise(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -168,7 +172,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// A second set of rules only ever makes a decision stricter, whatever it says.
+// TestStricterWins checks that a second set of rules only ever makes a decision stricter, whatever
+// it contains.
 func TestStricterWins(t *testing.T) {
 	t.Parallel()
 	patterns := []string{"*", "shell", "shell:cmd=ls*", "sh*", "shell/*", "other", "shell:cmd=*x*"}

@@ -10,30 +10,33 @@ import (
 	"github.com/hocket-run/hocket/internal/permit/shellcmd"
 )
 
-// Resource is one thing that a call would reach, as one item of an argument names it.
+// Resource is one thing that a call would reach, as named by one item of an argument.
 type Resource struct {
 	// Argument is the name of the argument. It need not be among the call's arguments.
 	Argument string `json:"argument"`
-	// Names are what the item comes to. There is one list for each thing that is reached: for a path the file below the root of its toolset, and the one to
-	// which links lead; the names in a list are spellings of one thing, such as the path below the root and the absolute one. None: it could not be found out.
+	// Names are the resolved names of the item. There is one list for each thing that is reached:
+	// for a path, the file below the root of its toolset, and the file to which links lead; the
+	// names in a list are spellings of one thing, such as the path below the root and the absolute
+	// path. Empty means that it could not be resolved.
 	Names [][]string `json:"names"`
-	// Also are other things that the item may stand for. They count for rules that forbid alone.
+	// Also are other things for which the item may stand. They count only for deny rules.
 	Also []string `json:"also,omitempty"`
-	// Below tells that everything below a folder is reached with it.
+	// Below reports whether everything below a folder is also reached.
 	Below bool `json:"below,omitempty"`
-	// Guess tells that what the tool makes of the item is not known: for rules that allow, the text of the argument must fit too.
+	// Guess reports whether it is unknown how the tool interprets the item: for allow rules, the
+	// string of the argument must match too.
 	Guess bool `json:"guess,omitempty"`
 }
 
-// reading is a call with what its arguments can be taken for.
+// reading is a call with the possible interpretations of its arguments.
 type reading struct {
 	Call
 	args map[string]json.RawMessage
 	// all are the arguments at any depth: by their last name and by their path, as in `file.path`.
 	all   []item
-	texts map[int][]string // of all, by index
-	lines map[int][]string // the commands of all, by index
-	// over tells that there are more arguments than are read.
+	texts map[int][]string // strings of all, by index
+	lines map[int][]string // commands of all, by index
+	// over reports whether there are more arguments than are read.
 	over bool
 }
 
@@ -42,7 +45,7 @@ type item struct {
 	raw        json.RawMessage
 }
 
-// Bounds of what is read of nested arguments. Where there is more, a rule that forbids asks.
+// Limits for reading nested arguments. If a limit is exceeded, a deny rule asks.
 const (
 	maxDepth = 16
 	maxItems = 10_000
@@ -50,7 +53,7 @@ const (
 
 func read(c Call) *reading {
 	r := &reading{Call: c, texts: map[int][]string{}, lines: map[int][]string{}}
-	_ = json.Unmarshal(c.Arguments, &r.args) // what is no object has no arguments to compare
+	_ = json.Unmarshal(c.Arguments, &r.args) // a value that is not an object has no arguments to compare
 	r.nested(r.args, "", 0)
 	return r
 }
@@ -66,7 +69,7 @@ func (r *reading) nested(args map[string]json.RawMessage, above string, depth in
 	}
 }
 
-// value looks for objects in a value: in lists too, and in a text that is one.
+// value collects the objects in a value, including those in lists and in a string that holds JSON.
 func (r *reading) value(raw json.RawMessage, above string, depth int) {
 	if depth > maxDepth || len(raw) == 0 {
 		r.over = r.over || len(raw) > 0 && (raw[0] == '{' || raw[0] == '[')
@@ -92,7 +95,7 @@ func (r *reading) value(raw json.RawMessage, above string, depth int) {
 	}
 }
 
-// match is how sure it is that a pattern means a call. The greater is the surer.
+// match is the certainty that a pattern matches a call. A greater value is more certain.
 type match int
 
 const (
@@ -101,7 +104,7 @@ const (
 	sure
 )
 
-// catches tells whether the pattern means a call, read broadly: for rules that forbid.
+// catches returns whether the pattern matches a call, read broadly: for deny and ask rules.
 func (p *pattern) catches(r *reading) match {
 	if !p.names(r.Call, true) {
 		return no
@@ -115,7 +118,8 @@ func (p *pattern) catches(r *reading) match {
 	return worst
 }
 
-// holds tells whether some reading of an argument fits. Many readers of JSON take names in any case for the same, so a rule that forbids does too.
+// holds returns whether some interpretation of an argument matches. Many JSON decoders ignore the
+// case of names, so a deny rule does too.
 func (r *reading) holds(a argument) match {
 	folded, best := fold(a.glob), no
 	if r.over {
@@ -147,7 +151,7 @@ func (r *reading) holds(a argument) match {
 	return best
 }
 
-// caught tells whether some name of a resource fits a folded glob, or something below it does.
+// caught reports whether some name of a resource, or something below it, matches a folded glob.
 func (res *Resource) caught(folded string) bool {
 	for _, names := range append(slices.Clone(res.Names), res.Also) {
 		for _, n := range names {
@@ -161,7 +165,7 @@ func (res *Resource) caught(folded string) bool {
 	return false
 }
 
-// below gives what the names of things in a folder begin with; "" for the root itself.
+// below returns the prefix of the names of things in a folder, or "" for the root itself.
 func below(folder string) string {
 	if folder == "." {
 		return ""
@@ -169,7 +173,8 @@ func below(folder string) string {
 	return strings.TrimSuffix(folder, "/") + "/"
 }
 
-// plainName is a name without what Windows leaves out of names: dots and blanks at the end of an element, and the name of a stream.
+// plainName returns a name without the parts that Windows ignores: dots and spaces at the end of an
+// element, and the name of a stream.
 func plainName(name string) string {
 	if strings.Contains(name, "://") {
 		return name
@@ -186,7 +191,8 @@ func plainName(name string) string {
 	return strings.Join(parts, "/")
 }
 
-// admits tells whether the pattern means a call, read narrowly: for rules that allow. of tells whether it means its tool at least.
+// admits reports whether the pattern matches a call, read narrowly: for allow rules. of reports
+// whether it at least matches its tool.
 func (p *pattern) admits(r *reading) (fits, of bool) {
 	if !p.names(r.Call, false) {
 		return false, false
@@ -199,7 +205,8 @@ func (p *pattern) admits(r *reading) (fits, of bool) {
 	return true, true
 }
 
-// meets tells whether all that an argument reaches fits. An argument that a toolset resolves is what it comes to; another one is its text.
+// meets reports whether everything that an argument reaches matches. An argument that a toolset
+// resolves is judged by its resources; any other argument by its string.
 func (r *reading) meets(a argument) bool {
 	raw, ok := r.at(a.name)
 	if ok && spelledTwice(a.name, r.args) {
@@ -227,7 +234,7 @@ func (r *reading) meets(a argument) bool {
 	return ((!isCommand(a.name) || !strings.ContainsAny(v, meta)) && !climbs(v)) && glob(a.glob, v)
 }
 
-// at gives an argument by its name, or by its path through objects.
+// at returns an argument by its name, or by its path through objects.
 func (r *reading) at(name string) (json.RawMessage, bool) {
 	if raw, ok := r.args[name]; ok {
 		return raw, true
@@ -246,7 +253,8 @@ func (r *reading) at(name string) (json.RawMessage, bool) {
 	}
 }
 
-// spelledTwice tells whether args has the argument under another case of its name: which of them a tool reads cannot be known.
+// spelledTwice reports whether args also has the argument with its name in another case: it is
+// unknown which of them a tool reads.
 func spelledTwice(name string, args map[string]json.RawMessage) bool {
 	for other := range args {
 		if other != name && strings.EqualFold(other, name) {
@@ -256,15 +264,16 @@ func spelledTwice(name string, args map[string]json.RawMessage) bool {
 	return false
 }
 
-// commands are the arguments that hold what a shell reads.
+// commands are the arguments that hold shell input.
 var commands = []string{"cmd", "command", "script"}
 
 func isCommand(argument string) bool { return slices.Contains(commands, strings.ToLower(argument)) }
 
-// isLine tells whether an argument is a command as a line or as words.
+// isLine reports whether an argument is a command as a line or as words.
 func isLine(argument string) bool { return isCommand(argument) || strings.EqualFold(argument, "argv") }
 
-// meant gives the arguments that a rule which forbids means by a name: a command is one however it is handed over.
+// meant returns the arguments that a deny rule matches by a name: a command is the same however it
+// is passed.
 func meant(argument string) []string {
 	if isCommand(argument) {
 		return append(slices.Clone(commands), "argv", argument)
@@ -272,15 +281,15 @@ func meant(argument string) []string {
 	return []string{argument}
 }
 
-// meta are the characters with which one command of a shell becomes several.
+// meta are the characters with which one shell command becomes several.
 const meta = ";|&$`<>(){}\n\r"
 
-// climbs tells whether a value names what lies above a folder.
+// climbs reports whether a value names something above a folder.
 func climbs(v string) bool {
 	return slices.Contains(strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune("/\\ \t\"'=:,", r) }), "..")
 }
 
-// textOf gives an argument as globs see it: a text as it is, all else as JSON.
+// textOf returns an argument as globs see it: a string verbatim, any other value as JSON.
 func textOf(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil && string(raw) != "null" {
@@ -289,7 +298,7 @@ func textOf(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// wordsOf gives the items of a list as texts; nil for what is no list.
+// wordsOf returns the items of a list as strings, or nil if it is not a list.
 func wordsOf(raw json.RawMessage) []string {
 	var items []json.RawMessage
 	if json.Unmarshal(raw, &items) != nil || items == nil {
@@ -302,7 +311,7 @@ func wordsOf(raw json.RawMessage) []string {
 	return words
 }
 
-// textsOf gives everything that an argument can be taken for.
+// textsOf returns all possible interpretations of an argument.
 func (r *reading) textsOf(i int) []string {
 	if out, ok := r.texts[i]; ok {
 		return out
@@ -325,8 +334,9 @@ func (r *reading) textsOf(i int) []string {
 	return out
 }
 
-// linesOf gives the commands that an argument may run; none for an argument that holds no command. Those of a line that cannot be read are found by the
-// characters that part commands too, so that a rule which clearly means one of them does more than ask.
+// linesOf returns the commands that an argument may run; none for an argument that holds no
+// command. The commands of an unreadable line are also found by splitting at command separators, so
+// that a deny rule that clearly matches one of them does more than ask.
 func (r *reading) linesOf(i int) []string {
 	if out, ok := r.lines[i]; ok || !isLine(r.all[i].name) {
 		return out

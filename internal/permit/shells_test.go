@@ -16,14 +16,15 @@ import (
 	"github.com/hocket-run/hocket/internal/randtest"
 )
 
-// tokens are what scripts for real shells are made of. None of them names a file outside of the folder that a script runs in, and rm is a stub on PATH.
+// tokens are the pieces of scripts for real shells. None of them names a file outside the folder in
+// which a script runs, and rm is a stub on PATH.
 var tokens = []string{
 	"rm x", "rm x", "rm", " ", " ", "x", "r", "m", "'", "\"", "\\", ";", "\n", "&&", "||", "|", "& ", "(", ")", "{ ", "; }", "$(", "`", "if ", "; then ", "; fi", "! ", "A=1 ", ">/dev/null ", "2>&1 ",
 	"$X", "${IFS}", "$'", "\\x72", "env ", "env -S ", "exec ", "eval ", "command ", "sh -c ", "xargs ", "nice ", "echo ", "<<E\n", "\nE\n", "<<'E'\n", "{r,s}m", "{rm,x}", "${X:-", "}", "$((", "))", "[[ ", " ]]", "case x in x) ", ";; esac",
 	"for X in rm; do ", "; done", "set -- rm x; ", "\"$@\"", "X=rm; ", "r?", "[r]m", ":", "&>/dev/null ", "trap ", " EXIT", "time ", "\\\n", "#", "$\"", "timeout 5 ", "nohup ", "<<<", "find . -exec ", " {} \\;", "~", "alias l=rm\n", "l x", "\r", "\t", "\x01", "é", "$", "*", "((", "coproc ", "IFS=m; ", "unset 'a[$(rm x)]'", "-v 'a[$(rm x)]'", "test ", "a='b[$(rm x)]'; ", "$((a))", "set -x; ", "PS4='$(rm x)'; ", "printf rm", "read a; ", "$a x", "cat", "-ec ", "-c ", "bash ", "-s ", "{}", "-I{} ", "env -i ", "PATH=$PATH ", "hash ", "; esac", "select X in rm; do ", "function f { rm x; }; ", "exec 3<", "|&", "!", "%1", "builtin ", "jobs -x ", "let ", "<(", ">(",
 }
 
-// bench is a folder with a PATH that holds stubs and what starts other programs.
+// bench is a folder with a PATH that contains stubs and programs that start other programs.
 type bench struct{ bin, work, log string }
 
 func newBench(t testing.TB) *bench {
@@ -49,7 +50,7 @@ func newBench(t testing.TB) *bench {
 	return b
 }
 
-// ran gives what the stub was called with while a shell ran a script.
+// ran returns the arguments with which the stub was called while a shell ran a script.
 func (b *bench) ran(t testing.TB, shell, script string) string {
 	t.Helper()
 	_ = os.Remove(b.log)
@@ -57,7 +58,7 @@ func (b *bench) ran(t testing.TB, shell, script string) string {
 	defer cancel()
 	c := exec.CommandContext(ctx, shell, "-c", script)
 	c.Dir, c.Env, c.WaitDelay = b.work, []string{"PATH=" + b.bin, "HOME=" + b.work}, 10*time.Second
-	var out bytes.Buffer // a pipe, so that Run waits for what is left in the background too
+	var out bytes.Buffer // a pipe, so that Run also waits for background processes
 	c.Stdout, c.Stderr = &out, &out
 	_ = c.Run() // most scripts fail
 	said, _ := os.ReadFile(b.log)
@@ -66,7 +67,8 @@ func (b *bench) ran(t testing.TB, shell, script string) string {
 
 var anyRM = permit.Rules{Deny: []string{"shell:cmd=rm", "shell:cmd=rm *"}}
 
-// compare fails where a shell ran the stub for a script that the rules let pass. It tells whether the stub ran.
+// compare fails if a shell ran the stub for a script that the rules let pass. It reports whether
+// the stub ran.
 func (b *bench) compare(t testing.TB, script string) bool {
 	t.Helper()
 	p, err := permit.Compile(anyRM)
@@ -74,7 +76,7 @@ func (b *bench) compare(t testing.TB, script string) bool {
 		t.Fatal(err)
 	}
 	if d, _ := p.Decide(shell(script)); d != permit.Allow {
-		return true // a stub that runs was noticed
+		return true // the rules catch a stub that runs
 	}
 	for _, sh := range []string{"sh", "bash"} {
 		path, err := exec.LookPath(sh)
@@ -96,7 +98,8 @@ func compose(choice []byte) string {
 	return s.String()
 }
 
-// SEC13, issue 12 item 33: what real shells run as rm was forbidden or asked about, whatever script it was in. Only scripts that pass are run.
+// TestRulesAgainstShells checks SEC13, issue 12 item 33: whatever real shells run as rm is denied
+// or asked about, whatever the script. Only scripts that pass are run.
 func TestRulesAgainstShells(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -116,7 +119,7 @@ func TestRulesAgainstShells(t *testing.T) {
 	}
 }
 
-// FuzzRulesAgainstShells looks for scripts that pass and run the stub nevertheless.
+// FuzzRulesAgainstShells searches for scripts that pass but run the stub.
 func FuzzRulesAgainstShells(f *testing.F) {
 	b := newBench(f)
 	for i := 0; i < len(tokens); i += 8 {

@@ -7,12 +7,13 @@ import (
 	"github.com/hocket-run/hocket/internal/permit"
 )
 
-// SEC13, issue 12 item 33: a command behind a program that is not known to start commands, or behind two that are known.
+// TestCommandsBehindOtherPrograms checks SEC13, issue 12 item 33: a command started through a
+// program that is not known to start commands, or through two that are.
 func TestCommandsBehindOtherPrograms(t *testing.T) {
 	t.Parallel()
 	rules := permit.Rules{Deny: []string{"shell:cmd=rm *"}}
 	for _, cmd := range []string{
-		// Programs that start others, of which no list is complete.
+		// Programs that start other programs, of which no list is complete.
 		"ssh-agent rm x", "tini -- rm x", "ccache rm x", "mise exec -- rm x", "npm exec rm x", "bundle exec rm x", "daemonize /bin/rm x", "/lib64/ld-linux-x86-64.so.2 /bin/rm x", "ip netns exec a rm x", "cmake -E rm x",
 		"hyperfine 'rm x'", "nix-shell --run 'rm x'", "nc -e 'rm x' h 1", "socat EXEC:'rm x' -", "man -P 'rm x' ls", "make SHELL='rm x'", "make --eval='a:;rm x'", "ssh -o ProxyCommand='rm x' h", "go vet -vettool=rm x", "coreutils --coreutils-prog=rm x",
 		"tini " + strings.Repeat("a ", 4000) + "rm x", "tini sh -c 'r\"\"m x'", "ccache bash -c '$X'", "mise exec -- python3 -c x", "genv rm x", "gtimeout 5 rm x", "gxargs rm",

@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/permit"
 )
 
-// SEC13, issue 12 item 33: a toolset that a document gives another name is meant by rules about its type, if they forbid or ask.
+// TestToolsetsByTheirType checks SEC13, issue 12 item 33: deny and ask rules about a type match a
+// toolset that a document renames.
 func TestToolsetsByTheirType(t *testing.T) {
 	t.Parallel()
 	call := permit.Call{Own: "exec", Offered: "exec", Toolset: "helpers", Type: "shell", Arguments: json.RawMessage(`{"argv":["rm","x"]}`)}

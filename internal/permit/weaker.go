@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Weaker tells, in lines for a person, what now may let pass that was forbidden or asked about under was; nil for nothing.
+// Weaker returns, as lines for people, what now may permit that was denied or asked about under
+// was, or nil if nothing.
 func Weaker(was, now Rules) []string {
 	var out []string
 	for _, p := range was.Deny {
@@ -24,12 +25,12 @@ func Weaker(was, now Rules) []string {
 		}
 	}
 	allows := func(r Rules) bool { return or(r.Default, "allow") == "allow" }
-	for _, p := range now.Allow { // where a tool is listed, its other calls are asked about
+	for _, p := range now.Allow { // if a tool is listed, its other calls are asked about
 		if !slices.Contains(was.Allow, p) && (!allows(was) || len(was.Allow) > 0) {
 			out = append(out, fmt.Sprintf("the permissions now allow %q", p))
 		}
 	}
-	for _, p := range was.Allow { // with other arguments its tool was asked about
+	for _, p := range was.Allow { // its tool was asked about with other arguments
 		if !slices.Contains(now.Allow, p) && allows(now) {
 			out = append(out, fmt.Sprintf("the permissions no longer restrict the calls of its tool to %q, so all of them are allowed", p))
 		}

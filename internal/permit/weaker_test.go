@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/permit"
 )
 
-// Issue 12 item 37: what is no weaker lets no call pass that was held before.
+// TestWeaker checks issue 12 item 37: rules that are not weaker permit no call that was held
+// before.
 func TestWeaker(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

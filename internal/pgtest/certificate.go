@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/certtest"
 )
 
-// certify writes a key and a certificate of the server, and gives the file with the certificate of the authority that signed it.
+// certify writes a key and a certificate for the server, and returns the file with the certificate
+// of the authority that signed it.
 func (s *Server) certify() (string, error) {
 	a, err := certtest.New()
 	if err != nil {

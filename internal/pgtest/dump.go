@@ -14,7 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Dump gives what a database of [Server.Database] holds, as pg_dump writes it: bytes are in hexadecimal digits.
+// Dump returns the contents of a database of [Server.Database], as pg_dump writes them: bytes are
+// in hexadecimal digits.
 func (s *Server) Dump(t testing.TB, at string) string {
 	t.Helper()
 	text, err := s.client("pg_dump", "", "--dbname="+at)
@@ -24,7 +25,8 @@ func (s *Server) Dump(t testing.TB, at string) string {
 	return text
 }
 
-// Restore makes a database of [Server.Database] hold what it held when it was dumped, and nothing else. Connections to it are ended.
+// Restore resets a database of [Server.Database] to exactly its contents at the time of the dump.
+// Connections to it are ended.
 func (s *Server) Restore(t testing.TB, at, dump string) {
 	t.Helper()
 	u, err := url.Parse(at)
@@ -39,7 +41,7 @@ func (s *Server) Restore(t testing.TB, at, dump string) {
 	}
 }
 
-// client runs a client program of PostgreSQL, and gives what it printed.
+// client runs a PostgreSQL client program, and returns its output.
 func (s *Server) client(name, in string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRestore: a database that is restored holds what it held at the dump.
+// TestRestore checks that a restored database has its contents at the time of the dump.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	s := Shared(t)

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// ignorePackets makes the system drop what comes in for a connection, before it acknowledges it.
+// ignorePackets makes the system drop incoming packets of a connection before acknowledging them.
 func ignorePackets(c net.Conn) error {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {
@@ -16,7 +16,7 @@ func ignorePackets(c net.Conn) error {
 	if err != nil {
 		return err
 	}
-	drop := []syscall.SockFilter{{Code: syscall.BPF_RET | syscall.BPF_K}} // of each packet 0 bytes are kept
+	drop := []syscall.SockFilter{{Code: syscall.BPF_RET | syscall.BPF_K}} // keeps 0 bytes of each packet
 	var failed error
 	err = raw.Control(func(fd uintptr) { failed = syscall.AttachLsf(int(fd), drop) }) //nolint:staticcheck // golang.org/x/net has it too, with a dependency more
 	return errors.Join(err, failed)

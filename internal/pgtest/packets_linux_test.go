@@ -4,7 +4,8 @@ import (
 	"testing"
 )
 
-// TestVanish: a server that asks a client which vanished whether it is there gets no answer, and ends the session with its locks.
+// TestVanish checks that a server that probes a vanished client gets no answer, and ends the
+// session with its locks.
 func TestVanish(t *testing.T) {
 	t.Parallel()
 	server := Start(t, Config{TCP: true})

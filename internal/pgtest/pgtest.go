@@ -17,7 +17,8 @@ import (
 // shared is the server of this process. It runs until the process ends.
 var shared = sync.OnceValues(func() (*Server, error) { return newServer(Config{}) })
 
-// Shared gives the server of this process, which other tests use at the same time. The test fails where there is none.
+// Shared returns the server of this process, which other tests use at the same time. The test fails
+// if there is none.
 func Shared(t testing.TB) *Server {
 	t.Helper()
 	s, err := shared()
@@ -27,7 +28,7 @@ func Shared(t testing.TB) *Server {
 	return s
 }
 
-// Start starts a server for this test alone, which ends with it.
+// Start starts a server for this test alone and stops it when the test ends.
 func Start(t testing.TB, cfg Config) *Server {
 	t.Helper()
 	s, err := newServer(cfg)
@@ -38,7 +39,8 @@ func Start(t testing.TB, cfg Config) *Server {
 	return s
 }
 
-// Programs is the folder of the programs that servers run with. pg_dump and the like of the same version are there too.
+// Programs returns the folder of the programs that servers use. pg_dump and similar programs of the
+// same version are there too.
 func Programs(t testing.TB) string {
 	t.Helper()
 	found, err := find()
@@ -48,7 +50,7 @@ func Programs(t testing.TB) string {
 	return found.dir
 }
 
-// URL gives the URL of a schema on the server of this process: see [Server.URL].
+// URL returns the URL of a schema on the server of this process: see [Server.URL].
 func URL(t testing.TB) string {
 	t.Helper()
 	return Shared(t).URL(t)
@@ -59,8 +61,10 @@ var schemas atomic.Int64
 
 func newSchema() string { return "t" + strconv.FormatInt(schemas.Add(1), 10) }
 
-// URL gives the URL of the database [Name] by the socket, for [User], with a schema of its own in the parameter schema: postgres://hocket@/hocket?host=DIR&port=5432&schema=t1.
-// The schema does not exist. When the test ends, it is dropped with all schemas whose names continue it after an underscore.
+// URL returns the URL of the database [Name] through the socket, for [User], with a separate schema
+// in the parameter schema: postgres://hocket@/hocket?host=DIR&port=5432&schema=t1. The schema does
+// not exist yet. When the test ends, it is dropped along with all schemas whose names continue it
+// after an underscore.
 func (s *Server) URL(t testing.TB) string {
 	t.Helper()
 	schema := newSchema()
@@ -68,7 +72,8 @@ func (s *Server) URL(t testing.TB) string {
 	return s.url(User, Name, schema)
 }
 
-// Database makes an empty database that [User] owns, and gives its URL by the socket. When the test ends, it is dropped. This takes some 50 ms.
+// Database creates an empty database that [User] owns, and returns its URL through the socket. It
+// is dropped when the test ends. This takes some 50 ms.
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()
 	found, err := find()
@@ -85,7 +90,8 @@ func (s *Server) Database(t testing.TB) string {
 	return s.url(User, name, "")
 }
 
-// TCP gives a URL of [Server.URL] by the server's port, with the password. The caller chooses sslmode and what else it needs.
+// TCP returns a URL of [Server.URL] through the server's port, with the password. The caller adds
+// sslmode and anything else it needs.
 func (s *Server) TCP(t testing.TB) *url.URL {
 	t.Helper()
 	if s.Port == 0 {
@@ -102,13 +108,13 @@ func (s *Server) TCP(t testing.TB) *url.URL {
 	return u
 }
 
-// Superuser gives the URL of a database by the socket for the superuser.
+// Superuser returns the URL of a database through the socket for the superuser.
 func (s *Server) Superuser(database string) string { return s.url(superuser, database, "") }
 
 func (s *Server) url(user, database, schema string) string {
 	q := url.Values{"host": {s.Dir}, "port": {"5432"}}
 	if s.Port != 0 {
-		q.Set("port", strconv.Itoa(s.Port)) // it names the socket too
+		q.Set("port", strconv.Itoa(s.Port)) // it also names the socket
 	}
 	if schema != "" {
 		q.Set("schema", schema)
@@ -124,7 +130,8 @@ func (s *Server) Exec(t testing.TB, sql string) {
 	}
 }
 
-// drop removes a schema and those whose names continue it, without the locks of all of them at once.
+// drop removes a schema and those whose names continue it, without locking all of them
+// simultaneously.
 func (s *Server) drop(t testing.TB, schema string) {
 	t.Helper()
 	if !s.running() {
@@ -154,7 +161,8 @@ func (s *Server) drop(t testing.TB, schema string) {
 	}
 }
 
-// Connect opens a connection to a URL of this package, for what a test reads and writes by itself. It is closed when the test ends. The search path is the schema of the URL.
+// Connect opens a connection to a URL of this package, for a test's own reads and writes. It is
+// closed when the test ends. The search path is the schema of the URL.
 func Connect(t testing.TB, at string) *pgx.Conn {
 	t.Helper()
 	u, err := url.Parse(at)
@@ -175,19 +183,19 @@ func Connect(t testing.TB, at string) *pgx.Conn {
 	return c
 }
 
-// Mode says how a server is stopped.
+// Mode is the way in which a server is stopped.
 type Mode int
 
 const (
-	// Fast ends all sessions, rolls their transactions back and writes everything.
+	// Fast ends all sessions, rolls back their transactions and writes everything to disk.
 	Fast Mode = iota
 	// Immediate ends all processes without writing anything: the next start recovers from the log.
 	Immediate
-	// Kill is as a failure of the machine is for the server's processes: SIGKILL to all of them.
+	// Kill simulates a machine failure for the server's processes: SIGKILL to all of them.
 	Kill
 )
 
-// Stop stops the server and waits until it has ended. A server that is stopped stays so.
+// Stop stops the server and waits until it has ended. It has no effect on a stopped server.
 func (s *Server) Stop(t testing.TB, m Mode) {
 	t.Helper()
 	s.mu.Lock()
@@ -202,7 +210,8 @@ func (s *Server) Stop(t testing.TB, m Mode) {
 	s.pid = 0
 }
 
-// Start starts the server that was stopped, and waits until it accepts connections. Socket and port are the same.
+// Start starts the stopped server, and waits until it accepts connections. Socket and port stay the
+// same.
 func (s *Server) Start(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
@@ -215,7 +224,7 @@ func (s *Server) Start(t testing.TB) {
 	}
 }
 
-// Revive starts the server where it ended by itself, as it does when its disk is full.
+// Revive starts the server if it ended by itself, as it does when its disk is full.
 func (s *Server) Revive(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
@@ -233,7 +242,7 @@ func (s *Server) Restart(t testing.TB, m Mode) {
 	s.Start(t)
 }
 
-// Said gives what the server has written to its log.
+// Said returns the contents of the server's log.
 func (s *Server) Said(t testing.TB) string {
 	t.Helper()
 	text, err := os.ReadFile(s.Log)
@@ -249,11 +258,12 @@ func (s *Server) running() bool {
 	return s.pid != 0
 }
 
-// New starts a server for a program that is no test, which ends it by [Server.Close].
+// New starts a server for a program that is not a test. The program must call [Server.Close].
 func New(cfg Config) (*Server, error) { return newServer(cfg) }
 
 // Close stops the server and removes its folder.
 func (s *Server) Close() { s.close() }
 
-// Address gives the URL of a schema of the database [Name] by the socket, for [User]. The schema is not made, nor dropped at the end.
+// Address returns the URL of a schema of the database [Name] through the socket, for [User]. The
+// schema is neither created nor dropped at the end.
 func (s *Server) Address(schema string) string { return s.url(User, Name, schema) }

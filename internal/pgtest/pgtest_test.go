@@ -19,7 +19,7 @@ import (
 	"github.com/hocket-run/hocket/internal/leaktest"
 )
 
-// child makes the test binary start a server, print its folder, and end as the value says.
+// child makes the test binary start a server, print its folder, and end as the value specifies.
 const child = "HOCKET_PGTEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -63,7 +63,8 @@ func do(t *testing.T, c *pgx.Conn, sql string) {
 	}
 }
 
-// TestSchemas: each test has a schema of its own on one server, which is dropped with those that belong to it, and no other.
+// TestSchemas checks that each test has its own schema on one server, which is dropped with those
+// that belong to it, and that no other schema is dropped.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	var inner string
@@ -92,7 +93,8 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// TestServer: what is committed is safe, the user is no superuser, connections are many, and what depends on the collation is seen.
+// TestServer checks that commits are durable, the user is not a superuser, many connections are
+// possible, and dependencies on the collation are detected.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	c := Connect(t, URL(t))
@@ -115,7 +117,7 @@ func TestServer(t *testing.T) {
 	do(t, d, "CREATE SCHEMA hocket")
 }
 
-// TestRestart: what was committed is there after each kind of stop, at the same address.
+// TestRestart checks that committed data is there after each kind of stop, at the same address.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	s := Start(t, Config{})
@@ -132,7 +134,7 @@ func TestRestart(t *testing.T) {
 			t.Error("a session outlived its server")
 		}
 		s.Start(t)
-		s.Start(t) // of one that runs: nothing
+		s.Start(t) // no effect on a running server
 		if n := one[int](t, Connect(t, at), "SELECT count(*) FROM x"); n != i+1 {
 			t.Errorf("mode %d: %d rows, not %d", m, n, i+1)
 		}
@@ -142,7 +144,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestEnd: a server ends with its process, however that ends, and leaves nothing.
+// TestEnd checks that a server ends with its process, however that ends, and leaves nothing behind.
 func TestEnd(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"exit", "panic", "kill"} {
@@ -171,7 +173,7 @@ func TestEnd(t *testing.T) {
 			_ = c.Wait()
 			for until := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 				_, left := os.Stat(dir)
-				running, _ := os.ReadFile(filepath.Join("/proc", pid, "cmdline")) // of a zombie it is empty
+				running, _ := os.ReadFile(filepath.Join("/proc", pid, "cmdline")) // empty for a zombie
 				if errors.Is(left, fs.ErrNotExist) && !strings.Contains(string(running), dir) {
 					return
 				}
@@ -183,7 +185,8 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestMissing: without programs the error names the command that installs them, and programs that are too old count as none.
+// TestMissing checks that without programs the error names the command that installs them, and that
+// programs that are too old count as missing.
 func TestMissing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -206,7 +209,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestTCP: by TCP the password is needed, and with TLS the authority too.
+// TestTCP checks that TCP requires the password, and TLS also the authority.
 func TestTCP(t *testing.T) {
 	t.Parallel()
 	s := Start(t, Config{TCP: true, TLS: true, Settings: map[string]string{"work_mem": "5MB"}})
@@ -243,7 +246,7 @@ func TestTCP(t *testing.T) {
 	}
 }
 
-// TestProxy: bytes come late, not at all, and connections are reset.
+// TestProxy checks that bytes are delayed or held, and connections reset.
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	p := NewProxy(t, URL(t))
@@ -288,7 +291,7 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// BenchmarkURL measures what a test pays for its schema with one table.
+// BenchmarkURL measures the cost of a test's schema with one table.
 func BenchmarkURL(b *testing.B) {
 	Shared(b)
 	for b.Loop() {
@@ -299,7 +302,8 @@ func BenchmarkURL(b *testing.B) {
 	}
 }
 
-// TestPooler: through the pooler a client has another session of the server for each transaction.
+// TestPooler checks that through the pooler a client gets a different session of the server for
+// each transaction.
 func TestPooler(t *testing.T) {
 	t.Parallel()
 	s := Start(t, Config{})

@@ -17,7 +17,8 @@ import (
 
 const poolerPort = 6432
 
-// pooling is the configuration of a pooler that lends a server's session for one transaction at a time.
+// pooling is the configuration of a pooler that lends a server's session for one transaction at a
+// time.
 const pooling = `[databases]
 * = host=%[1]s port=%[2]d
 [pgbouncer]
@@ -32,8 +33,9 @@ default_pool_size = 4
 logfile = %[4]s/log
 `
 
-// NewPooler starts pgbouncer in transaction mode before a server, until the test ends. It gives the URL of [Server.URL] and the like by way of the pooler. The few sessions that
-// it has change hands with each transaction.
+// NewPooler starts pgbouncer in transaction mode in front of a server, until the test ends. The
+// returned function rewrites URLs of [Server.URL] and the like to go through the pooler. Its few
+// sessions change hands with each transaction.
 func NewPooler(t testing.TB, s *Server) func(at string) string {
 	t.Helper()
 	program := pooler()
@@ -72,7 +74,7 @@ func NewPooler(t testing.TB, s *Server) func(at string) string {
 	}
 }
 
-// pooler gives the path of pgbouncer, "" for none. Debian's is not in the PATH of users.
+// pooler returns the path of pgbouncer, or "" if there is none. Debian's is not in users' PATH.
 func pooler() string {
 	for _, name := range []string{"pgbouncer", "/usr/sbin/pgbouncer"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -82,7 +84,7 @@ func pooler() string {
 	return ""
 }
 
-// pool starts a pooler in a folder that is not there.
+// pool starts a pooler in a folder that does not exist yet.
 func (s *Server) pool(program, dir string) error {
 	port := 5432
 	if s.Port != 0 {

@@ -13,7 +13,8 @@ import (
 	"syscall"
 )
 
-// account gives the user that servers run as: nil for the user of the tests. PostgreSQL refuses to run as root.
+// account returns the user that runs the servers: nil means the user of the tests. PostgreSQL does
+// not run as root.
 func account() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -36,7 +37,7 @@ func account() (*syscall.Credential, error) {
 	return nil, errors.New("the tests run as root, and there is no user postgres or nobody to run a server as")
 }
 
-// giveAway makes the account of servers the owner of a file.
+// giveAway makes the server account the owner of a file.
 func giveAway(path string) error {
 	as, err := account()
 	if err != nil || as == nil {
@@ -45,7 +46,8 @@ func giveAway(path string) error {
 	return os.Chown(path, int(as.Uid), int(as.Gid))
 }
 
-// asServer makes a command run as the account of servers, in a session of its own: signals of a terminal do not reach it.
+// asServer makes a command run as the server account, in its own session, so that terminal signals
+// do not reach it.
 func asServer(c *exec.Cmd) error {
 	as, err := account()
 	if err != nil {
@@ -55,10 +57,11 @@ func asServer(c *exec.Cmd) error {
 	return nil
 }
 
-// asWatcher makes a command run in a session of its own.
+// asWatcher makes a command run in its own session.
 func asWatcher(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// ended tells whether a child of this process has ended, without waiting for it. It is true once: then the process id is free.
+// ended reports whether a child of this process has ended, without waiting for it. It returns true
+// only once: then the process id is free.
 func ended(pid int) bool {
 	var status syscall.WaitStatus
 	for {
@@ -79,17 +82,18 @@ func wait(pid int) {
 	}
 }
 
-// stopSignal gives the signal that stops a server in a mode.
+// stopSignal returns the signal that stops a server in a mode.
 func stopSignal(m Mode) os.Signal {
 	return map[Mode]os.Signal{Fast: syscall.SIGINT, Immediate: syscall.SIGQUIT, Kill: syscall.SIGKILL}[m]
 }
 
-// send sends a signal to a child of this process, and with SIGKILL to its children too: they are the sessions of a server, which would end later by themselves.
+// send sends a signal to a child of this process, and SIGKILL also to its children: they are the
+// sessions of a server, which would otherwise end later by themselves.
 func send(pid int, s os.Signal) error {
 	var children []int
 	if s == syscall.SIGKILL {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-		if err == nil { // elsewhere than on Linux they end by themselves
+		if err == nil { // on systems other than Linux they end by themselves
 			for f := range strings.FieldsSeq(string(text)) {
 				child, err := strconv.Atoi(f)
 				if err != nil {

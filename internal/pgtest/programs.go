@@ -11,21 +11,23 @@ import (
 	"sync"
 )
 
-// Oldest is the oldest major version of PostgreSQL that is supported.
+// Oldest is the oldest supported major version of PostgreSQL.
 const Oldest = 14
 
-// errMissing says how to get what the tests need.
+// errMissing explains how to install what the tests need.
 var errMissing = fmt.Errorf("the programs of PostgreSQL %d or newer (initdb, postgres) are not on this machine: run `apt-get install -y --no-install-recommends postgresql`, or `make test`", Oldest)
 
-// programs are the folders that packages of PostgreSQL put initdb and postgres into. Only Debian's psql is in PATH.
+// programs are the folders into which PostgreSQL packages put initdb and postgres. Only Debian's
+// psql is in PATH.
 var programs = []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin", "/opt/homebrew/opt/postgresql*/bin", "/usr/local/opt/postgresql*/bin"}
 
 var version = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
 
-// find gives the programs of the machine.
+// find returns the programs installed on the machine.
 var find = sync.OnceValues(func() (programsFound, error) { return findIn(exec.LookPath, programs) })
 
-// findIn gives the folder of the newest programs, and their major version. Those in PATH come first.
+// findIn returns the folder of the newest programs, and their major version. Programs in PATH come
+// first.
 func findIn(inPath func(string) (string, error), patterns []string) (found programsFound, err error) {
 	if path, err := inPath("postgres"); err == nil {
 		if path, err = filepath.EvalSymlinks(path); err == nil {
@@ -55,7 +57,7 @@ type programsFound struct {
 	major int
 }
 
-// look gives the newer one of what was found and what is in a folder.
+// look returns the newer of the programs in found and in dir.
 func look(found programsFound, dir string) programsFound {
 	for _, name := range []string{"initdb", "postgres"} {
 		if _, err := exec.LookPath(filepath.Join(dir, name)); err != nil {
@@ -73,7 +75,7 @@ func look(found programsFound, dir string) programsFound {
 	return programsFound{dir, major}
 }
 
-// majorOf reads the answer of `postgres --version`.
+// majorOf parses the output of `postgres --version`.
 func majorOf(out string) (int, error) {
 	m := version.FindStringSubmatch(out)
 	if m == nil {

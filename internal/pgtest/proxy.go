@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Proxy is a port of 127.0.0.1 that leads to a server. Its methods are safe for concurrent use.
+// Proxy is a port of 127.0.0.1 that forwards to a server. Its methods are safe for concurrent use.
 type Proxy struct {
 	url, network, address string
 	listener              net.Listener
@@ -26,14 +26,14 @@ type Proxy struct {
 	delay time.Duration
 	open  chan struct{} // closed while bytes pass to the server
 	back  chan struct{} // closed while bytes pass to the client
-	kept  []*kept       // what waits for either
-	// trigger is the text of HoldFrom or of HoldAnswersFrom; "": none.
+	kept  []*kept       // messages waiting for either gate
+	// trigger is the text of HoldFrom or of HoldAnswersFrom; "" means none.
 	trigger     string
 	answersOnly bool
 	links       map[net.Conn]net.Conn
 }
 
-// NewProxy starts a proxy to the server of a URL, that ends with the test.
+// NewProxy starts a proxy to the server of a URL and stops it when the test ends.
 func NewProxy(t testing.TB, at string) *Proxy {
 	t.Helper()
 	u, err := url.Parse(at)
@@ -58,7 +58,7 @@ func NewProxy(t testing.TB, at string) *Proxy {
 	q = u.Query()
 	q.Del("host")
 	q.Del("port")
-	if p.network == "unix" { // PostgreSQL has no TLS there
+	if p.network == "unix" { // PostgreSQL has no TLS on Unix sockets
 		q.Set("sslmode", "disable")
 	}
 	u.Host, u.RawQuery = l.Addr().String(), q.Encode()
@@ -68,39 +68,42 @@ func NewProxy(t testing.TB, at string) *Proxy {
 	return p
 }
 
-// URL gives the URL of the server by the proxy.
+// URL returns the URL of the server through the proxy.
 func (p *Proxy) URL() string { return p.url }
 
-// Delay makes what is sent from now on, in either direction, arrive later by d.
+// Delay delays by d everything that is sent from now on, in either direction.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = d
 }
 
-// Hold keeps back everything, in either direction, on all connections and new ones, and closes none: as when a cable is cut. Not even an end is passed on. What was sent is
-// acknowledged by the system, unlike after [Proxy.Vanish].
+// Hold keeps back everything, in either direction, on all connections including new ones, and
+// closes none, as when a cable is cut. Even the end of a connection is not forwarded. The system
+// acknowledges what was sent, unlike after [Proxy.Vanish].
 func (p *Proxy) Hold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.open, p.back = shut(p.open), shut(p.back)
 }
 
-// HoldFrom holds everything, as Hold does, from the message of a client on that has a text in it. That message does not reach the server.
+// HoldFrom holds everything, as Hold does, starting with the first client message that contains
+// text. That message does not reach the server.
 func (p *Proxy) HoldFrom(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.trigger, p.answersOnly = text, false
 }
 
-// HoldAnswersFrom lets the message of a client that has a text in it reach the server, and keeps back all that the server sends from then on, on all connections.
+// HoldAnswersFrom forwards the first client message that contains text to the server, and keeps
+// back all that the server sends from then on, on all connections.
 func (p *Proxy) HoldAnswersFrom(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.trigger, p.answersOnly = text, true
 }
 
-// Release passes on what Hold has kept back, and all that follows.
+// Release forwards what Hold has kept back, and everything that follows.
 func (p *Proxy) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,14 +115,15 @@ func (p *Proxy) Release() {
 	p.kept = nil
 }
 
-// Holds tells whether a text is in what is kept back.
+// Holds reports whether text occurs in the held messages.
 func (p *Proxy) Holds(text string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.ContainsFunc(p.kept, func(k *kept) bool { return bytes.Contains(k.bytes, []byte(text)) })
 }
 
-// Deliver passes on what is kept back and has a text in it, and nothing else: neither what follows on its connection nor an end. It tells whether there is such a message.
+// Deliver forwards the held message that contains text, and nothing else: neither what follows on
+// its connection nor its end. It reports whether there is such a message.
 func (p *Proxy) Deliver(text string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,8 +138,9 @@ func (p *Proxy) Deliver(text string) bool {
 	return len(p.kept) < before
 }
 
-// Vanish makes both sides seem to be gone: nothing is passed on, as after Hold, and what either of them sends on a connection that is there is not even acknowledged. The connections stay so until
-// Reset. It works on Linux only, and for connections by TCP.
+// Vanish makes both sides appear to be gone: nothing is forwarded, as after Hold, and anything that
+// either side sends on an existing connection is not even acknowledged. The connections stay in
+// that state until Reset. It works only on Linux, and for TCP connections.
 func (p *Proxy) Vanish() error {
 	p.Hold()
 	p.mu.Lock()
@@ -148,7 +153,7 @@ func (p *Proxy) Vanish() error {
 	return nil
 }
 
-// shut gives a gate that is not open.
+// shut returns a closed gate.
 func shut(gate chan struct{}) chan struct{} {
 	if isOpen(gate) {
 		return make(chan struct{})
@@ -165,7 +170,8 @@ func isOpen(gate chan struct{}) bool {
 	}
 }
 
-// Reset ends all connections by a reset on both sides, with what is on its way. New ones are accepted.
+// Reset resets all connections on both sides, discarding data in transit. New connections are
+// accepted.
 func (p *Proxy) Reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -176,7 +182,7 @@ func (p *Proxy) Reset() {
 	clear(p.links)
 }
 
-// Connections tells how many connections lead through the proxy.
+// Connections returns the number of connections through the proxy.
 func (p *Proxy) Connections() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -207,7 +213,7 @@ func (p *Proxy) accept() {
 	}
 }
 
-// link connects a client with the server, and ends with both.
+// link connects a client to the server, and ends with both.
 func (p *Proxy) link(client net.Conn) {
 	if !p.pass(nil, false) {
 		reset(client)
@@ -222,7 +228,7 @@ func (p *Proxy) link(client net.Conn) {
 	p.links[client] = server
 	p.mu.Unlock()
 	select {
-	case <-p.done: // the proxy ended before the connection was in the list
+	case <-p.done: // the proxy ended before the connection was registered
 		p.Reset()
 	default:
 	}
@@ -236,7 +242,8 @@ func (p *Proxy) link(client net.Conn) {
 	_, _ = client.Close(), server.Close()
 }
 
-// pass waits until b passes, back to the client or to the server. It is false when the proxy ends.
+// pass waits until b may pass, back to the client or to the server. It returns false when the proxy
+// ends.
 func (p *Proxy) pass(b []byte, back bool) bool {
 	p.mu.Lock()
 	if !back && p.trigger != "" && bytes.Contains(b, []byte(p.trigger)) {
@@ -264,7 +271,7 @@ func (p *Proxy) pass(b []byte, back bool) bool {
 	}
 }
 
-// kept is a message that is kept back, until alone is closed or the gate of its direction is open.
+// kept is a message that is held until alone is closed or the gate of its direction is open.
 type kept struct {
 	bytes []byte
 	alone chan struct{}
@@ -276,7 +283,8 @@ type chunk struct {
 	err   error
 }
 
-// pump passes on what one side sends to the other, and its end. back tells that it is the server's.
+// pump forwards what one side sends to the other, and its end. back reports whether the sender is
+// the server.
 func (p *Proxy) pump(to, from net.Conn, back bool) {
 	chunks := make(chan chunk, 1024)
 	p.wg.Go(func() {

@@ -13,7 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Replica starts a server that is a copy of s and follows it, until the test ends. Connections to it can read. See [Server.Promote] and [Server.Await].
+// Replica starts a server that is a copy of s and follows it, until the test ends. Connections to
+// it are read-only. See [Server.Promote] and [Server.Await].
 func (s *Server) Replica(t testing.TB) *Server {
 	t.Helper()
 	r, err := makeServer(s.cfg, func(r *Server, _ int) error {
@@ -37,7 +38,7 @@ func (s *Server) Replica(t testing.TB) *Server {
 	return r
 }
 
-// Await makes commits wait for a replica from now on (synchronous replication), or not any more.
+// Await makes commits wait for a replica from now on (synchronous replication), or stops that.
 func (s *Server) Await(t testing.TB, replica bool) {
 	t.Helper()
 	names := "''"
@@ -48,13 +49,13 @@ func (s *Server) Await(t testing.TB, replica bool) {
 	s.Exec(t, "SELECT pg_reload_conf()")
 }
 
-// Promote makes a replica a server of its own, which can be written.
+// Promote makes a replica an independent, writable server.
 func (s *Server) Promote(t testing.TB) {
 	t.Helper()
 	s.Exec(t, "SELECT pg_promote()")
 }
 
-// HasAll tells whether a replica has all that its server s has written so far.
+// HasAll reports whether a replica has everything that its server s has written so far.
 func (s *Server) HasAll(t testing.TB, of *Server) bool {
 	t.Helper()
 	var end, has string
@@ -63,7 +64,7 @@ func (s *Server) HasAll(t testing.TB, of *Server) bool {
 	return has == "true"
 }
 
-// scan gives the only value of a statement of the superuser.
+// scan reads the single value that a superuser's statement returns.
 func (s *Server) scan(t testing.TB, sql string, into *string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -77,7 +78,8 @@ func (s *Server) scan(t testing.TB, sql string, into *string) {
 	}
 }
 
-// Hosts gives the URL of the schema of at, a URL of [Server.URL] of s, on s or else on another server: whichever can be written.
+// Hosts returns the URL of the schema of at, a URL of [Server.URL] of s, with two hosts, s and
+// another server: clients use the one that is writable.
 func (s *Server) Hosts(t testing.TB, at string, other *Server) string {
 	t.Helper()
 	u, err := url.Parse(at)

@@ -4,7 +4,8 @@ import (
 	"testing"
 )
 
-// TestReplica: a copy follows its server, commits wait for it where that was asked for, and it can be written when it was promoted.
+// TestReplica checks that a copy follows its server, that commits wait for it if requested, and
+// that it is writable after it was promoted.
 func TestReplica(t *testing.T) {
 	t.Parallel()
 	first := Start(t, Config{})
@@ -29,7 +30,7 @@ func TestReplica(t *testing.T) {
 	}
 }
 
-// TestHoldAnswers: what the client sends reaches the server, whose answers wait.
+// TestHoldAnswers checks that what the client sends reaches the server, whose answers are held.
 func TestHoldAnswers(t *testing.T) {
 	t.Parallel()
 	at := URL(t)

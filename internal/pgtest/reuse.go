@@ -9,8 +9,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Reused returns the URL of a schema, as [Server.URL] does, that may have been the schema of a store in a test that ended: its tables are there, and as empty as those
-// of a new store. To make and to drop the tables takes longer than most tests. A test that looks at how a store is made, or leaves processes behind, takes [Server.URL].
+// Reused returns the URL of a schema, as [Server.URL] does, that may have been the schema of a
+// store in a test that ended: its tables exist, and are as empty as those of a new store. Creating
+// and dropping the tables takes longer than most tests. A test that checks how a store is created,
+// or leaves processes behind, uses [Server.URL].
 func (s *Server) Reused(t testing.TB) string {
 	t.Helper()
 	s.mu.Lock()
@@ -49,7 +51,8 @@ func Reused(t testing.TB) string {
 }
 
 const (
-	// sqlIsStore reports whether a schema has the tables of a store as one transaction made them, and no schemas of namespaces beside it.
+	// sqlIsStore reports whether a schema has the tables of a store as one transaction created
+	// them, and no additional namespace schemas.
 	sqlIsStore = `SELECT EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relname = 'hocket_store')
   AND NOT EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = to_regnamespace($1) AND c.xmin <> n.xmin)
   AND NOT EXISTS (SELECT FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid WHERE c.relnamespace = to_regnamespace($1) AND a.xmin <> n.xmin)
@@ -57,7 +60,8 @@ const (
   AND NOT EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = to_regnamespace($1) AND p.xmin <> n.xmin)
   AND NOT EXISTS (SELECT FROM pg_namespace o WHERE starts_with(o.nspname::text, $1 || '_'))
 FROM pg_namespace n WHERE n.nspname = $1`
-	// sqlEmpty deletes all rows of a store but those that its migrations insert. Triggers and foreign keys are at rest meanwhile.
+	// sqlEmpty deletes all rows of a store except those that its migrations insert. Triggers and
+	// foreign keys are disabled meanwhile.
 	sqlEmpty = `SET session_replication_role = replica; SET synchronous_commit = off; SET search_path = %s;
 DO $$ DECLARE r regclass; BEGIN
   FOR r IN SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
@@ -69,7 +73,7 @@ DO $$ DECLARE r regclass; BEGIN
 END $$`
 )
 
-// empty empties the store in a schema, where it can be used again.
+// empty empties the store in a schema if it can be reused.
 func (s *Server) empty(schema string) (isStore bool, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

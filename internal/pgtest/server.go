@@ -19,19 +19,24 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Config describes a server. Its zero value listens on a Unix socket alone and trusts who can reach it.
+// Config describes a server. Its zero value listens only on a Unix socket and trusts everyone who
+// can reach it.
 type Config struct {
-	// TCP makes the server listen on a free port of 127.0.0.1 too, where the user needs [Password] (scram-sha-256).
+	// TCP makes the server also listen on a free port of 127.0.0.1, where the user needs [Password]
+	// (scram-sha-256).
 	TCP bool
-	// TLS makes it refuse TCP connections without TLS. Its certificate is signed by the authority in [Server.Authority], for the names localhost and 127.0.0.1.
+	// TLS makes it reject TCP connections without TLS. Its certificate is signed by the authority
+	// in [Server.Authority], for the names localhost and 127.0.0.1.
 	TLS bool
-	// Below is the folder in which the server's own is made; "": that of temporary files.
+	// Below is the folder in which the server's own folder is created; "" means the folder of
+	// temporary files.
 	Below string
-	// Settings are parameters of the server beside those of this package, or in their place: {"synchronous_commit": "off"}.
+	// Settings are server parameters that supplement or replace those of this package:
+	// {"synchronous_commit": "off"}.
 	Settings map[string]string
 }
 
-// User owns the database [Name]. It is no superuser. Password is for connections by TCP.
+// User owns the database [Name]. It is not a superuser. Password is for TCP connections.
 const (
 	User     = "hocket"
 	Name     = "hocket"
@@ -40,36 +45,39 @@ const (
 
 const superuser = "postgres"
 
-// patience bounds what a server may need to start or to stop, on a machine that is busy.
+// patience is the maximum time that a server may need to start or to stop, on a busy machine.
 const patience = 2 * time.Minute
 
 // Server is a running server. Its methods are safe for concurrent use.
 type Server struct {
-	// Dir is the folder of the socket. Log is the file with what the server says.
+	// Dir is the folder of the socket. Log is the server's log file.
 	Dir, Log string
-	// Port is that of 127.0.0.1, 0 without TCP. Authority is a file with the certificate by which clients trust the server, "" without TLS.
+	// Port is its port on 127.0.0.1, 0 without TCP. Authority is a file with the certificate with
+	// which clients verify the server, "" without TLS.
 	Port      int
 	Authority string
 
 	cfg     Config
 	bin     string
 	mu      sync.Mutex
-	pid     int // 0: stopped
+	pid     int // 0 means stopped
 	watcher int
-	// children are the poolers by their folders.
+	// children are the poolers, by folder.
 	children map[string]int
 	life     *os.File // the pipe whose end stops the server
 	// spare are the schemas of tests that ended, with the tables of a store: see Reused.
 	spare []string
 }
 
-// settings are for tests: many connections, little memory, no file outside of the folder, and nothing that is safe only by luck.
+// settings are tuned for tests: many connections, little memory, no file outside the folder, and
+// nothing that is safe only by luck.
 var settings = map[string]string{
 	"fsync": "on", "max_connections": "800", "shared_buffers": "16MB", "dynamic_shared_memory_type": "mmap", "listen_addresses": "", "unix_socket_permissions": "0777",
 	"max_wal_size": "256MB", "min_wal_size": "32MB", "timezone": "Asia/Kathmandu", "log_timezone": "UTC", "lc_messages": "C", "logging_collector": "off", "max_prepared_transactions": "0",
 }
 
-// newServer makes a folder, a watcher and a data folder, and starts the server. What it has made before an error is removed.
+// newServer creates a folder, a watcher and a data folder, and starts the server. After an error
+// everything it has created is removed.
 func newServer(cfg Config) (*Server, error) {
 	return makeServer(cfg, func(s *Server, major int) error {
 		if err := s.initialize(major); err != nil {
@@ -82,7 +90,7 @@ func newServer(cfg Config) (*Server, error) {
 	})
 }
 
-// makeServer makes a server whose data folder fill makes and which fill starts.
+// makeServer creates a server; fill creates its data folder and starts it.
 func makeServer(cfg Config, fill func(s *Server, major int) error) (_ *Server, err error) {
 	found, err := find()
 	if err != nil {
@@ -109,7 +117,8 @@ func makeServer(cfg Config, fill func(s *Server, major int) error) (_ *Server, e
 	return s, fill(s, found.major)
 }
 
-// folder makes a folder that the account of servers owns. The path of a socket has at most 107 bytes, and all folders above must let that account through.
+// folder creates a folder that the server account owns. The path of a socket has at most 107 bytes,
+// and that account must be able to pass through all parent folders.
 func folder(below string) (string, error) {
 	const longest = 70
 	var errs []error
@@ -127,7 +136,7 @@ func folder(below string) (string, error) {
 			err = giveAway(dir)
 		}
 		if err == nil {
-			err = os.Chmod(dir, 0o711) // others reach the socket, and do not list the folder
+			err = os.Chmod(dir, 0o711) // other users can reach the socket but not list the folder
 		}
 		if err == nil {
 			return dir, nil
@@ -137,7 +146,7 @@ func folder(below string) (string, error) {
 	return "", errors.Join(errs...)
 }
 
-// passable tells why other users cannot pass through a folder.
+// passable returns an error that explains why other users cannot pass through a folder.
 func passable(dir string) error {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil || os.Geteuid() != 0 {
@@ -157,7 +166,8 @@ func passable(dir string) error {
 	}
 }
 
-// watching waits for the end of its input, stops the server with its poolers at once and removes the folder. A process id counts only where its command names the folder.
+// watching waits for the end of its input, immediately stops the server with its poolers and
+// removes the folder. A process id counts only if its command names the folder.
 const watching = `cat >/dev/null
 for f in "$1"/pool*/pid; do
   child=$(cat "$f" 2>/dev/null) || child=
@@ -172,7 +182,7 @@ if [ -n "$pid" ] && { [ ! -d /proc/self ] || grep -q "$1" "/proc/$pid/cmdline" 2
 fi
 rm -rf "$1" || { sleep 1; rm -rf "$1"; }`
 
-// watch starts the process that ends the server when this process has ended.
+// watch starts the process that stops the server when this process has ended.
 func (s *Server) watch() error {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -200,10 +210,10 @@ func (s *Server) close() {
 	}
 }
 
-// initialize makes the data folder.
+// initialize creates the data folder.
 func (s *Server) initialize(major int) error {
 	args := []string{"-D", s.data(), "-U", superuser, "--no-sync", "--no-instructions", "--encoding=UTF8", "--locale=C", "--auth=trust"}
-	if major >= 15 { // the first version whose databases sort by ICU
+	if major >= 15 { // the first version whose databases can sort by ICU
 		args = append(args, "--locale-provider=icu", "--icu-locale=en")
 	}
 	c := exec.CommandContext(context.Background(), filepath.Join(s.bin, "initdb"), args...)
@@ -230,13 +240,14 @@ func (s *Server) initialize(major int) error {
 
 func (s *Server) data() string { return filepath.Join(s.Dir, "data") }
 
-// prepare makes a command run as the account of servers, without what the environment says of other servers.
+// prepare makes a command run as the server account, without environment variables about other
+// servers.
 func (s *Server) prepare(c *exec.Cmd) error {
 	c.Dir, c.Env = s.Dir, []string{"PATH=" + s.bin + ":/usr/bin:/bin", "LC_ALL=C", "TZ=UTC", "HOME=" + s.Dir}
 	return asServer(c)
 }
 
-// write writes a file of the server, for its account alone.
+// write writes a file of the server, accessible only to its account.
 func (s *Server) write(name string, text []byte) error {
 	path := filepath.Join(s.Dir, name)
 	return errors.Join(os.WriteFile(path, text, 0o600), giveAway(path))
@@ -307,7 +318,7 @@ func (s *Server) launchOnce(args []string, until time.Time) error {
 	}
 }
 
-// populate makes the user and the database of tests.
+// populate creates the user and the database for tests.
 func (s *Server) populate(major int) error {
 	password := strings.ReplaceAll(Password, "'", "''")
 	for _, sql := range []string{
@@ -321,16 +332,18 @@ func (s *Server) populate(major int) error {
 	return nil
 }
 
-// createDatabase gives the statement that makes a database that the user of tests owns.
+// createDatabase returns the statement that creates a database owned by the test user.
 func (s *Server) createDatabase(name string, major int) string {
 	strategy := ""
-	if major >= 15 { // the way of older versions forces a checkpoint, but copies less by the log; the newer one is quicker for a small template
+	// the older strategy forces a checkpoint but logs less; the newer one is faster for a small
+	// template
+	if major >= 15 {
 		strategy = " STRATEGY wal_log"
 	}
 	return fmt.Sprintf("CREATE DATABASE %s OWNER %s%s", pgx.Identifier{name}.Sanitize(), User, strategy)
 }
 
-// query runs a statement on a connection of its own, by the socket.
+// query runs a statement on its own connection, through the socket.
 func (s *Server) query(user, database, sql string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -342,7 +355,7 @@ func (s *Server) query(user, database, sql string) error {
 	return errors.Join(err, c.Close(ctx))
 }
 
-// freePort gives a port of 127.0.0.1 that was free when it was asked for.
+// freePort returns a port of 127.0.0.1 that was free at the time of the call.
 func freePort() (int, error) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// WithVersion gives the URL of a program that passes everything between its clients and the server of a URL by a Unix socket. What the server says at the start has another version, as an older server
-// says it. It ends with the test.
+// WithVersion returns the URL of a program that forwards everything between its clients and the
+// server of a URL through a Unix socket, but replaces the version that the server reports at
+// startup, as an older server reports it. It ends with the test.
 func WithVersion(t testing.TB, at, version string) string {
 	t.Helper()
 	u, err := url.Parse(at)
@@ -54,7 +55,8 @@ func WithVersion(t testing.TB, at, version string) string {
 	return u.String()
 }
 
-// passVersion passes the messages of the server until it is ready for the first query, with another version.
+// passVersion forwards the server's messages until it is ready for the first query, with the
+// version replaced.
 func passVersion(client io.Writer, server io.Reader, is string) {
 	for {
 		head := make([]byte, 5)

@@ -12,23 +12,24 @@ import (
 // CodeRetired is the code of warnings about models that are, or will be, retired.
 const CodeRetired = "model-retired"
 
-// codeBadFact is the code of problems of the embedded table.
+// codeBadFact is the code of diagnostics about the embedded table.
 const codeBadFact = "bad-fact"
 
-// maxWindow bounds the size of a context window in tokens.
+// maxWindow is the maximum size of a context window in tokens.
 const maxWindow = 100_000_000
 
-// Retirement says when a provider stops to serve a model.
+// Retirement is when a provider stops serving a model.
 type Retirement struct {
 	// On is the day, in UTC.
 	On time.Time
-	// Instead is the model that the provider suggests, with its provider; "" where it suggests none.
+	// Instead is the model that the provider suggests, with its provider, or "" if it suggests
+	// none.
 	Instead string
 }
 
-// readFacts reads what a row of the embedded table says beside prices.
+// readFacts reads the facts in a row of the embedded table other than prices.
 func (e *entry) readFacts(f *source.Fields, diags *diag.List) {
-	f.Strs("keep") // for the refreshing command
+	f.Strs("keep") // for the refresh command
 	if w, ok := f.Int("window"); ok {
 		if w <= 0 || w > maxWindow {
 			diags.Errorf(f.Node().Span, f.Node().Path(), codeBadFact, "window is a number of tokens from 1 to %d", maxWindow)
@@ -47,8 +48,9 @@ func (e *entry) readFacts(f *source.Fields, diags *diag.List) {
 	}
 }
 
-// Window gives the size of the context window, in tokens, of the model that ref names in full (`provider/model`); 0 where the table does not know it.
-// A row holds for its names and for names with a dash and more behind them, the longest first.
+// Window returns the size of the context window, in tokens, of the model that ref names in full
+// (`provider/model`), or 0 if the table does not contain it. A row applies to its names and to
+// names that continue them after a dash; the longest match takes precedence.
 func Window(ref string) int {
 	for name := strings.ToLower(ref); ; {
 		for i := range Default().entries {
@@ -65,7 +67,8 @@ func Window(ref string) int {
 	}
 }
 
-// Retires tells when the model that ref names in full (`provider/model`) is retired; false where no date is known.
+// Retires returns when the model that ref names in full (`provider/model`) is retired; false if no
+// date is known.
 func Retires(ref string) (Retirement, bool) {
 	ref = strings.ToLower(ref)
 	for i := range Default().entries {
@@ -77,7 +80,8 @@ func Retires(ref string) (Retirement, bool) {
 	return Retirement{}, false
 }
 
-// Text says that a model is, or will be, retired. ref is the model, now the present time.
+// Text returns a message that a model is, or will be, retired. ref is the model, now the current
+// time.
 func (r Retirement) Text(ref string, now time.Time) string {
 	text := fmt.Sprintf("the provider retires the model %s on %s", ref, r.On.Format(time.DateOnly))
 	if !now.Before(r.On) {

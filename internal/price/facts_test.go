@@ -47,7 +47,8 @@ func TestRetires(t *testing.T) {
 	}
 }
 
-// A row's window holds for its names and for names with a dash and more behind them, the longest first.
+// TestWindow checks that a row's window applies to its names and to names that continue them after
+// a dash; the longest match takes precedence.
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	for ref, want := range map[string]int{
@@ -64,7 +65,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// A price that a row does not have is that of all input: a cached token costs what any other costs.
+// TestAbsentCachedPrice checks that a missing price defaults to the input price: a cached token
+// costs the same as any other.
 func TestAbsentCachedPrice(t *testing.T) {
 	t.Parallel()
 	table, problems := Parse("p", []byte("prices: [{models: [a/b], input: 2, output: 4}]"))
@@ -76,7 +78,8 @@ func TestAbsentCachedPrice(t *testing.T) {
 	}
 }
 
-// The embedded table is read without problems. Facts beside prices are its own: a file of the user's has none.
+// TestFacts checks that the embedded table is read without problems, and that only it may have
+// facts other than prices: a user's file has none.
 func TestFacts(t *testing.T) {
 	t.Parallel()
 	if _, problems := parse("models.yaml", embedded, true); len(problems) > 0 {
@@ -104,7 +107,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// TestExamplesLast: README, the pages of docs and the examples name no model whose retirement is known, except where they say that it is retired.
+// TestExamplesLast checks that README, the pages of docs and the examples name no model with a
+// known retirement, unless they say that it is retired.
 func TestExamplesLast(t *testing.T) {
 	t.Parallel()
 	files := []string{"../../README.md"}
@@ -119,7 +123,7 @@ func TestExamplesLast(t *testing.T) {
 	seen := 0
 	for _, file := range files {
 		if strings.Contains(file, "/adr/") {
-			continue // decisions are not edited
+			continue // decision records are not edited
 		}
 		data, err := os.ReadFile(file)
 		if err != nil {

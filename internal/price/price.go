@@ -12,18 +12,19 @@ import (
 	"github.com/hocket-run/hocket/internal/format/source"
 )
 
-// CodeBadPrice is the code of diagnostics about prices that are none and entries that name no model.
+// CodeBadPrice is the code of diagnostics about invalid prices and entries that name no model.
 const CodeBadPrice = "bad-price"
 
-// maxPrice bounds a price for a million tokens, in USD: more is a slip of the pen.
+// maxPrice is the maximum price for a million tokens, in USD: a larger value is a mistake.
 const maxPrice = 1_000_000
 
 //go:embed models.yaml
 var embedded []byte
 
-// Table is facts by model. The zero Table knows none. Safe for concurrent use.
+// Table holds facts by model. The zero Table is empty. It is safe for concurrent use.
 type Table struct {
-	// AsOf and Source say when and where the prices were read, in the file's own words; "" where it does not tell.
+	// AsOf and Source are when and from where the prices were read, in the file's own words, or ""
+	// if it does not say.
 	AsOf, Source string
 	replaces     bool
 	entries      []entry
@@ -31,28 +32,30 @@ type Table struct {
 
 type entry struct {
 	patterns []string
-	// rate counts where priced; a row of the embedded table may have other facts alone.
+	// rate is valid if priced is set; a row of the embedded table may have only other facts.
 	rate   chat.Rate
 	priced bool
-	// window is the size of the context window in tokens, 0: not known. retirement: nil where no date is known.
+	// window is the size of the context window in tokens; 0 means unknown. retirement is nil if no
+	// date is known.
 	window     int
 	retirement *Retirement
 }
 
-// Default is the table that comes with Hocket.
+// Default returns the table embedded in Hocket.
 var Default = sync.OnceValue(func() *Table {
 	t, problems := parse("models.yaml", embedded, true)
 	if problems.HasErrors() {
-		return &Table{} // a test keeps the file readable
+		return &Table{} // a test ensures that the file is readable
 	}
 	return t
 })
 
-// Parse reads a file of prices, YAML or JSON (docs/budgets.md). file is the name that problems carry. The Table holds what could be read; it is fit
-// for use only where the list has no errors.
+// Parse parses a file of prices, YAML or JSON (docs/budgets.md). file is the name used in
+// diagnostics. The Table holds what could be read; use it only if the list has no errors.
 func Parse(file string, data []byte) (*Table, diag.List) { return parse(file, data, false) }
 
-// parse reads a table. known says that it is the one that comes with Hocket: rows have facts beside prices, and may have no price.
+// parse parses a table. known reports whether it is the embedded table: its rows have facts other
+// than prices, and may have no price.
 func parse(file string, data []byte, known bool) (*Table, diag.List) {
 	root, diags := source.Parse(file, data)
 	t := &Table{}
@@ -102,7 +105,7 @@ func parse(file string, data []byte, known bool) (*Table, diag.List) {
 	return t, diags
 }
 
-// readRate reads prices of one million tokens.
+// readRate reads prices per million tokens.
 func readRate(f *source.Fields, diags *diag.List) chat.Rate {
 	var r chat.Rate
 	f.Require("input")
@@ -119,7 +122,7 @@ func orZero(m *chat.Money) chat.Money {
 	return *m
 }
 
-// readPrice gives the price of one token, nil where the key is absent or wrong.
+// readPrice returns the price of one token, or nil if the key is absent or invalid.
 func readPrice(f *source.Fields, key string, diags *diag.List) *chat.Money {
 	usd, ok := f.Float(key)
 	if !ok {
@@ -138,7 +141,8 @@ func readPrice(f *source.Fields, key string, diags *diag.List) *chat.Money {
 	return new(chat.Money(millionths))
 }
 
-// Over gives a table that asks t first and below then. A file that says `replace: true` leaves below out. A nil t is below.
+// Over returns a table that consults t first and below second. A file with `replace: true` leaves
+// out below. If t is nil, Over returns below.
 func (t *Table) Over(below *Table) *Table {
 	switch {
 	case t == nil:
@@ -149,7 +153,7 @@ func (t *Table) Over(below *Table) *Table {
 	return &Table{AsOf: t.AsOf, Source: t.Source, entries: slices.Concat(t.entries, below.entries)}
 }
 
-// Models gives the references whose prices the table names, without those that end in a pattern of several.
+// Models returns the references whose prices the table names, without those that end in a wildcard.
 func (t *Table) Models() []string {
 	var out []string
 	if t == nil {
@@ -168,7 +172,8 @@ func (t *Table) Models() []string {
 	return out
 }
 
-// Rate gives the rate of the model that ref names in full (`provider/model`). False: it is unknown. A nil Table knows none.
+// Rate returns the rate of the model that ref names in full (`provider/model`), and reports whether
+// it is known. A nil Table is empty.
 func (t *Table) Rate(ref string) (chat.Rate, bool) {
 	if t == nil {
 		return chat.Rate{}, false
@@ -182,7 +187,8 @@ func (t *Table) Rate(ref string) (chat.Rate, bool) {
 	return chat.Rate{}, false
 }
 
-// Cost gives what a call of a model cost in USD; nil where its price is not known. It is a driver's RunResources.Price.
+// Cost returns the cost of a model call in USD, or nil if the price is unknown. It is a driver's
+// RunResources.Price.
 func (t *Table) Cost(ref string, u chat.Usage) *float64 {
 	r, ok := t.Rate(ref)
 	if !ok {
@@ -191,12 +197,12 @@ func (t *Table) Cost(ref string, u chat.Usage) *float64 {
 	return new(r.Cost(u).USD())
 }
 
-// names tells whether the row is of the model that ref names, in lower case.
+// names reports whether the row applies to the model that ref names, in lower case.
 func (e *entry) names(ref string) bool {
 	return slices.ContainsFunc(e.patterns, func(p string) bool { return matches(p, ref) })
 }
 
-// matches tells whether s is p, where each * of p stands for any text, slashes included.
+// matches reports whether s matches p, in which each * stands for any string, slashes included.
 func matches(p, s string) bool {
 	parts := strings.Split(p, "*")
 	if len(parts) == 1 {

@@ -27,14 +27,15 @@ func parse(t *testing.T, text string) *price.Table {
 	return table
 }
 
-// P20: a price comes from the table, the user's before Hocket's; a model without an entry has an unknown price, never none.
+// TestRate checks P20: a price comes from the table, the user's before Hocket's; the price of a
+// model without an entry is unknown, never zero.
 func TestRate(t *testing.T) {
 	t.Parallel()
 	mine, builtin := parse(t, own), price.Default()
 	for name, tc := range map[string]struct {
 		table *price.Table
 		ref   string
-		want  chat.Money // of input; -1: unknown
+		want  chat.Money // of input; -1 means unknown
 	}{
 		"built in":                    {builtin, "openai/gpt-5", 1_250_000},
 		"dated":                       {builtin, "anthropic/claude-sonnet-4-5-20250929", 3_000_000},
@@ -68,7 +69,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// The file that comes with Hocket says when and where its facts were read.
+// TestDefault checks that the embedded file says when and from where its facts were read.
 func TestDefault(t *testing.T) {
 	t.Parallel()
 	table := price.Default()

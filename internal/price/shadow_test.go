@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// P20: every pattern of the table that comes with Hocket names a model that there is, and no model is named by two entries: an entry that stands behind
-// another one would never count. testdata/models.txt has names of models as the tables in the file's source have them.
+// TestDefaultNamesModelsOnce checks P20: every pattern of the embedded table names an existing
+// model, and no model is named by two entries: an entry after another one that matches would never
+// count. testdata/models.txt has the names of models as in the tables listed in the file's source.
 func TestDefaultNamesModelsOnce(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/models.txt")
@@ -46,7 +47,7 @@ func anyMatches(p string, models []string) bool {
 	return false
 }
 
-// meets tells whether some text is p as well as q.
+// meets reports whether some string matches both p and q.
 func meets(p, q string) bool {
 	switch {
 	case p == "":

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/process"
 )
 
-// BenchmarkRun measures what a supervisor costs beside a process group.
+// BenchmarkRun measures the cost of a supervisor compared with a process group.
 func BenchmarkRun(b *testing.B) {
 	for name, run := range map[string]func() (process.Outcome, error){
 		"supervised": func() (process.Outcome, error) {

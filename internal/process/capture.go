@@ -9,17 +9,18 @@ import (
 	"sync"
 )
 
-// capture keeps the first and the last bytes of what it is given, max of them. Safe for concurrent use.
+// capture keeps the first and the last bytes written to it, at most max. It is safe for concurrent
+// use.
 type capture struct {
 	max int
 
 	mu    sync.Mutex
 	head  []byte
-	tail  []byte // at most twice what is kept of it
+	tail  []byte // at most twice the length that is kept
 	total int64
 }
 
-// readAll takes everything that a pipe has; an error ends it as the end does.
+// readAll reads everything from a pipe; an error is treated as the end.
 func (c *capture) readAll(f *os.File) { _, _ = io.Copy(c, &whole{f: f}) }
 
 // Write implements io.Writer. It never fails.
@@ -39,10 +40,11 @@ func (c *capture) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// kept gives the end that is shown.
+// kept returns the tail that is shown.
 func (c *capture) kept() []byte { return c.tail[max(0, len(c.tail)-c.max/2):] }
 
-// text gives what was kept, with a line in place of what was left out, and how much that is. Bytes that are no UTF-8 become U+FFFD.
+// text returns the captured output, with a line in place of the omitted part, and the number of
+// bytes omitted. Bytes that are not UTF-8 become U+FFFD.
 func (c *capture) text() (text string, dropped int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

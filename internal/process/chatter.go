@@ -6,29 +6,31 @@ import (
 	"strings"
 )
 
-// chatter lets the messages of a server's standard output pass and takes out the lines between them that are none: many servers greet there or
-// print what they are about, and the protocol's reader would end the connection at the first such byte. Messages pass as they are, on one line or
-// on several; whether they are good ones is the protocol's matter. Not safe for concurrent use.
+// chatter passes the messages on a server's standard output and removes the other lines between
+// them: many servers print a greeting or log lines there, and the protocol's reader would end the
+// connection at the first such byte. Messages pass unchanged, on one line or on several; the
+// protocol checks whether they are valid. It is not safe for concurrent use.
 type chatter struct {
 	r io.ReadCloser
-	// onLine gets each line that was taken out, without its end and cut after maxLastBytes.
+	// onLine receives each removed line, without its line ending and truncated to maxLastBytes.
 	onLine func(string)
 
 	in   [32 << 10]byte
-	out  []byte // what passed and was not read yet; a part of kept
+	out  []byte // passed but not yet read; a part of kept
 	kept []byte
 	err  error
 
-	depth           int // open braces and brackets of the message that passes; 0 between messages
+	depth           int // open braces and brackets of the current message; 0 between messages
 	quoted, escaped bool
-	bracket         bool // a bracket that begins a batch of messages, or a line such as `[INFO] …`
+	bracket         bool // a bracket that starts a batch of messages, or a line such as `[INFO] …`
 	noise           []byte
 	noisy           bool
 }
 
-// Messages gives what r says without the lines that are no messages; see chatter. onLine gets those lines, cut after 1 KiB.
+// Messages returns a reader for the output of r without the lines that are not messages; see
+// chatter. onLine receives those lines, truncated to 1 KiB.
 //
-// Of a pipe that has a deadline, what is in it by then is still read.
+// If r is a pipe with a deadline, data that is in it by then is still read.
 func Messages(r io.ReadCloser, onLine func(string)) io.ReadCloser {
 	if f, ok := r.(*os.File); ok {
 		r = &whole{f: f}
@@ -71,7 +73,7 @@ func (c *chatter) take(b byte) {
 		case c.bracket && b == '\n':
 			c.drop('[')
 			c.drop(b)
-		case !c.bracket: // blanks after a bracket mean nothing to a batch, and are noise otherwise
+		case !c.bracket: // blanks after a bracket are insignificant in a batch, and noise otherwise
 			c.kept = append(c.kept, b)
 		}
 	case c.bracket && b == '{':
@@ -90,7 +92,7 @@ func (c *chatter) take(b byte) {
 	}
 }
 
-// inside takes a byte of a message and finds the message's end.
+// inside processes a byte of a message and detects the message's end.
 func (c *chatter) inside(b byte) {
 	c.kept = append(c.kept, b)
 	switch {
@@ -107,7 +109,7 @@ func (c *chatter) inside(b byte) {
 	}
 }
 
-// drop takes a byte of a line that is no message.
+// drop processes a byte of a line that is not a message.
 func (c *chatter) drop(b byte) {
 	c.bracket, c.noisy = false, true
 	if b == '\n' {

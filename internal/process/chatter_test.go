@@ -62,7 +62,8 @@ func TestChatterFails(t *testing.T) {
 	}
 }
 
-// Whatever messages hold and whatever stands between them, the same messages arrive, byte for byte.
+// TestChatterKeepsMessages checks that whatever messages contain and whatever is between them, the
+// same messages arrive, byte for byte.
 func TestChatterKeepsMessages(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -16,7 +16,8 @@ import (
 	"github.com/hocket-run/hocket/internal/process"
 )
 
-// holdVar has the test binary run the shell line that it holds until it is killed; howVar says by which function.
+// holdVar makes the test binary run the shell line that it holds until the binary is killed; howVar
+// specifies with which function.
 const (
 	holdVar = "HOCKET_TEST_HOLD"
 	howVar  = "HOCKET_TEST_HOW"
@@ -59,7 +60,8 @@ func TestMain(m *testing.M) {
 	leaktest.Main(m)
 }
 
-// escapes are ways of a program to leave descendants behind. Each writes its process ids to pids and then to the pipe ready.
+// escapes are ways in which a program can leave descendants behind. Each writes its process ids to
+// pids and then to the pipe ready.
 var escapes = map[string]string{
 	"same group":           `sleep 1000 & echo $! >>pids; echo $$ >>pids; echo >ready; wait`,
 	"nohup":                `nohup sleep 1000 >/dev/null 2>&1 & echo $! >>pids; echo >ready; wait`,
@@ -75,7 +77,8 @@ var escapes = map[string]string{
 	"forks without an end": `env -i setsid /bin/sh -c 'echo $$ >>pids; n() { (if [ "$1" -gt 3000 ]; then exec sleep 1000; fi; n $(($1+1)) &) ; }; echo >ready; n 0; exec sleep 1000' & wait`,
 }
 
-// Item 36 of issue 12, P11: no descendant of a program outlives it, whatever it does to leave: not when the context is done, and not when the program ends.
+// TestDescendantsEnd checks item 36 of issue 12 and P11: no descendant of a program outlives it,
+// however it tries to: neither when the context is done, nor when the program ends.
 func TestDescendantsEnd(t *testing.T) {
 	t.Parallel()
 	needSupervisor(t)
@@ -100,7 +103,8 @@ func TestDescendantsEnd(t *testing.T) {
 	}
 }
 
-// Item 36 of issue 12: a SIGKILL of the process that started a program ends the program with all its descendants, too.
+// TestDescendantsEndWithKilledParent checks item 36 of issue 12: a SIGKILL of the process that
+// started a program also ends the program with all its descendants.
 func TestDescendantsEndWithKilledParent(t *testing.T) {
 	t.Parallel()
 	needSupervisor(t)
@@ -111,7 +115,7 @@ func TestDescendantsEndWithKilledParent(t *testing.T) {
 	for name, line := range escapes {
 		for _, how := range []string{"run", "start"} {
 			if name == "ends at once" || how == "start" && name != "setsid and env -i" && name != "deep" {
-				continue // nothing is there to be killed with the parent; both functions launch programs alike
+				continue // nothing is killed with the parent; both functions launch programs alike
 			}
 			t.Run(name+"/"+how, func(t *testing.T) {
 				t.Parallel()
@@ -124,7 +128,7 @@ func TestDescendantsEndWithKilledParent(t *testing.T) {
 				await(t, ready)
 				_ = c.Process.Kill()
 				_ = c.Wait() // it was killed
-				// What another process starts now waits until they are gone.
+				// A program started by another process now waits until they are gone.
 				if _, err := process.Run(t.Context(), process.Program{Argv: []string{"true"}, Env: []string{"PATH=" + os.Getenv("PATH")}}); err != nil {
 					t.Fatal(err)
 				}
@@ -143,7 +147,7 @@ func needSupervisor(t *testing.T) {
 	}
 }
 
-// hold gives a folder with a pipe named ready.
+// hold returns a folder with a pipe named ready.
 func hold(t *testing.T) (dir, ready string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -162,7 +166,7 @@ func await(t *testing.T, ready string) {
 	}
 }
 
-// living gives the processes of the file pids that are there.
+// living returns the processes listed in the file pids that still exist.
 func living(t *testing.T, dir string) (list []string) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, "pids"))
@@ -172,7 +176,7 @@ func living(t *testing.T, dir string) (list []string) {
 	return there(string(b))
 }
 
-// there gives those of the process ids that are there and have not ended.
+// there returns the process ids that exist and have not ended.
 func there(pids string) (list []string) {
 	for pid := range strings.FieldsSeq(pids) {
 		state, err := os.ReadFile("/proc/" + pid + "/stat")

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// inherited are the variables that every process gets of our environment: what programs need to find themselves, and nothing that could be a key.
+// inherited are the variables of our environment that every process gets: what programs need to
+// locate their files, and nothing that could be a key.
 var inherited = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR",
 	// Windows
@@ -16,7 +17,7 @@ var inherited = []string{
 	"SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR",
 }
 
-// Inherited gives the variables of environ, `NAME=value` each, that every process gets.
+// Inherited returns the variables of environ, `NAME=value` each, that every process gets.
 func Inherited(environ []string) map[string]string {
 	out := map[string]string{}
 	for _, kv := range environ {
@@ -28,7 +29,7 @@ func Inherited(environ []string) map[string]string {
 	return out
 }
 
-// Environ gives variables as Start takes them, by name.
+// Environ returns variables in the form that Start accepts, sorted by name.
 func Environ(vars map[string]string) []string {
 	list := make([]string, 0, len(vars))
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
@@ -37,7 +38,8 @@ func Environ(vars map[string]string) []string {
 	return list
 }
 
-// LooksSecret tells variables that hold keys from those that hold paths and flags: only the former are blotted out in what a process says.
+// LooksSecret reports whether a variable holds a key rather than a path or a flag: only the values
+// of such variables are redacted in a process's output.
 func LooksSecret(name string) bool {
 	name = strings.ToUpper(name)
 	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASS", "AUTH", "CREDENTIAL", "PRIVATE"}, func(part string) bool {
@@ -45,20 +47,21 @@ func LooksSecret(name string) bool {
 	})
 }
 
-// MinSecretLen keeps values such as `1` and `true` from being blotted out everywhere.
+// MinSecretLen prevents values such as `1` and `true` from being redacted everywhere.
 const MinSecretLen = 6
 
-// Redactor blots secrets out of whatever a process or a library says (SEC11). The zero Redactor changes nothing.
+// Redactor removes secrets from the output of a process or a library (SEC11). The zero Redactor
+// changes nothing.
 type Redactor struct{ replacer *strings.Replacer }
 
 const blot = "[redacted]"
 
-// NewRedactor makes one of secrets, none of them empty.
+// NewRedactor returns a Redactor for secrets, none of which may be empty.
 func NewRedactor(secrets []string) Redactor {
 	if len(secrets) == 0 {
 		return Redactor{}
 	}
-	// The longest first: a secret may begin with another one.
+	// The longest first: one secret may be a prefix of another.
 	secrets = slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
 	for _, s := range secrets {
@@ -70,7 +73,7 @@ func NewRedactor(secrets []string) Redactor {
 	return Redactor{strings.NewReplacer(pairs...)}
 }
 
-// Text gives s without secrets.
+// Text returns s without secrets.
 func (r Redactor) Text(s string) string {
 	if r.replacer == nil {
 		return s
@@ -78,7 +81,7 @@ func (r Redactor) Text(s string) string {
 	return r.replacer.Replace(s)
 }
 
-// JSON gives b without secrets.
+// JSON returns b without secrets.
 func (r Redactor) JSON(b json.RawMessage) json.RawMessage {
 	if r.replacer == nil || b == nil {
 		return b
@@ -86,7 +89,8 @@ func (r Redactor) JSON(b json.RawMessage) json.RawMessage {
 	return json.RawMessage(r.replacer.Replace(string(b)))
 }
 
-// Error gives err without its secrets. What it wraps is given up where there was one: the text of the cause would still hold it.
+// Error returns err without its secrets. If it contained a secret, the wrapped error is dropped,
+// since its message would still hold it.
 func (r Redactor) Error(err error) error {
 	if err == nil || r.Text(err.Error()) == err.Error() {
 		return err

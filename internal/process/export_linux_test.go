@@ -1,4 +1,4 @@
 package process
 
-// Orphaned gives the supervisors whose Hocket process has ended.
+// Orphaned returns the supervisors whose Hocket process has ended.
 func Orphaned() []int { return orphaned() }

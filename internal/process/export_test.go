@@ -5,13 +5,13 @@ import (
 	"os"
 )
 
-// The times of Run.
+// Timeouts of Run.
 const (
 	DefaultGrace = defaultGrace
 	DrainAfter   = drainAfter
 )
 
-// CapturedFrom gives what is captured of a pipe.
+// CapturedFrom returns the captured contents of a pipe.
 func CapturedFrom(f *os.File) string {
 	c := &capture{max: 4 << 20}
 	c.readAll(f)
@@ -19,7 +19,7 @@ func CapturedFrom(f *os.File) string {
 	return text
 }
 
-// Captured gives what a capture of limit bytes keeps of parts, and how much it leaves out.
+// Captured returns what a capture of limit bytes keeps of parts, and the number of bytes it omits.
 func Captured(limit int, parts ...string) (string, int64) {
 	c := &capture{max: limit}
 	for _, p := range parts {
@@ -31,5 +31,5 @@ func Captured(limit int, parts ...string) (string, int64) {
 // RunGroup is Run without a supervisor.
 func RunGroup(ctx context.Context, p Program) (Outcome, error) { return p.run(ctx, launchGroup) }
 
-// Supervised tells whether programs have supervisors here.
+// Supervised reports whether programs have supervisors on this system.
 func Supervised() bool { return canSupervise() }

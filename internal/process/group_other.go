@@ -7,7 +7,8 @@ import (
 	"os/exec"
 )
 
-// Where there are no process groups only the process itself is ended; children that it leaves behind lose their input and output.
+// Without process groups only the process itself is ended; children that it leaves behind lose
+// their input and output.
 func ownGroup(*exec.Cmd) {}
 
 func killGroup(pid int) {

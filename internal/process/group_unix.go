@@ -7,12 +7,13 @@ import (
 	"syscall"
 )
 
-// ownGroup puts the process into a group of its own. It also keeps it from the terminal's Ctrl-C, which is for us to act on.
+// ownGroup puts the process into its own group. This also shields it from the terminal's Ctrl-C,
+// which we must handle.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	endWithParent(cmd.SysProcAttr)
 }
 
-// A group without members is no error here.
+// It is not an error if the group has no members.
 func killGroup(pid int)      { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 func terminateGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGTERM) }

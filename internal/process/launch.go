@@ -11,36 +11,41 @@ import (
 	"time"
 )
 
-// running is a program that was launched. Safe for concurrent use.
+// running is a launched program. It is safe for concurrent use.
 type running interface {
-	// PID is its process id, for messages.
+	// PID returns its process id, for messages.
 	PID() int
-	// Terminate sends SIGTERM to the program's process group; Kill ends the program and its descendants.
+	// Terminate sends SIGTERM to the program's process group; Kill ends the program and its
+	// descendants.
 	Terminate()
 	Kill()
 	// Wait waits until the program and its descendants have ended.
 	Wait() ending
 }
 
-// ending is how a program ended.
+// ending is the outcome of a program.
 type ending struct {
-	// Code is the exit status, -1 where a signal ended the program. State says it in words, such as `exit status 1` or `signal: killed`.
+	// Code is the exit status, or -1 if a signal ended the program. State describes it, such as
+	// `exit status 1` or `signal: killed`.
 	Code  int
 	State string
-	left  int  // descendants that could not be killed since they run as another user
-	lost  bool // the supervisor itself was killed, so that the exit status is not known
+	left  int  // descendants that could not be killed because they run as another user
+	lost  bool // the supervisor itself was killed, so the exit status is unknown
 }
 
-// markName is the variable by which what a program leaves behind is known where no supervisor knows it.
+// markName is the environment variable that identifies a program's remaining descendants if no
+// supervisor knows them.
 const markName = "HOCKET_PROGRAM"
 
-// killAfter is how long Kill may take, a supervisor that does not answer included.
+// killAfter is how long Kill may take, including for a supervisor that does not respond.
 const killAfter = 15 * time.Second
 
 // launch starts cmd, whose standard streams are files.
 //
-// On Linux it is started below a supervisor, so that no descendant outlives the program or this process (package supervise). Elsewhere, and where this process is a library of
-// another program, it is started in a process group: what leaves the group outlives it there, except on Linux, where what still has the program's environment is found.
+// On Linux it is started under a supervisor, so that no descendant outlives the program or this
+// process (package supervise). On other systems, and if this process is a library of another
+// program, it is started in a process group: descendants that leave the group outlive it there,
+// except on Linux, where those that still have the program's environment are found.
 func launch(cmd *exec.Cmd) (running, error) {
 	if canSupervise() {
 		return launchSupervised(cmd)
@@ -48,18 +53,18 @@ func launch(cmd *exec.Cmd) (running, error) {
 	return launchGroup(cmd)
 }
 
-// marked gives the environment with a mark, and the mark.
+// marked returns the environment with a mark, and the mark.
 func marked(env []string) (with []string, mark string) {
 	mark = markName + "=" + rand.Text()
 	return append(slices.Clone(env), mark), mark
 }
 
-// group is a program in a process group of its own.
+// group is a program in its own process group.
 type group struct {
 	cmd   *exec.Cmd
 	mark  string
 	mu    sync.Mutex
-	over  bool // the program was reaped: its process id may be another's
+	over  bool // the program was reaped: its process id may be reused
 	ended chan struct{}
 	end   ending
 }
@@ -70,7 +75,8 @@ func launchGroup(cmd *exec.Cmd) (running, error) {
 	ownGroup(cmd)
 	started := make(chan error)
 	go func() {
-		// The program is killed when the thread that started it ends (Linux), so that thread stays.
+		// The program is killed when the thread that started it ends (Linux), so that thread is
+		// kept.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -83,7 +89,7 @@ func launchGroup(cmd *exec.Cmd) (running, error) {
 		g.mu.Lock()
 		g.over = true
 		g.mu.Unlock()
-		killGroup(cmd.Process.Pid) // it outlives its leader where that left children behind
+		killGroup(cmd.Process.Pid) // it outlives its leader if that left children behind
 		killMarked(g.mark)
 	}()
 	if err := <-started; err != nil {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// killMarked kills every process whose environment held mark when it was started. It looks again until it finds none: what is killed may have started
-// others meanwhile.
+// killMarked kills every process whose environment held mark when it was started. It repeats until
+// it finds none: a killed process may have started others meanwhile.
 func killMarked(mark string) {
 	for range 5 {
 		found := false
@@ -16,7 +16,7 @@ func killMarked(mark string) {
 		if err != nil {
 			return
 		}
-		names, _ := dir.Readdirnames(-1) // what could be read is better than nothing
+		names, _ := dir.Readdirnames(-1) // a partial listing is better than nothing
 		_ = dir.Close()
 		for _, name := range names {
 			pid, err := strconv.Atoi(name)

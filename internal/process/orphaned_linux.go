@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/process/supervise"
 )
 
-// orphaned gives the supervisors whose Hocket process has ended and that are still killing what it left.
+// orphaned returns the supervisors whose Hocket process has ended and that are still killing its
+// remaining programs.
 func orphaned() []int {
 	var list []int
 	for _, e := range supervise.Processes() {
@@ -30,13 +31,15 @@ func orphaned() []int {
 	return list
 }
 
-// sameUser tells whether a process runs as the user of this one. The owner of its files in /proc says nothing: they are root's where it is not dumpable.
+// sameUser reports whether a process runs as the user of this one. The owner of its files in /proc
+// is not significant: it is root if the process is not dumpable.
 func sameUser(pid int) bool {
 	ids := status(pid, "Uid:")
 	return len(ids) > 0 && ids[0] == strconv.Itoa(os.Getuid())
 }
 
-// ownID gives the id that a process has for itself. In another PID namespace, such as a container's, that is not the one by which this process sees it.
+// ownID returns the id that a process has in its own namespace. In another PID namespace, such as a
+// container's, it differs from the id by which this process sees it.
 func ownID(pid int) string {
 	ids := status(pid, "NSpid:")
 	if len(ids) == 0 { // a system without PID namespaces
@@ -45,7 +48,7 @@ func ownID(pid int) string {
 	return ids[len(ids)-1]
 }
 
-// status gives the words of a line of /proc/N/status; nil where there is none.
+// status returns the words of a line of /proc/N/status, or nil if there is none.
 func status(pid int, name string) []string {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {

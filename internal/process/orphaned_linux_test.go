@@ -11,8 +11,9 @@ import (
 	"github.com/hocket-run/hocket/internal/process/supervise"
 )
 
-// Item 36 of issue 12: a Hocket process in another PID namespace, as in a container, is seen with another process id than its own. Its supervisors are not orphaned, so that no
-// start waits for them.
+// TestOtherNamespaceIsNotOrphaned checks item 36 of issue 12: a Hocket process in another PID
+// namespace, as in a container, is seen with a process id other than its own. Its supervisors are
+// not orphaned, so no start waits for them.
 func TestOtherNamespaceIsNotOrphaned(t *testing.T) {
 	t.Parallel()
 	needSupervisor(t)

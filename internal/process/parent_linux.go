@@ -2,5 +2,5 @@ package process
 
 import "syscall"
 
-// endWithParent has the program killed when we end; its children are not.
+// endWithParent makes the kernel kill the program when we end; its children are not killed.
 func endWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }

@@ -11,26 +11,31 @@ import (
 	"time"
 )
 
-// drainAfter is how long the pipes of a process that has ended are still read: a descendant that could not be ended may hold them open for ever.
+// drainAfter is how long the pipes of an ended process are still read: a descendant that could not
+// be ended may hold them open forever.
 const drainAfter = time.Second
 
-// Process is a program that was started, with our ends of its standard input and output. It ends with all its descendants, see [launch]. Safe for concurrent use, as far as files are.
+// Process is a started program, with our ends of its standard input and output. It ends with all
+// its descendants, see [launch]. It is safe for concurrent use to the extent that files are.
 type Process struct {
 	Stdin, Stdout *os.File
 
 	program running
-	// gone is closed when the process and all its descendants have ended and its standard error was read to the end. state is set then.
+	// gone is closed when the process and all its descendants have ended and its standard error was
+	// read to the end. state is set then.
 	gone  chan struct{}
 	state string
 	last  lastLines
 }
 
-// Start starts argv in dir ("": ours) with env as its whole environment. onLine gets each line of its standard error, from one goroutine.
+// Start starts argv in dir ("" means ours) with env as its whole environment. onLine receives each
+// line of its standard error, from one goroutine.
 func Start(argv []string, dir string, env []string, onLine func(string)) (*Process, error) {
 	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it outlives the call that starts it, and ends by Stop
 	cmd.Dir, cmd.Env = dir, env
 
-	// Pipes of our own rather than the Cmd's: its Wait would close them while the last answer is still unread.
+	// Our own pipes rather than the Cmd's: its Wait would close them while the last output is still
+	// unread.
 	var files []*os.File
 	pipe := func() (r, w *os.File, err error) {
 		r, w, err = os.Pipe()
@@ -79,7 +84,8 @@ func Start(argv []string, dir string, env []string, onLine func(string)) (*Proce
 	return p, nil
 }
 
-// readErrors hands on what the process writes to standard error, line by line. A line that is too long is handed on in pieces.
+// readErrors forwards what the process writes to standard error, line by line. A line that is too
+// long is forwarded in pieces.
 func (p *Process) readErrors(f *os.File, onLine func(string)) {
 	br := bufio.NewReaderSize(&whole{f: f}, 4096)
 	for {
@@ -95,8 +101,8 @@ func (p *Process) readErrors(f *os.File, onLine func(string)) {
 	}
 }
 
-// Kill ends the process and its children at once and makes pending reads and writes return. Once the process is gone no signal is sent: its
-// number may be another's by then.
+// Kill ends the process and its children immediately and makes pending reads and writes return.
+// Once the process is gone no signal is sent: its process id may be reused by then.
 func (p *Process) Kill() {
 	select {
 	case <-p.gone:
@@ -107,8 +113,8 @@ func (p *Process) Kill() {
 	_ = p.Stdout.Close()
 }
 
-// Stop ends the process: its input is closed, then it is asked to end, then it and its descendants are killed, grace apart. It returns when
-// everything is gone.
+// Stop ends the process in steps grace apart: its input is closed, then it gets SIGTERM, then it
+// and its descendants are killed. It returns when everything is gone.
 func (p *Process) Stop(grace time.Duration) error {
 	_ = p.Stdin.Close()
 	if p.WaitFor(grace) {
@@ -125,7 +131,7 @@ func (p *Process) Stop(grace time.Duration) error {
 	return fmt.Errorf("process %d did not exit", p.program.PID())
 }
 
-// ExitMessage says how a process that has exited ended, with the end of its standard error.
+// ExitMessage describes how an exited process ended, with the end of its standard error.
 func (p *Process) ExitMessage(red Redactor) string {
 	text := "ended (" + p.state + ")"
 	if words := p.last.String(); words != "" {
@@ -134,7 +140,7 @@ func (p *Process) ExitMessage(red Redactor) string {
 	return text
 }
 
-// WaitFor waits at most d for the process to be gone, and tells whether it is.
+// WaitFor waits at most d for the process to be gone, and reports whether it is.
 func (p *Process) WaitFor(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -147,16 +153,17 @@ func (p *Process) WaitFor(d time.Duration) bool {
 	}
 }
 
-// Gone is closed when the process and all its descendants have ended, and its standard error was read to the end.
+// Gone returns a channel that is closed when the process and all its descendants have ended, and
+// its standard error was read to the end.
 func (p *Process) Gone() <-chan struct{} { return p.gone }
 
-// Note adds a line to the process's last words: standard error is in them anyway.
+// Note adds a line to the process's last lines, in addition to its standard error.
 func (p *Process) Note(line string) { p.last.add(line) }
 
-// StderrTail gives the end of what the process wrote to standard error and of what was noted, at most 1 KiB.
+// StderrTail returns the end of the process's standard error and of the noted lines, at most 1 KiB.
 func (p *Process) StderrTail() string { return p.last.String() }
 
-// lastLines keeps the end of what was written, for error messages.
+// lastLines keeps the end of the output, for error messages.
 type lastLines struct {
 	mu   sync.Mutex
 	text string

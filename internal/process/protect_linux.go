@@ -10,12 +10,15 @@ import (
 	"github.com/hocket-run/hocket/internal/process/supervise"
 )
 
-// protected tells that this process is a subreaper, so that what it finds among its children came from supervisors that were killed.
+// protected reports whether this process is a subreaper, so that unknown children were left by
+// killed supervisors.
 var protected atomic.Bool
 
-// Protect keeps other processes of the same user from reading the memory and the environment of this one through /proc (PR_SET_DUMPABLE), unless dumpable is
-// asked for, as debuggers and core dumps need it, and makes this process the parent of what a killed supervisor leaves. It is for programs whose children are all started by this package: other
-// children may be killed. Root can still read the process.
+// Protect prevents other processes of the same user from reading the memory and the environment of
+// this one through /proc (PR_SET_DUMPABLE), unless dumpable is set, as debuggers and core dumps
+// need it, and makes this process the parent of descendants left by a killed supervisor. It is for
+// programs whose children are all started by this package: other children may be killed. Root can
+// still read the process.
 func Protect(dumpable bool) error {
 	if !dumpable {
 		if err := supervise.Prctl(supervise.SetDumpable, 0); err != nil {
@@ -29,7 +32,8 @@ func Protect(dumpable bool) error {
 	return nil
 }
 
-// sweep kills and reaps the children of this process that it did not start: descendants of a program whose supervisor was killed.
+// sweep kills and reaps the children of this process that it did not start: descendants of a
+// program whose supervisor was killed.
 func sweep() {
 	if !protected.Load() {
 		return
@@ -42,9 +46,9 @@ func sweep() {
 	}
 }
 
-// sweepOnce gives the number of children that were there.
+// sweepOnce returns the number of such children that it found.
 func sweepOnce() int {
-	own.Lock() // while a supervisor is started, it is a child that is not known
+	own.Lock() // a supervisor being started is a child that is not yet registered
 	defer own.Unlock()
 	found := 0
 	for _, pid := range supervise.Children(os.Getpid()) {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Item 36 of issue 12: a program that kills its supervisor leaves nothing behind either, as long as Hocket lives.
+// TestSupervisorKilled checks item 36 of issue 12: a program that kills its supervisor leaves
+// nothing behind either, as long as Hocket is running.
 func TestSupervisorKilled(t *testing.T) {
 	t.Parallel()
 	for name, line := range map[string]string{
@@ -27,8 +28,9 @@ func TestSupervisorKilled(t *testing.T) {
 	}
 }
 
-// Item 36 of issue 12: a program cannot read the environment, the memory or the descriptors of Hocket through /proc. The same program sees them where the process was left
-// dumpable, so the test looks in the right place.
+// TestEnvironmentUnreadable checks item 36 of issue 12: a program cannot read the environment, the
+// memory or the descriptors of Hocket through /proc. The same program can read them if the process
+// was left dumpable, which proves that the test looks in the right place.
 func TestEnvironmentUnreadable(t *testing.T) {
 	t.Parallel()
 	const line = `echo $$ >pids; h=$(cut -d" " -f4 /proc/$PPID/stat)
@@ -50,7 +52,8 @@ for p in /proc/[0-9]*; do tr '\0' '\n' <$p/task/${p#/proc/}/environ | grep HOCKE
 	}
 }
 
-// helper runs a shell line in a process as `how` says, as a user without privileges, and gives what that process printed.
+// helper runs a shell line in a process as `how` specifies, as an unprivileged user, and returns
+// that process's output.
 func helper(t *testing.T, how, line string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -59,11 +62,12 @@ func helper(t *testing.T, how, line string) string {
 	}
 	dir := t.TempDir()
 	c := exec.CommandContext(t.Context(), self)
-	if os.Getuid() == 0 { // root may read everything
+	if os.Getuid() == 0 { // root can read everything
 		const unprivilegedID = 65534
 		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivilegedID, Gid: unprivilegedID}}
 		c.Path = filepath.Join(dir, "hocket.test")
-		// Not written by this process: a file that is open for writing in a child that is just being made cannot be executed.
+		// Not written by this process: a file that is open for writing in a newly forked child
+		// cannot be executed.
 		if os.Link(self, c.Path) != nil {
 			if out, err := exec.CommandContext(t.Context(), "cp", self, c.Path).CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)

@@ -10,33 +10,37 @@ import (
 	"time"
 )
 
-// Program is a program that is run to its end.
+// Program is a program to be run to its end.
 type Program struct {
-	// Argv is the program and its arguments. Shell is a line for the system's shell (/bin/sh, cmd.exe) instead.
+	// Argv is the program and its arguments. Shell is a line for the system's shell (/bin/sh,
+	// cmd.exe) instead.
 	Argv  []string
 	Shell string
-	// Dir is the folder it starts in; "": ours. Env is its whole environment.
+	// Dir is the folder in which it starts; "" means ours. Env is its whole environment.
 	Dir string
 	Env []string
-	// Stdin is what it can read; nothing: it finds the end at once.
+	// Stdin is its standard input; if empty, it reads the end immediately.
 	Stdin []byte
-	// MaxBytes is how much is kept of its standard output and of its standard error, each: the first half and the last; 0: 64 KiB. What is left
-	// out is read nevertheless, so that the program is not held up.
+	// MaxBytes is the number of bytes kept of its standard output and of its standard error, each:
+	// the first half and the last half; 0 means 64 KiB. The omitted part is still read, so that the
+	// program does not block.
 	MaxBytes int
-	// Grace is the time between SIGTERM and SIGKILL when the context is done; 0: 1 s.
+	// Grace is the time between SIGTERM and SIGKILL when the context is done; 0 means 1 s.
 	Grace time.Duration
-	// Started is called once the program runs, with a function that gives what was said so far; that one may be called at any time, also when the
-	// program has ended. nil: not asked.
+	// Started is called once the program runs, with a function that returns the output so far; said
+	// may be called at any time, even after the program has ended. If nil, Started is not called.
 	Started func(said func() Outcome)
 }
 
-// Outcome is how a program ended and what it said. Its texts are as they came, but for bytes that are no UTF-8; a note in their middle says what was left out.
+// Outcome is how a program ended, and its output. The output is unchanged except for bytes that are
+// not UTF-8; a note in the middle describes the omitted part.
 type Outcome struct {
 	Stdout, Stderr string
-	// Code is the exit status, -1 where a signal ended it or it still runs; State says it in words.
+	// Code is the exit status, or -1 if a signal ended it or it is still running; State describes
+	// it.
 	Code  int
 	State string
-	// Dropped counts the bytes that are left out of both texts.
+	// Dropped is the number of bytes omitted from both outputs.
 	Dropped int64
 }
 
@@ -45,11 +49,13 @@ const (
 	defaultGrace    = time.Second
 )
 
-// Run runs a program to its end, and ends its descendants with it, see [launch]. When ctx is done the program's process group gets SIGTERM and, Grace later, the program
-// and its descendants are killed. Run returns when they are gone, and leaves no goroutine behind. Safe for concurrent use.
+// Run runs a program to its end, and ends its descendants with it, see [launch]. When ctx is done
+// the program's process group gets SIGTERM and, Grace later, the program and its descendants are
+// killed. Run returns when they are gone, and leaves no goroutine behind. It is safe for concurrent
+// use.
 //
-// Errors: what kept the program from starting; an error that wraps ctx's cause when ctx was done first, with the Outcome so far. A program that fails
-// is no error.
+// It returns an error if the program could not be started, and an error that wraps ctx's cause if
+// ctx was done first, with the Outcome so far. A failing program is not an error.
 func Run(ctx context.Context, p Program) (Outcome, error) { return p.run(ctx, launch) }
 
 func (p Program) run(ctx context.Context, launch func(*exec.Cmd) (running, error)) (Outcome, error) {
@@ -95,7 +101,7 @@ func (p Program) run(ctx context.Context, launch func(*exec.Cmd) (running, error
 	fed, read, ended := make(chan struct{}), make(chan struct{}, 2), make(chan ending, 1)
 	go func() {
 		defer close(fed)
-		_, _ = pipes.ours[0].Write(p.Stdin) // a program need not read
+		_, _ = pipes.ours[0].Write(p.Stdin) // a program need not read its input
 		_ = pipes.ours[0].Close()
 	}()
 	for i, c := range []*capture{stdout, stderr} {
@@ -107,7 +113,7 @@ func (p Program) run(ctx context.Context, launch func(*exec.Cmd) (running, error
 	go func() { ended <- program.Wait() }()
 
 	end, stopped := wait(ctx, program, ended, cmp.Or(p.Grace, defaultGrace))
-	// What could not be ended may hold the pipes for ever.
+	// A descendant that could not be ended may hold the pipes forever.
 	deadline := time.Now().Add(drainAfter)
 	for _, f := range pipes.ours {
 		_ = f.SetDeadline(deadline)
@@ -122,7 +128,7 @@ func (p Program) run(ctx context.Context, launch func(*exec.Cmd) (running, error
 	return out, stopped
 }
 
-// wait waits for the end of a program, which it brings about when ctx is done.
+// wait waits for the end of a program, and ends it when ctx is done.
 func wait(ctx context.Context, program running, ended <-chan ending, grace time.Duration) (end ending, stopped error) {
 	select {
 	case end = <-ended:
@@ -161,7 +167,7 @@ func newPipes() (*pipes, error) {
 	return &p, nil
 }
 
-// close closes what is open; closing again does no harm.
+// close closes the files that are open; closing again has no effect.
 func (p *pipes) close() {
 	for _, f := range append(p.theirs[:], p.ours[:]...) {
 		if f != nil {

@@ -84,7 +84,7 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
-// A flood of output is read to its end and not kept (SEC17).
+// TestFlood checks that excessive output is read to its end and not kept (SEC17).
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	out := run(t, process.Program{Shell: "head -c 50000000 /dev/zero | tr '\\0' x", Env: []string{"PATH=" + os.Getenv("PATH")}})
@@ -93,7 +93,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// P11: when the context is done, nothing of the program is left: not one that ignores SIGTERM, nor its children, nor their children.
+// TestStop checks P11: when the context is done, nothing of the program is left: neither a program
+// that ignores SIGTERM, nor its children, nor their children.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
@@ -118,7 +119,7 @@ func TestStop(t *testing.T) {
 			why := errors.New("that is enough")
 			ctx, cancel := context.WithCancelCause(t.Context())
 			go func() {
-				if _, err := os.ReadFile(ready); err != nil { // waits for a writer
+				if _, err := os.ReadFile(ready); err != nil { // blocks until there is a writer
 					t.Error(err)
 				}
 				cancel(why)
@@ -132,7 +133,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestGrace is P11: the times that are given to a program and to its pipes when it is stopped are less than 5 s together.
+// TestGrace checks P11: the time allowed for a program and for its pipes when it is stopped is less
+// than 5 s in total.
 func TestGrace(t *testing.T) {
 	t.Parallel()
 	if process.DefaultGrace+process.DrainAfter >= 5*time.Second {
@@ -140,7 +142,8 @@ func TestGrace(t *testing.T) {
 	}
 }
 
-// gone checks that no process of a file of process ids is there any more, or will be in a moment: one that was killed takes its time to die.
+// gone checks that no process in a file of process ids exists any more, or will in a moment: a
+// killed process takes time to die.
 func gone(t *testing.T, file string) {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -162,7 +165,7 @@ func gone(t *testing.T, file string) {
 	}
 }
 
-// alive tells whether a process is there; one that died and was not reaped is not.
+// alive reports whether a process exists; a process that died but was not reaped does not count.
 func alive(pid int) bool {
 	if state, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); err == nil && strings.Contains(string(state), ") Z ") {
 		return false
@@ -170,7 +173,8 @@ func alive(pid int) bool {
 	return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
-// However output comes, the first and the last bytes of it are kept, and the count of what is left out is right.
+// TestCapture checks that, however output arrives, its first and last bytes are kept, and the count
+// of omitted bytes is correct.
 func TestCapture(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

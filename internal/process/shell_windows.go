@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// shellCommand hands the line to cmd.exe as it is: the quoting that other programs undo is not undone there.
+// shellCommand passes the line to cmd.exe verbatim: it does not undo the quoting that other
+// programs undo.
 func shellCommand(line string) *exec.Cmd {
 	shell := cmp.Or(os.Getenv("COMSPEC"), "cmd.exe")
 	cmd := exec.Command(shell) //nolint:noctx // Run ends it

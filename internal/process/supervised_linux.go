@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/process/supervise"
 )
 
-// supervised is a program that was started below a supervisor. It implements running.
+// supervised is a program started under a supervisor. It implements running.
 type supervised struct {
 	pid     int // of the program
 	mark    string
@@ -26,21 +26,24 @@ type supervised struct {
 	end     ending
 }
 
-// ErrEnding is the error of a start while programs of a Hocket process that was killed do not end.
+// ErrEnding is returned by a start if the programs of a killed Hocket process do not end.
 var ErrEnding = errors.New("programs of a Hocket process that has ended are still running")
 
 const (
-	// maxEnding is how long the supervisors of other Hocket processes that have ended are waited for.
+	// maxEnding is the maximum wait for the supervisors of other Hocket processes that have ended.
 	maxEnding = 30 * time.Second
-	// maxStart is how long a supervisor may take to start its program.
+	// maxStart is the maximum time in which a supervisor must start its program.
 	maxStart = 2 * time.Minute
-	// continueEvery is how often a supervisor is continued that has not told of the start of its program.
+	// continueEvery is the interval at which SIGCONT is sent to a supervisor that has not reported
+	// the start of its program.
 	continueEvery = 100 * time.Millisecond
-	// maxKill is how long a supervisor may take to end everything before it is killed itself.
+	// maxKill is the maximum time in which a supervisor must end everything before it is killed
+	// itself.
 	maxKill = 10 * time.Second
 )
 
-// canSupervise tells whether programs can be supervised here: on Linux, where this process is an executable of its own rather than a library in another one.
+// canSupervise reports whether programs can be supervised here: on Linux, if this process is its
+// own executable rather than a library in another one.
 var canSupervise = sync.OnceValue(func() bool {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -55,16 +58,17 @@ var canSupervise = sync.OnceValue(func() bool {
 	return err == nil
 })
 
-// executable is this program, also when its file was replaced meanwhile.
+// executable is this program, even if its file has been replaced.
 const executable = "/proc/self/exe"
 
-// own are the supervisors that this process started: sweep leaves them alone.
+// own are the supervisors started by this process, which sweep does not kill.
 var own = struct {
 	sync.Mutex
 	pids map[int]bool
 }{pids: map[int]bool{}}
 
-// launchSupervised starts cmd, whose standard streams are files, below a supervisor. Errors: as those of cmd.Start; ErrEnding.
+// launchSupervised starts cmd, whose standard streams are files, under a supervisor. Errors: those
+// of cmd.Start, and ErrEnding.
 func launchSupervised(cmd *exec.Cmd) (running, error) {
 	if cmd.Err != nil {
 		return nil, cmd.Err
@@ -91,7 +95,8 @@ func launchSupervised(cmd *exec.Cmd) (running, error) {
 	c.super = &exec.Cmd{
 		Path: executable, Args: []string{supervise.Name, strconv.Itoa(os.Getpid())}, Env: []string{"GOMAXPROCS=1", "GOTRACEBACK=none"},
 		Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr, ExtraFiles: []*os.File{theirs},
-		// A session of its own: no group of ours can be joined, and there is no terminal. A supervisor that was stopped goes on when this process ends.
+		// Its own session: no group of ours can be joined, and there is no terminal. A stopped
+		// supervisor continues when this process ends.
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT},
 	}
 	own.Lock()
@@ -99,7 +104,7 @@ func launchSupervised(cmd *exec.Cmd) (running, error) {
 		own.pids[c.super.Process.Pid] = true
 	}
 	own.Unlock()
-	_ = theirs.Close() // or the end of the supervisor would not be seen
+	_ = theirs.Close() // otherwise the supervisor's end would go unnoticed
 	if err != nil {
 		_ = c.control.Close()
 		return nil, fmt.Errorf("start the supervisor of a program: %w", err)
@@ -128,7 +133,7 @@ func (c *supervised) begin(path string, spec []byte) error {
 	m, err := c.message()
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
-		return nil // it was killed, maybe by the program; watch tells so
+		return nil // it was killed, possibly by the program; watch reports it
 	case err != nil:
 		return fmt.Errorf("the supervisor of a program did not start it: %w", err)
 	case m.Kind == supervise.MsgFailed:
@@ -154,7 +159,7 @@ func (c *supervised) watch() {
 		c.end = endOfStatus(syscall.WaitStatus(m.A), int(m.B))
 	}
 	if c.end.left > 0 {
-		close(c.ended) // the supervisor stays with what it may not kill
+		close(c.ended) // the supervisor stays for processes it may not kill
 		c.bury()
 		return
 	}
@@ -167,13 +172,14 @@ func (c *supervised) watch() {
 	close(c.ended)
 }
 
-// endLost ends what a supervisor that was killed left.
+// endLost ends the processes left by a killed supervisor.
 func (c *supervised) endLost() {
 	sweep()
-	killMarked(c.mark) // in a program that embeds Hocket, what is left does not become a child of this process
+	killMarked(c.mark) // in a program that embeds Hocket, they do not become children of this process
 }
 
-// keepContinued continues the supervisor until done is closed: the program may stop it before it has told of the start.
+// keepContinued sends SIGCONT to the supervisor until done is closed: the program may stop it
+// before it has reported the start.
 func (c *supervised) keepContinued(done <-chan struct{}) {
 	ticker := time.NewTicker(continueEvery)
 	defer ticker.Stop()
@@ -182,7 +188,7 @@ func (c *supervised) keepContinued(done <-chan struct{}) {
 		case <-done:
 			return
 		case <-ticker.C:
-			_ = c.super.Process.Signal(syscall.SIGCONT) // one that has ended needs none
+			_ = c.super.Process.Signal(syscall.SIGCONT) // no effect if it has ended
 		}
 	}
 }
@@ -190,7 +196,7 @@ func (c *supervised) keepContinued(done <-chan struct{}) {
 // bury waits for the end of the supervisor.
 func (c *supervised) bury() {
 	_ = c.control.Close()
-	_ = c.super.Wait() // its status says nothing that its message did not
+	_ = c.super.Wait() // its status adds nothing to its message
 	own.Lock()
 	delete(own.pids, c.super.Process.Pid)
 	own.Unlock()
@@ -210,13 +216,13 @@ func endOfStatus(s syscall.WaitStatus, left int) ending {
 	return e
 }
 
-// PID is the process id of the program, for messages.
+// PID returns the process id of the program, for messages.
 func (c *supervised) PID() int { return c.pid }
 
 // Terminate sends SIGTERM to the program's process group.
 func (c *supervised) Terminate() { c.send(supervise.CmdTerminate) }
 
-// Kill ends the program and all its descendants. Wait tells when they are gone.
+// Kill ends the program and all its descendants. Wait returns when they are gone.
 func (c *supervised) Kill() {
 	c.send(supervise.CmdKill)
 	timer := time.AfterFunc(maxKill, c.destroy)
@@ -226,13 +232,15 @@ func (c *supervised) Kill() {
 	}()
 }
 
-// send sends a command. What fails is left to the end of the socket: a supervisor that is gone needs no command.
+// send sends a command. Failures are left to the end of the socket: a supervisor that is gone needs
+// no command.
 func (c *supervised) send(command byte) {
 	_, _ = c.control.Write([]byte{command})
 	_ = c.super.Process.Signal(syscall.SIGCONT) // a program may have stopped it
 }
 
-// destroy kills a supervisor that does not answer, as one that a program keeps stopped. what it leaves is found by watch.
+// destroy kills a supervisor that does not respond, such as one that a program keeps stopped. watch
+// finds the processes that it leaves.
 func (c *supervised) destroy() { _ = c.super.Process.Kill() }
 
 // Wait waits until the program and all its descendants are gone.
@@ -241,7 +249,8 @@ func (c *supervised) Wait() ending {
 	return c.end
 }
 
-// othersEnded waits until the programs of Hocket processes that have ended are gone: what is started now may be what they were doing.
+// othersEnded waits until the programs of ended Hocket processes are gone: a program started now
+// may repeat what they were doing.
 func othersEnded() error {
 	for begin, pause := time.Now(), time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		list := orphaned()

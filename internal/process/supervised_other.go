@@ -7,10 +7,10 @@ import (
 	"os/exec"
 )
 
-// canSupervise tells whether programs can be supervised here.
+// canSupervise reports whether programs can be supervised here.
 func canSupervise() bool { return false }
 
 func launchSupervised(*exec.Cmd) (running, error) { return nil, errors.ErrUnsupported }
 
-// Protect does nothing here.
+// Protect does nothing on this system.
 func Protect(bool) error { return nil }

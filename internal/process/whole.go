@@ -5,14 +5,15 @@ import (
 	"os"
 )
 
-// whole reads a pipe up to its end or its deadline, and then what is in it already: who was held up loses nothing that was said in time. Not safe for
-// concurrent use.
+// whole reads a pipe up to its end or its deadline, and then what is already in it, so that a
+// delayed reader loses nothing that was written in time. It is not safe for concurrent use.
 type whole struct {
 	f    *os.File
 	late int
 }
 
-// maxLate is what is read after the deadline, as much as a pipe holds at most: the process at the other end may go on for ever.
+// maxLate is the maximum number of bytes read after the deadline, the maximum capacity of a pipe:
+// the process at the other end may write forever.
 const maxLate = 1 << 20
 
 // Read implements io.Reader.

@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/process"
 )
 
-// P11: a reader that was held up until after the deadline gets what was said before it, and no more than a pipe holds of what goes on.
+// TestReadLate checks P11: a reader delayed past the deadline gets what was written before it, and
+// no more than a pipe's capacity of what follows.
 func TestReadLate(t *testing.T) {
 	t.Parallel()
 	pipe := func(t *testing.T, said string) *os.File {

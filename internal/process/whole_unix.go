@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// readNow reads what is there, without waiting and whatever the deadline.
+// readNow reads the available data, without waiting and regardless of the deadline.
 func readNow(f *os.File, b []byte) (n int) {
 	raw, err := f.SyscallConn()
 	if err != nil || len(b) == 0 {
 		return 0
 	}
-	_ = raw.Control(func(fd uintptr) { // Control's own error: the file is closed
+	_ = raw.Control(func(fd uintptr) { // Control's own error means that the file is closed
 		for {
 			var err error
 			if n, err = syscall.Read(int(fd), b); err != syscall.EINTR {

@@ -8,8 +8,8 @@ import (
 // Func is a node function.
 type Func = func(ctx context.Context, c Call) Result
 
-// Include adds the functions of an inner graph's table under their names with prefix before them, its node functions as around makes them. No map of t
-// may be nil.
+// Include adds the functions of an inner graph's table under their names with prefix prepended;
+// node functions are wrapped with around. No map of t may be nil.
 func (t *Table) Include(prefix string, inner *Table, around func(Func) Func) {
 	include(t.Conditions, prefix, inner.Conditions)
 	include(t.Values, prefix, inner.Values)

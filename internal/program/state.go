@@ -6,7 +6,8 @@ import (
 	"maps"
 )
 
-// StateOf gives the state with those fields, which must not change. It has no native form, and no field of it can grow.
+// StateOf returns the state with those fields, which must not be modified. It has no native form,
+// and none of its fields can grow.
 func StateOf(f Fields) State { return fieldState(f) }
 
 type fieldState Fields
@@ -18,7 +19,7 @@ func (fieldState) Native() any                       { return nil }
 func (fieldState) KeepNative(any)                    {}
 func (fieldState) CanGrow(string) bool               { return false }
 
-// Whole gives all changed fields of a result. s is the state that its function saw.
+// Whole returns all changed fields of a result. s is the state that its function saw.
 func (r *Result) Whole(s State) Fields {
 	if len(r.Grown) == 0 {
 		return r.Update

@@ -7,15 +7,16 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
-// Context gives the step context (S4-34): one object by step id, in the order in which the steps were first executed, each with its latest output;
-// blocks nested; start, conditions, joins and ends absent. Of a block that did not end it has what the branches have finished, and of its former
-// execution in a loop what they have not done anew (S4-4).
+// Context returns the step context (S4-34): one object keyed by step id, in the order in which the
+// steps were first executed, each with its latest output. Blocks are nested; start, condition, join
+// and end nodes are absent. A block that did not end shows what its branches have finished and,
+// from its previous execution in a loop, the outputs that they have not replaced yet (S4-4).
 //
 // The value is JSON without white space; the caller may indent it.
 func (f *Folder) Context() engine.Value {
 	root := f.scopes[0]
 	steps := slices.Clone(root.entries)
-	former := map[string]*step{} // executions that ended of the blocks that did not
+	former := map[string]*step{} // last ended executions of the unfinished blocks
 	for _, st := range f.order {
 		if st.scope != root || st.def.Fork == nil || st.status == StepCompleted || !hasResult(st) {
 			continue
@@ -40,7 +41,7 @@ func (f *Folder) Context() engine.Value {
 	return expr.Entries(out)
 }
 
-// hasResult tells whether any step in the branches of a fork has a result.
+// hasResult reports whether any step in the branches of a fork has a result.
 func hasResult(st *step) bool {
 	for _, sc := range st.branches {
 		if len(sc.entries) > 0 || sc.fork != nil && hasResult(sc.fork) {

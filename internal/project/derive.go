@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// input gives what a step was given.
+// input returns the input of a step.
 func (f *Folder) input(st *step) engine.Value {
 	if st.in != nil {
 		return st.in
@@ -23,7 +23,8 @@ func (f *Folder) input(st *step) engine.Value {
 	return f.handed(st)
 }
 
-// completed gives the output of a step that ends with d. That of a fork is not known where its definition is not.
+// completed returns the output of a step that ends with d. The output of a fork is unknown if its
+// definition is.
 func (f *Folder) completed(st *step, d *engine.StepCompleted) engine.Value {
 	switch d.Source(st.def.Kind) {
 	case event.OutputHere:
@@ -52,7 +53,7 @@ func (f *Folder) completed(st *step, d *engine.StepCompleted) engine.Value {
 	return nil
 }
 
-// blockOutput gives the output of a fork from what its branches did.
+// blockOutput builds the output of a fork from the results of its branches.
 func blockOutput(st *step) engine.Value {
 	if st.def.Fork.Shape != workflow.ShapeMap {
 		return expr.Entry{Children: blockSteps(st, nil, false)}.JSON()
@@ -66,15 +67,17 @@ func blockOutput(st *step) engine.Value {
 	return expr.Object(out)
 }
 
-// blockSteps are the steps that ran in a fork's branches, in declared order (S4-34). Where the block was cut short, blocks inside it that were too are shown with what they have done, and former is its last execution that ended, whose outputs stay until a
-// branch has newer ones (S4-4); nil: none.
+// blockSteps returns the steps that ran in a fork's branches, in declared order (S4-34). If the
+// block was cut short, nested blocks that were also cut short are shown with their finished steps.
+// former is the block's last execution that ended, whose outputs remain until a branch has newer
+// ones (S4-4); nil means that there is none.
 func blockSteps(st, former *step, cut bool) []expr.Child {
 	ran := map[string]*step{}
 	if former != nil {
 		former.lastOf(ran)
 	}
 	st.lastOf(ran)
-	inside := map[string]*step{} // what has ended of the blocks that are cut short, by block
+	inside := map[string]*step{} // last ended execution of each block cut short, by block
 	for i := range len(st.branches) {
 		if sc := st.branches[i+1]; cut && sc != nil && sc.fork != nil && sc.fork.status != StepCompleted && hasResult(sc.fork) {
 			id := sc.fork.def.ID
@@ -94,7 +97,7 @@ func blockSteps(st, former *step, cut bool) []expr.Child {
 	return steps
 }
 
-// lastOf adds the steps of a fork's branches that gave an output to ran, by node.
+// lastOf adds the steps of a fork's branches that produced an output to ran, by node.
 func (st *step) lastOf(ran map[string]*step) {
 	hidden := st.def.Fork != nil && engine.HidesLosers(st.scope.flow, st.def.Fork)
 	for i := range len(st.branches) {
@@ -106,11 +109,12 @@ func (st *step) lastOf(ran map[string]*step) {
 	}
 }
 
-// localID is the id as the document writes it.
+// localID returns the id as it appears in the document.
 func localID(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
 
-// contextEntry is a step as the step context shows it (S4-34): the agent is the one that answered. Steps without agent have "" for it.
-// former is the execution of a block before st where st did not end.
+// contextEntry returns the step's entry in the step context (S4-34). Its agent is the agent that
+// answered, or "" for steps without an agent. former is the previous execution of the block if st
+// did not end.
 func contextEntry(st, former *step) expr.Entry {
 	if st.def.Kind == workflow.KindFork && !st.hasDefault {
 		return expr.Entry{Children: blockSteps(st, former, st.status != StepCompleted)}
@@ -122,7 +126,7 @@ func contextEntry(st, former *step) expr.Entry {
 	return e
 }
 
-// Shown is [Folder.Expand], or [Folder.ExpandAll] where all is set.
+// Shown is [Folder.Expand], or [Folder.ExpandAll] if all is set.
 func (f *Folder) Shown(e engine.Event, all bool) engine.Event {
 	if all {
 		return f.ExpandAll(e)
@@ -130,7 +134,8 @@ func (f *Folder) Shown(e engine.Event, all bool) engine.Event {
 	return f.Expand(e)
 }
 
-// ExpandAll is [Folder.Expand] with the inputs of steps as texts in the place of their recipes.
+// ExpandAll is like [Folder.Expand], but replaces the recipes of step inputs with the assembled
+// strings.
 func (f *Folder) ExpandAll(e engine.Event) engine.Event {
 	d, ok := e.Data.(*engine.StepStarted)
 	if !ok || d.Recipe == nil {
@@ -149,8 +154,10 @@ func (f *Folder) ExpandAll(e engine.Event) engine.Event {
 	return e
 }
 
-// Expand gives an event with all that follows from the events before it: the input of a step, its output, the arguments of a tool call. An input that has a recipe
-// stays one. It is what people are shown; e itself is not changed. The events before e must have been added, those after it not; whether e itself was does not matter.
+// Expand returns the event with everything that follows from earlier events: the input of a step,
+// its output, the arguments of a tool call. An input with a recipe remains a recipe. The result is
+// meant for display; e itself is not changed. The events before e must have been added and the
+// events after it must not; e itself may or may not have been added.
 func (f *Folder) Expand(e engine.Event) engine.Event {
 	st := f.steps[e.Step]
 	if d, ok := e.Data.(*engine.StepStarted); ok && st == nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// What the engine leaves out because it follows from other events is shown as if the event had it.
+// TestInputsAndOutputs checks that what the engine omits because it follows from other events is
+// shown as if the event contained it.
 func TestInputsAndOutputs(t *testing.T) {
 	t.Parallel()
 	type io struct{ input, output string }
@@ -95,7 +96,7 @@ func TestInputsAndOutputs(t *testing.T) {
 	}
 }
 
-// typedSub is a sub-flow with a state of its own.
+// typedSub returns a sub-flow with its own state.
 func typedSub() *workflow.Workflow {
 	w := definition("", workflow.Node{ID: "sub", Kind: workflow.KindSubflow, Subflow: &workflow.Subflow{Flow: "f"}})
 	w.Flows = map[string]*workflow.Workflow{"f": definition("", node("w", workflow.KindAgent))}
@@ -115,7 +116,7 @@ func blockDef(shape string) *workflow.Workflow {
 		agent("y", "inner", "a"), agent("z", "inner", "b"), forkJoin("inner/join"), forkJoin("par/join"), agent("after", "", "gen"))
 }
 
-// blockJournal runs par: the second branch, itself a block, first.
+// blockJournal runs par, with the second branch, itself a block, first.
 func blockJournal() *journal {
 	return begun(`"x"`).
 		step(1, "par", started(workflow.KindFork, 0), branch("par/gen_1", 1, 1), branch("inner", 2, 2)).
@@ -126,7 +127,8 @@ func blockJournal() *journal {
 		agentStep(5, "par/gen_1", "gen", 1, 1, "", "G").step(5, "par/gen_1", arrival("par/join", 1))
 }
 
-// S4-34: a block's output is built from its branches, in declared order whatever the order of their ends; nested blocks are nested.
+// S4-34: a block's output is built from its branches in declared order, regardless of the order in
+// which they end; nested blocks are nested.
 func TestBlockOutputs(t *testing.T) {
 	t.Parallel()
 	inner := `{"steps":{"y":{"output":"Y","agent":"Writer"},"z":{"output":"Z","agent":"Critic"}},"order":["y","z"]}`
@@ -160,7 +162,8 @@ func TestBlockOutputs(t *testing.T) {
 	}
 }
 
-// Expand gives events with what people want to see in them, and leaves the events alone.
+// TestExpand checks that Expand adds the derived fields to its result and leaves the original
+// events unchanged.
 func TestExpand(t *testing.T) {
 	t.Parallel()
 	ask := replied("c1", "")
@@ -210,7 +213,8 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// The list of a map that a reader has as a token is as long as items have begun, and what they gave is the output.
+// TestItemsOfAToken checks that the list of a map that a reader holds as a token is as long as the
+// number of items that have begun, and that their outputs are the map's output.
 func TestItemsOfAToken(t *testing.T) {
 	t.Parallel()
 	def := definition("graph", workflow.Node{ID: "m", Kind: workflow.KindMap, Map: &workflow.Map{Entry: "a"}}, workflow.Node{ID: "a", Kind: workflow.KindSet, Parent: "m"})

@@ -24,7 +24,7 @@ func closing(id, of, parent string) workflow.Node {
 	return workflow.Node{ID: id, Parent: parent, Hidden: true, Kind: workflow.KindJoin, Join: &workflow.Join{Fork: of}}
 }
 
-// blockFlow is: a → par( gen_1 → gen_2 | inner( y | z ) ) → after.
+// blockFlow returns the workflow a → par( gen_1 → gen_2 | inner( y | z ) ) → after.
 func blockFlow(shape, until, onFailure string, retry *workflow.Retry) *workflow.Workflow {
 	par := fork("par", "par/join", shape, "gen_1", "inner")
 	par.Fork.Until, par.Fork.OnFailure, par.Retry = until, onFailure, retry
@@ -44,7 +44,8 @@ func blockFlow(shape, until, onFailure string, retry *workflow.Retry) *workflow.
 	}
 }
 
-// What is derived here is what the engine works with: for every order of results and at every event, each step has the output that it has in the
+// TestOutputsAreTheEngines checks that the outputs derived here are the outputs the engine works
+// with: for every order of results and at every event, each step has the same output as in the
 // engine's state.
 func TestOutputsAreTheEngines(t *testing.T) {
 	t.Parallel()
@@ -116,13 +117,13 @@ func TestOutputsAreTheEngines(t *testing.T) {
 	}
 }
 
-// hidingLosers hides what the branches gave that lost, as Go graphs do (S2-57).
+// hidingLosers hides the outputs of losing branches, as Go graphs do (S2-57).
 func hidingLosers(w *workflow.Workflow) *workflow.Workflow {
 	w.Rules.HideLosers = true
 	return w
 }
 
-// handing lets every agent hand over to the next one.
+// handing allows every agent to hand off to the next one.
 func handing(w *workflow.Workflow) *workflow.Workflow {
 	for i := range w.Agents {
 		w.Agents[i].Handoffs = []string{w.Agents[(i+1)%len(w.Agents)].ID}
@@ -130,7 +131,7 @@ func handing(w *workflow.Workflow) *workflow.Workflow {
 	return w
 }
 
-// sameAsEngineToTheEnd compares a run as sameAsEngine does, and what is shown of it at its end.
+// sameAsEngineToTheEnd compares a run as sameAsEngine does, and also its views at the end.
 func sameAsEngineToTheEnd(t *testing.T, def *workflow.Workflow, w *enginetest.World) {
 	t.Helper()
 	sameAsEngine(t, w)
@@ -150,7 +151,8 @@ func sameAsEngineToTheEnd(t *testing.T, def *workflow.Workflow, w *enginetest.Wo
 	}
 }
 
-// The same for random workflows with loops, decisions and blocks in blocks.
+// TestOutputsOfRandomWorkflows repeats the comparison for random workflows with loops, decisions
+// and nested blocks.
 func TestOutputsOfRandomWorkflows(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -170,7 +172,7 @@ func TestOutputsOfRandomWorkflows(t *testing.T) {
 	})
 }
 
-// S0-41, S0-44, D18: two approvals side by side, as the engine runs them.
+// S0-41, S0-44, D18: two concurrent approvals, as the engine runs them.
 func TestLogsOfTwoApprovals(t *testing.T) {
 	t.Parallel()
 	gate := func(id string) workflow.Node {
@@ -211,7 +213,8 @@ func TestLogsOfTwoApprovals(t *testing.T) {
 		{"s":"x","g1":"x","g1_approval":{"decision":"approve","note":""},"w":"hi","g2":"x","g2_approval":{"decision":"reject","note":"no"}}]`)
 }
 
-// S0-54, S0-56: what the engine tells of sub-agents gives the entries of canvas documents; usage counts them (P20).
+// S0-54, S0-56: the engine's sub-agent events produce the entries of canvas documents; usage
+// includes them (P20).
 func TestSubagentsOfTheEngine(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{workflow.SubagentFails, workflow.SubagentReports} {
@@ -235,7 +238,7 @@ func TestSubagentsOfTheEngine(t *testing.T) {
 			case c.Agent.ID == "k" && len(c.Messages) == 1:
 				r.Message = chat.Message{ToolCalls: []chat.ToolCall{{ID: "c", Name: "ask_l", Arguments: engine.Value(`{"input":"x"}`)}}}
 			case c.Agent.ID == "k" && asked["k"] == 2:
-				asked["k"] = 1 // the second round of k goes wrong
+				asked["k"] = 1 // the second round of k fails
 			}
 			return r
 		}

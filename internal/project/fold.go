@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Folder folds the events of one run. Not safe for concurrent use.
+// Folder folds the events of one run. It is not safe for concurrent use.
 type Folder struct {
 	id  string
 	def *workflow.Workflow
@@ -23,16 +23,16 @@ type Folder struct {
 	startedAt time.Time
 	endedAt   time.Time
 	failure   *engine.Failure
-	reason    string       // of a cancellation
-	output    int          // the step whose output is the run's; 0: none
-	said      engine.Value // the run's output where the workflow says it
+	reason    string       // of the cancellation
+	output    int          // step whose output is the run's; 0 means none
+	said      engine.Value // the run's output if the workflow specifies it
 
 	steps   map[int]*step
-	order   []*step // as they started
+	order   []*step // in start order
 	scopes  map[int]*scope
 	waits   []*wait
 	answers []Answer
-	calls   map[string]*call // those without result
+	calls   map[string]*call // calls without a result
 	below   map[string]*below
 	total   tally
 
@@ -41,55 +41,62 @@ type Folder struct {
 	state     typed.State                 // as the run's own scope sees it
 
 	round int
-	seen  map[string]bool // nodes run in this round
+	seen  map[string]bool // nodes that ran in this round
 
 	nodes map[*workflow.Workflow]map[string]*workflow.Node
-	// visible counts the steps that are shown.
+	// visible is the number of steps that are shown.
 	visible int
-	// forget: see Forget; nil: nothing is forgotten.
+	// forget is set by Forget; nil means that nothing is forgotten.
 	forget *forgetting
-	// keepsCalls: see KeepCalls.
+	// keepsCalls is set by KeepCalls.
 	keepsCalls bool
-	// texts are those of recipes; show is that of Assembled.
+	// texts holds the strings assembled from recipes; show is the argument of Assembled.
 	texts prompt.Texts
 	show  func(*prompt.Recipe, text.Text) engine.Value
-	// values: see Short.
+	// values is set by Short.
 	values Values
-	// ended is the step that the last event completed: its result is kept for Expand until the next event.
+	// ended is the step that the last event completed; its result is kept for Expand until the next
+	// event.
 	ended *step
 }
 
-// scope is what the engine calls a scope: the run's own (0), a branch of a fork, a sub-flow.
+// scope corresponds to a scope of the engine: the run itself (0), a branch of a fork, or a
+// sub-flow.
 type scope struct {
 	n      int
 	flow   *workflow.Workflow
 	prefix string // of the node ids in events
 	owner  *step  // nil for the run
-	// arrived is the step that reached the join last, last the one that completed last, fork the last fork that started.
+	// arrived is the step that reached the join last, last the step that completed last, fork the
+	// fork that started last.
 	arrived, last, fork *step
-	failed              bool // by a step that no error edge took over
+	failed              bool // a step failed without an error edge
 	failure             *engine.Failure
-	// item is that of a map which the scope belongs to, place its place in the list from 1; 0: it is of no map.
+	// item is the map item that the scope belongs to, and place its position in the list, from 1; 0
+	// means that the scope belongs to no map.
 	item  engine.Value
 	place int
-	// entries are the last completed steps by node, at the place of the node's first (S4-4).
+	// entries are the last completed steps by node, at the position of the node's first completion
+	// (S4-4).
 	entries []*step
 }
 
 // step is one execution of a node.
 type step struct {
 	n     int
-	index int // in the list of steps
-	// Of folders that forget: in is the input, before how many entries of the trail were forgotten that come before the step's, and pending counts its calls without result,
-	// its runs that go on, and what others have yet to begin with.
+	index int // index in the list of steps
+	// The next fields are used only by folders that forget. in is the input; before is the number
+	// of forgotten trail entries that precede the step's; pending counts its calls without a
+	// result, its open child runs, and later steps that have yet to begin with its output.
 	in              engine.Value
 	before, pending int
-	// isGiven: it was given away as it is.
+	// isGiven means that the step was already passed to Keep.Leave as final.
 	isGiven bool
-	// from is the step whose output the steps in its branches begin with, while it is at work.
+	// from is the step whose output is the input of the steps in its branches; it is set while the
+	// step is running.
 	from *step
 
-	node  string         // as events name it
+	node  string         // as named in events
 	def   *workflow.Node // never nil
 	scope *scope
 	data  *engine.StepStarted
@@ -100,50 +107,53 @@ type step struct {
 	round              int
 
 	output  engine.Value
-	text    text.Text // that of output, once hasText
+	text    text.Text // the output as text, if hasText
 	hasText bool
 	failure *engine.Failure
-	// hasDefault: the step failed, and output is the default that takes the place of one.
+	// hasDefault means that the step failed and output is the default used in place of a result.
 	hasDefault bool
-	reason     string // of a cancellation or skip
+	reason     string // of the cancellation or skip
 	sentTo     string
-	waiting    int // open waits
-	// decision is what a person decided at an approval.
+	waiting    int // number of open waits
+	// decision is a person's decision at an approval.
 	decision approvalDecision
 
 	model string
 	tally tally
-	// by is the agent that took the conversation over last; "" while the step's own agent has it.
+	// by is the agent that took over the conversation last; "" while the step's own agent has it.
 	by string
-	// root is the frame of the agent's own loop; a step that is tried again has a new one.
+	// root is the frame of the agent's own loop; a retried step has a new root.
 	root   int
 	frames map[int]*frame
-	// branches are the scopes of a fork's branches, from 1, in the present attempt; child is that of a sub-flow.
+	// branches are the scopes of a fork's branches, from 1, in the current attempt; child is the
+	// scope of a sub-flow.
 	branches map[int]*scope
-	// items are those of a map.
+	// items are the items of a map.
 	items *items
 	child *scope
-	// modelError is the text of the last failed model call.
+	// modelError is the message of the last failed model call.
 	modelError string
-	// warnings are those of replies, and of models that were asked instead of others. asked is the last of the latter.
+	// warnings holds the warnings about replies and about fallback models. asked is the last
+	// warning about a fallback model.
 	warnings []string
 	asked    string
-	// made are its tool calls, where they are kept.
+	// made are the step's tool calls, if they are kept.
 	made []trailCall
-	// given is the last result of the step while it is at work, view the typed state that it was given; the latter for steps of the run's own scope alone.
+	// given is the last result of the step while it is running, and view the typed state that it
+	// received; view is set only for steps of the run's own scope.
 	given engine.Data
 	view  typed.State
 }
 
 // frame is one agent loop in a step.
 type frame struct {
-	sub   *engine.SubagentStarted // nil for the step's own
-	reply *chat.Message           // the last one
-	// closed: the log tells of its end.
+	sub   *engine.SubagentStarted // the step's own agent if nil
+	reply *chat.Message           // most recent reply
+	// closed means that the log already shows its end.
 	closed bool
 }
 
-// call is a model, tool or function call without result.
+// call is a model, tool or function call without a result.
 type call struct {
 	step  *step
 	frame int
@@ -159,15 +169,15 @@ type wait struct {
 	done  bool
 }
 
-// below is a run that a call of this one started.
+// below is a child run, started by a call of this run.
 type below struct {
-	isOpen bool // it is counted in step.pending
+	isOpen bool // counted in step.pending
 	step   *step
-	used   tally // as it was told last
+	used   tally // as last reported
 	ended  bool
 }
 
-// tally sums what was used.
+// tally sums usage.
 type tally struct {
 	input, output int64
 	cost          chat.Money
@@ -175,8 +185,9 @@ type tally struct {
 	models, tools int
 }
 
-// NewFolder gives a folder for the run with that id of that definition, which it only reads. Without a definition (nil) names are ids, no node is
-// hidden, and the outputs of blocks are not known.
+// NewFolder returns a folder for the run with the given id and definition. It only reads the
+// definition. If def is nil, names are ids, no node is hidden, and the outputs of blocks are
+// unknown.
 func NewFolder(run string, def *workflow.Workflow) *Folder {
 	if def == nil {
 		def = &workflow.Workflow{}
@@ -189,7 +200,7 @@ func NewFolder(run string, def *workflow.Workflow) *Folder {
 	}
 }
 
-// Fold gives a folder that has seen events.
+// Fold returns a folder to which events have been added.
 func Fold(run string, def *workflow.Workflow, events []engine.Event) *Folder {
 	f := NewFolder(run, def)
 	for _, e := range events {
@@ -251,7 +262,7 @@ func (f *Folder) addRun(e engine.Event) {
 			if st.sentTo != "" && f.isForgotten(st.n) {
 				f.forget.missed[st.n] = true
 			}
-			st.sentTo = "" // the rounds were over: it was not received
+			st.sentTo = "" // no rounds were left: it was not received
 		}
 	case *engine.RunFailed:
 		f.failure = &d.Error
@@ -304,7 +315,7 @@ func (f *Folder) endWait(id string) *wait {
 	return w
 }
 
-// wait gives the last wait with that id.
+// wait returns the last wait with the given id.
 func (f *Folder) wait(id string) *wait {
 	for _, v := range slices.Backward(f.waits) {
 		if v.Wait == id {
@@ -314,7 +325,8 @@ func (f *Folder) wait(id string) *wait {
 	return nil
 }
 
-// speaker gives the id of the agent that has the conversation of st, or that gave its output; "" for steps without agent.
+// speaker returns the id of the agent that has the conversation of st or that produced its output;
+// "" for steps without an agent.
 func (st *step) speaker() string {
 	switch {
 	case st.by != "":
@@ -327,7 +339,7 @@ func (st *step) speaker() string {
 	return ""
 }
 
-// agent gives the title of an agent of the workflow in which st stands.
+// agent returns the title of an agent of the workflow that st belongs to.
 func (st *step) agent(id string) string {
 	if a := st.scope.flow.Agent(id); a != nil {
 		return a.Title()

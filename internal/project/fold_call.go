@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
-// addCall folds what happens inside a step: calls, and the loops of its agents.
+// addCall folds events inside a step: calls and the loops of its agents.
 func (f *Folder) addCall(st *step, e engine.Event) {
 	f.keepCall(st, e.Data)
 	st.result(e.Data)
@@ -80,14 +80,14 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 	}
 }
 
-// open notes a call without result.
+// open records a call without a result.
 func (f *Folder) open(id string, c *call) {
 	f.close(id)
 	f.calls[id] = c
 	c.step.pending++
 }
 
-// close forgets a call that has its result.
+// close removes a call that has its result.
 func (f *Folder) close(id string) {
 	if c := f.calls[id]; c != nil {
 		c.step.pending--
@@ -95,7 +95,7 @@ func (f *Folder) close(id string) {
 	}
 }
 
-// goesOn notes whether a run that st started goes on.
+// goesOn records whether a child run started by st is still open.
 func (b *below) goesOn(st *step, goesOn bool) {
 	if b.isOpen {
 		b.step.pending--
@@ -114,7 +114,7 @@ func (f *Folder) countCalls(st *step, d engine.Data) {
 	}
 }
 
-// use adds what a model call used, late ones and failed ones too (D10).
+// use adds the usage of a model call, including late and failed calls (D10).
 func (f *Folder) use(st *step, u *chat.Usage, costUSD *float64) {
 	for _, t := range []*tally{&st.tally, &f.total} {
 		if u != nil {
@@ -129,7 +129,7 @@ func (f *Folder) use(st *step, u *chat.Usage, costUSD *float64) {
 	}
 }
 
-// useBelow adds what a run that a call started used since it was told last, or what a session used.
+// useBelow adds what a child run has used since its last report, or the usage of a session.
 func (f *Folder) useBelow(st *step, d *engine.CallUsed) {
 	now := tally{
 		input: d.Used.InputTokens, output: d.Used.OutputTokens, cost: chat.ToMoney(d.Used.CostUSD), unknown: d.Used.UnknownCosts, models: d.Used.ModelCalls, tools: d.Used.ToolCalls,
@@ -144,7 +144,7 @@ func (f *Folder) useBelow(st *step, d *engine.CallUsed) {
 		before = b.used
 		now = tally{max(now.input, before.input), max(now.output, before.output), max(now.cost, before.cost), now.unknown, max(now.models, before.models), max(now.tools, before.tools)}
 		b.used = now
-		b.goesOn(b.step, !d.Ended) // a run that was deleted tells nothing of what it had used
+		b.goesOn(b.step, !d.Ended) // a deleted run does not report its usage
 	}
 	for _, t := range []*tally{&st.tally, &f.total} {
 		t.input = chat.AddTokens(t.input, now.input-before.input)
@@ -156,7 +156,7 @@ func (f *Folder) useBelow(st *step, d *engine.CallUsed) {
 	}
 }
 
-// maxWarnings bounds those that are kept of a step.
+// maxWarnings is the maximum number of warnings kept per step.
 const maxWarnings = 20
 
 func (st *step) warn(text string) {
@@ -165,7 +165,7 @@ func (st *step) warn(text string) {
 	}
 }
 
-// compactedText says what became of a conversation that was to be shortened.
+// compactedText describes the outcome of an attempt to compact a conversation.
 func compactedText(d *engine.AgentCompacted) string {
 	if d.Error != nil {
 		return fmt.Sprintf("The conversation was not shortened (%s): %s", d.Error.Code, d.Error.Message)
@@ -177,7 +177,8 @@ func compactedText(d *engine.AgentCompacted) string {
 	return fmt.Sprintf("A summary took the place of %d of the %d messages of the conversation", gone, d.Before)
 }
 
-// instead says which model is asked in place of another one, once for all calls of the step that follow.
+// instead adds a warning that names the fallback model and the model it replaces, once for all
+// subsequent calls of the step.
 func (st *step) instead(d *engine.ModelCalled) {
 	text := ""
 	if in := d.Instead; in != nil {
@@ -205,7 +206,7 @@ func (st *step) frame(n int) *frame {
 	return fr
 }
 
-// reply gives the last reply in a frame, nil where there is none.
+// reply returns the last reply in a frame, or nil if there is none.
 func (st *step) reply(frame int) *chat.Message {
 	if fr := st.frames[frame]; fr != nil {
 		return fr.reply
@@ -213,7 +214,7 @@ func (st *step) reply(frame int) *chat.Message {
 	return nil
 }
 
-// replyText gives the text of the last reply in a frame; nil where there is none.
+// replyText returns the text of the last reply in a frame, or nil if there is none.
 func (st *step) replyText(frame int) engine.Value {
 	if m := st.reply(frame); m != nil {
 		return expr.Quote(m.Text.String())
@@ -221,8 +222,9 @@ func (st *step) replyText(frame int) engine.Value {
 	return nil
 }
 
-// arguments finds the arguments of a tool call in the reply that asked for it: in the step's own frame, or, for a step that carries out the calls
-// of another, in that one's.
+// arguments returns the arguments of a tool call from the reply that requested it. The reply is in
+// the step's own frame or, for a step that executes another step's calls, in that step's root
+// frame.
 func (f *Folder) arguments(st *step, d *engine.ToolCalled) engine.Value {
 	if d.ToolCallID == "" {
 		return f.input(st)

@@ -30,7 +30,7 @@ func (f *Folder) startStep(e engine.Event, d *engine.StepStarted) {
 	}
 	st.index = f.visible
 	f.visible++
-	// A full cycle is one return to a node already run in this round (S1-13).
+	// A full cycle is a return to a node that already ran in this round (S1-13).
 	if f.seen[st.node] {
 		f.round++
 		clear(f.seen)
@@ -51,7 +51,7 @@ func (f *Folder) newStep(e engine.Event, sc *scope, d *engine.StepStarted) *step
 	return st
 }
 
-// skip notes a step that never started.
+// skip records a step that never started.
 func (f *Folder) skip(e engine.Event, d *engine.StepSkipped) {
 	st := f.newStep(e, nil, &engine.StepStarted{})
 	if st.data.Kind = st.def.Kind; e.Node == "" {
@@ -82,14 +82,14 @@ func (f *Folder) node(w *workflow.Workflow, id string) *workflow.Node {
 
 func (f *Folder) addStep(st *step, e engine.Event) {
 	if d, ok := e.Data.(*engine.StepRetrying); ok {
-		if d.Model != "" { // the agent asks its model again
+		if d.Model != "" { // the agent calls its model again
 			return
 		}
 		st.attempt = d.Attempt
 		if d.Call == "" {
 			f.closeItems(st)
-			st.by = ""        // the step's own agent begins again
-			st.branches = nil // a block is tried again as a whole (S4-23)
+			st.by = ""        // the step's own agent starts over
+			st.branches = nil // a block is retried as a whole (S4-23)
 			st.items.again()
 		}
 		return
@@ -99,7 +99,7 @@ func (f *Folder) addStep(st *step, e engine.Event) {
 	switch d := e.Data.(type) {
 	case *engine.StepCompleted:
 		if st.def.Map != nil {
-			f.openItems(st) // the output may be given, and of an empty list no item begins
+			f.openItems(st) // the output may be preset; an empty list starts no item
 		}
 		st.output = f.completed(st, d)
 		f.complete(st, d)
@@ -131,7 +131,8 @@ func (f *Folder) addStep(st *step, e engine.Event) {
 	f.closeItems(st)
 }
 
-// handed gives the output of the step before, which a step that gave nothing hands on.
+// handed returns the output of the preceding step, which a step without an output of its own passes
+// on.
 func (f *Folder) handed(st *step) engine.Value {
 	switch {
 	case st.data.From == 0:
@@ -148,7 +149,7 @@ func (f *Folder) handed(st *step) engine.Value {
 	return nil
 }
 
-// give makes the output of a step one that others see.
+// give makes the output of a step visible to other steps.
 func (f *Folder) give(st *step) {
 	sc := st.scope
 	sc.last = st

@@ -9,39 +9,41 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// windowSteps is how many of the steps that started last a folder that forgets keeps in any case.
+// windowSteps is the default number of most recently started steps that a forgetting folder always
+// keeps.
 const windowSteps = 2000
 
-// Part is a part of a list, from an index on.
+// Part is a range of a list, starting at an index.
 type Part struct{ From, N int }
 
-// AllOf is the part that is the whole list.
+// AllOf is the range that covers the whole list.
 var AllOf = Part{0, math.MaxInt32}
 
 func (p Part) has(from, to int) bool { return to >= p.From && from-p.From < p.N }
 
-// Keep says what a folder that forgets keeps of a run: see [Folder.Forget].
+// Keep specifies what a forgetting folder keeps of a run; see [Folder.Forget].
 type Keep struct {
-	// Steps and Trail are the parts of the lists that are shown.
+	// Steps and Trail are the ranges of the lists that are shown.
 	Steps, Trail Part
-	// Window is how many of the steps that started last are kept in any case; 0: 2,000.
+	// Window is the number of most recently started steps that are always kept; 0 means 2,000.
 	Window int
-	// Pins are the numbers of steps that are kept in any case.
+	// Pins holds the numbers of steps that are always kept.
 	Pins map[int]bool
-	// Leave, if not nil, is given every step that is no longer among the latest, in the order in which they started.
+	// Leave, if not nil, is called with every step that leaves the window of the latest steps, in
+	// the order in which they started.
 	Leave func(l Leaving) error
 }
 
-// Leaving is a step that is no longer among the latest.
+// Leaving is a step that has left the window of the latest steps.
 type Leaving struct {
-	// Seq is its number. IsOpen: events may change it still.
+	// Seq is its number. IsOpen means that later events may still change it.
 	Seq    int
 	IsOpen bool
 	folder *Folder
 	step   *step
 }
 
-// Step gives the step as the list shows it; false: the list does not.
+// Step returns the step as it appears in the list, or false if the list does not show it.
 func (l Leaving) Step() (Step, bool) {
 	if l.step.def.Hidden {
 		return Step{}, false
@@ -49,7 +51,8 @@ func (l Leaving) Step() (Step, bool) {
 	return l.folder.step(l.step), true
 }
 
-// Entry gives the step as the trail shows it, without its place in it; false: the trail does not.
+// Entry returns the step as it appears in the trail, without its position, or false if the trail
+// does not show it.
 func (l Leaving) Entry() (TrailEntry, bool) {
 	if !l.folder.inTrail(l.step) {
 		return TrailEntry{}, false
@@ -57,34 +60,38 @@ func (l Leaving) Entry() (TrailEntry, bool) {
 	return l.folder.entry(l.step, 0), true
 }
 
-// Find gives a step that was not forgotten as it is now; false where it was, or there is none.
+// Find returns the current state of a step, or false if the step was forgotten or does not exist.
 func (f *Folder) Find(n int) (Leaving, bool) {
 	st := f.steps[n]
 	return Leaving{Seq: n, folder: f, step: st}, st != nil
 }
 
-// forgetting is what a folder that forgets knows beside its steps.
+// forgetting is the state of a forgetting folder in addition to its steps.
 type forgetting struct {
 	Keep
-	late   []*step     // steps that are kept although they are no longer among the latest, in their order
-	owners map[int]int // step whose scope it was, by the number of the scope
+	late   []*step     // steps kept although they left the window, in order
+	owners map[int]int // step that owned the scope, by scope number
 	tokens map[int]*step
-	last   int // the largest number of a step that started
-	trail  int // entries of the trail that were forgotten
+	last   int // largest number of a started step
+	trail  int // forgotten trail entries
 	missed map[int]bool
 	err    error
 }
 
-// Forget makes the folder forget steps: those that have settled, are not shown, and are not among the latest. Its memory is then bounded by what goes on at the same
-// time and what is shown. [Folder.Run] and [Folder.Trail] give the parts that are kept. It is called before anything is added.
+// Forget makes the folder forget steps that have settled, are not shown, and are not among the
+// latest. Its memory is then bounded by the concurrent steps and the part that is shown.
+// [Folder.Run] and [Folder.Trail] return the parts that are kept. Forget must be called before any
+// event is added.
 //
-// Events that concern a forgotten step are rare: what such a step says then is not what the views would show. [Folder.Missed] tells of it.
+// Events that concern a forgotten step are rare; for such a step the views may be wrong.
+// [Folder.Missed] reports these steps.
 func (f *Folder) Forget(k Keep) {
 	k.Window = cmp.Or(k.Window, windowSteps)
 	f.forget = &forgetting{Keep: k, owners: map[int]int{}, tokens: map[int]*step{}, missed: map[int]bool{}}
 }
 
-// Missed gives the numbers of steps that were needed after they were forgotten: the events are to be folded again by a folder that keeps them. Nil: the views are right.
+// Missed returns the numbers of steps that were needed after they were forgotten; the caller must
+// fold the events again with a folder that keeps them. Nil means that the views are correct.
 func (f *Folder) Missed() []int {
 	if f.forget == nil || len(f.forget.missed) == 0 {
 		return nil
@@ -92,7 +99,8 @@ func (f *Folder) Missed() []int {
 	return slices.Sorted(maps.Keys(f.forget.missed))
 }
 
-// Left gives the first error of Keep.Leave. After all events it gives Leave the steps that are still among the latest.
+// Left passes the steps that are still among the latest to Keep.Leave and returns its first error.
+// It is called after all events.
 func (f *Folder) Left() error {
 	g := f.forget
 	for g.Leave != nil && len(f.order) > 0 && g.err == nil {
@@ -101,10 +109,10 @@ func (f *Folder) Left() error {
 	return g.err
 }
 
-// LeaveError gives the first error of Keep.Leave.
+// LeaveError returns the first error of Keep.Leave.
 func (f *Folder) LeaveError() error { return f.forget.err }
 
-// find gives a step by its number; nil where there is none.
+// find returns the step with the given number, or nil if there is none.
 func (f *Folder) find(n int) *step {
 	st := f.steps[n]
 	if st != nil && st.isGiven {
@@ -114,7 +122,7 @@ func (f *Folder) find(n int) *step {
 		return st
 	}
 	if last := f.scopes[0].last; last != nil && last.n == n {
-		return last // only the end of the run asks for it
+		return last // only the end of the run looks it up
 	}
 	f.forget.missed[n] = true
 	return nil
@@ -124,7 +132,7 @@ func (f *Folder) isForgotten(n int) bool {
 	return f.forget != nil && n > 0 && n <= f.forget.last && f.steps[n] == nil
 }
 
-// scope gives a scope by its number; nil where there is none.
+// scope returns the scope with the given number, or nil if there is none.
 func (f *Folder) scope(n int) *scope {
 	sc := f.scopes[n]
 	if sc == nil && f.forget != nil {
@@ -135,7 +143,7 @@ func (f *Folder) scope(n int) *scope {
 	return sc
 }
 
-// begun keeps the window when a step has started that consumed tokens.
+// begun maintains the window after the start of a step that consumed tokens.
 func (f *Folder) begun(st *step) {
 	g := f.forget
 	if g == nil {
@@ -159,7 +167,7 @@ func (f *Folder) begun(st *step) {
 	}
 }
 
-// ended lets go of what a step and those in its branches begin with.
+// ended releases the input of a step and of the steps in its branches.
 func (st *step) ended() {
 	if st.from != nil {
 		st.from.pending--
@@ -167,7 +175,7 @@ func (st *step) ended() {
 	}
 }
 
-// token notes that a step gave what another one begins with: it is needed until then.
+// token records that another step will begin with the output of st, which is needed until then.
 func (f *Folder) token(st *step, n int) {
 	if g := f.forget; g != nil && n > 0 {
 		st.pending++
@@ -175,7 +183,7 @@ func (f *Folder) token(st *step, n int) {
 	}
 }
 
-// leave takes the first step out of the window, and forgets it if it can.
+// leave removes the first step from the window and forgets it if possible.
 func (f *Folder) leave() {
 	g, st := f.forget, f.order[0]
 	f.order[0], f.order = nil, f.order[1:]
@@ -202,15 +210,15 @@ func (f *Folder) leave() {
 	}
 }
 
-// shows tells whether a step is in the part of the list that is shown.
+// shows reports whether a step is in the range of the list that is shown.
 func (f *Folder) shows(st *step) bool {
 	return !st.def.Hidden && (f.forget == nil || f.forget.Steps.has(st.index, st.index))
 }
 
-// StepCount is how many steps the list has, those that were forgotten too.
+// StepCount returns the number of steps in the list, including forgotten ones.
 func (f *Folder) StepCount() int { return f.visible }
 
-// kept gives the steps that were not forgotten, as they started.
+// kept returns the steps that were not forgotten, in start order.
 func (f *Folder) kept() []*step {
 	if f.forget == nil {
 		return f.order

@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// forgetful folds events with a window of so many steps, again while steps are missed, and gives the steps that left the window.
+// forgetful folds events with a window of the given size, repeating while steps are missed, and
+// returns the steps that left the window.
 func forgetful(t *testing.T, def *workflow.Workflow, events []engine.Event, window int, k Keep) (f *Folder, left []Step, entries []TrailEntry, open map[int]bool) {
 	t.Helper()
 	k.Pins = map[int]bool{}
@@ -25,7 +26,7 @@ func forgetful(t *testing.T, def *workflow.Workflow, events []engine.Event, wind
 			e, ok := l.Entry()
 			if e.Order = len(entries); l.IsOpen {
 				open[l.Seq] = true
-				e, ok = TrailEntry{Order: l.Seq}, true // its place
+				e, ok = TrailEntry{Order: l.Seq}, true // its position
 			}
 			if ok {
 				entries = append(entries, e)
@@ -52,7 +53,8 @@ func forgetful(t *testing.T, def *workflow.Workflow, events []engine.Event, wind
 	}
 }
 
-// sameForgetting compares what a folder that forgets shows with what one shows that keeps everything.
+// sameForgetting compares the views of a forgetting folder with the views of a folder that keeps
+// everything.
 func sameForgetting(t *testing.T, def *workflow.Workflow, events []engine.Event, window int, k Keep) {
 	t.Helper()
 	whole := NewFolder("run1", def)
@@ -110,8 +112,9 @@ func cutPart[T any](all []T, p Part) []T {
 	return all[from:min(len(all), from+min(p.N, len(all)))]
 }
 
-// A folder that forgets shows the same as one that does not, at every event and for every part, of random workflows with loops, blocks in blocks, and prompts
-// that are made of earlier outputs.
+// TestForgetting checks that a forgetting folder shows the same as one that does not forget, at
+// every event and for every range, for random workflows with loops, nested blocks, and prompts
+// assembled from earlier outputs.
 func TestForgetting(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -143,7 +146,8 @@ func drawPart(rt *rapid.T, name string) Part {
 	return rapid.SampledFrom([]Part{AllOf, {}, {0, 2}, {1, 1}, {3, 4}, {2, 100}}).Draw(rt, name)
 }
 
-// What comes after a step has settled and was forgotten is found by folding again.
+// TestForgettingLate checks that events for a step that has settled and was forgotten are handled
+// by folding again.
 func TestForgettingLate(t *testing.T) {
 	t.Parallel()
 	def := &workflow.Workflow{Entry: "a", Agents: definition("").Agents}

@@ -9,40 +9,43 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
-// GraphStep is a node of a Go graph that has settled: it ended, failed for good, was cancelled, or waits for a person.
+// GraphStep is a settled node of a Go graph: it ended, failed permanently, was cancelled, or waits
+// for a person.
 type GraphStep struct {
-	// Seq is the position at which it settled.
+	// Seq is the position at which the node settled.
 	Seq  uint64
 	Node string
-	// Step is the step's number; 0 for one that only says how the run ended.
+	// Step is the step's number; 0 for an entry that only reports how the run ended.
 	Step int
-	// State is the typed state after it, as its own branch sees it.
+	// State is the typed state after the step, as its own branch sees it.
 	State   map[string]engine.Value
 	Update  map[string]engine.Value
 	Output  engine.Value
 	Goto    []string
 	Signals []engine.SignalRaised
-	// Emitted are the events of the program's own that the node sent, each with its time.
+	// Emitted are the program's own events that the node sent, each with its time.
 	Emitted []engine.SignalRaised
-	// Status is the run's with this step: StatusRunning, and for the last one how the run ended or that it is paused.
+	// Status is the status of the run as of this step: StatusRunning or, for the last step, how the
+	// run ended or that it is paused.
 	Status engine.Status
-	// Failure is why the node failed; on the last step of a run that failed for another reason, that one.
+	// Failure is why the node failed; on the last step of a run that failed for another reason, it
+	// is that reason.
 	Failure  *engine.Failure
 	Duration time.Duration
-	// Attempts counts the tries, from 1.
+	// Attempts is the number of attempts, counted from 1.
 	Attempts int
 }
 
 // GraphError is a failed attempt of a node.
 type GraphError = engine.FailedAttempt
 
-// GraphState is everything about a run of a Go graph at one moment (S2-63).
+// GraphState is the complete state of a run of a Go graph at one moment (S2-63).
 type GraphState struct {
 	Status engine.Status
-	// Outputs are those that the run itself sees, in the engine's form.
+	// Outputs are the outputs that the run itself sees, in the engine's form.
 	Outputs map[string]engine.Value
 	Current string
-	// Visited are the nodes in the order in which they ended, without those that were cancelled.
+	// Visited are the nodes in the order in which they ended, without cancelled ones.
 	Visited []string
 	Pending []string
 	Errors  []GraphError
@@ -51,28 +54,29 @@ type GraphState struct {
 	// Failure is why the run failed, or that it was cancelled; nil otherwise.
 	Failure *engine.Failure
 	Seq     uint64
-	// EndedAt is zero while the run goes on.
+	// EndedAt is zero until the run ends.
 	StartedAt, UpdatedAt, EndedAt time.Time
 }
 
-// GraphFolder folds the events of a run of a Go graph into its steps. Only nodes of the graph itself count, neither hidden ones nor those of sub-flows, whose
-// signals are those of the step around them.
-// Not safe for concurrent use.
+// GraphFolder folds the events of a run of a Go graph into its steps. Only visible nodes of the
+// graph itself count, not nodes of sub-flows, whose signals belong to the enclosing step. It is not
+// safe for concurrent use.
 type GraphFolder struct {
 	run   *engine.Run
 	entry string
 	open  map[int]*graphStep
-	// pending is a settled step that may be the last one: what the run does next decides.
+	// pending is a settled step that may be the last one; the next event of the run decides.
 	pending *GraphStep
 	state   GraphState
-	// stateOnly: no steps are made.
+	// stateOnly means that no steps are returned.
 	stateOnly bool
-	// settled, if not nil, is called with each step as it settles, which may be long before it is given.
+	// settled, if not nil, is called with each step as it settles, possibly long before the step is
+	// returned.
 	settled func(*GraphStep)
 	one     [1]engine.Event
 }
 
-// graphStep is a step at work.
+// graphStep is a running step.
 type graphStep struct {
 	node     string
 	started  time.Time
@@ -81,27 +85,30 @@ type graphStep struct {
 	emitted  []engine.SignalRaised
 	// given is the last result of a function.
 	given engine.Data
-	// failed is the last attempt whose failure was noted.
+	// failed is the last attempt whose failure was recorded.
 	failed int
 }
 
-// NewGraphFolder makes a folder of a run that has no events yet.
+// NewGraphFolder returns a folder for a run that has no events yet.
 func NewGraphFolder(id string, p *engine.Plan) *GraphFolder {
 	return &GraphFolder{run: engine.New(p, id), entry: p.Workflow().Entry, open: map[int]*graphStep{}}
 }
 
-// NewGraphStateFolder makes a folder whose Add gives no steps, for those who ask for State alone.
+// NewGraphStateFolder returns a folder whose Add returns no steps, for callers that need only
+// State.
 func NewGraphStateFolder(id string, p *engine.Plan) *GraphFolder {
 	f := NewGraphFolder(id, p)
 	f.stateOnly = true
 	return f
 }
 
-// Add folds the next event and gives the steps of which it is known now how they stand; a step that may be the run's last is given with the event
-// that tells so. The last step of a run is never StatusRunning: where a run ends though no node settled with it (a limit, a cancellation between two
-// nodes), a step of its own says how.
+// Add folds the next event and returns the steps whose outcome is now known. A step that may be the
+// run's last is returned with the event that settles this. The last step of a run never has
+// StatusRunning: if a run ends without a node settling with it (a limit, a cancellation between two
+// nodes), a separate step reports how.
 //
-// Errors: *engine.DivergenceError where the event does not continue the journal. Then the folder is of no use any more.
+// If the event does not continue the journal, Add returns an *engine.DivergenceError and the folder
+// must be discarded.
 func (f *GraphFolder) Add(ev engine.Event) ([]GraphStep, error) {
 	f.one[0] = ev
 	if err := f.run.Apply(f.one[:]); err != nil {
@@ -120,13 +127,15 @@ func (f *GraphFolder) Add(ev engine.Event) ([]GraphStep, error) {
 	return out, nil
 }
 
-// NewGraphObserver makes a folder of a run that another one folds, by Observe in the place of Add.
+// NewGraphObserver returns a folder of a run that another folder folds; it is fed with Observe
+// instead of Add.
 func NewGraphObserver(p *engine.Plan) *GraphFolder {
 	return &GraphFolder{entry: p.Workflow().Entry, stateOnly: true}
 }
 
-// Observe notes events that run has folded already, from the first event of the run on. It is for folders made by NewGraphObserver alone. State shows run as it is
-// when State is called, and not before Observe was.
+// Observe records events that run has already folded, starting with the first event of the run. It
+// is only for folders made by NewGraphObserver. State shows run as of the call of State, and must
+// not be called before Observe.
 func (f *GraphFolder) Observe(run *engine.Run, events []engine.Event) {
 	f.run = run
 	for i := range events {
@@ -137,7 +146,7 @@ func (f *GraphFolder) Observe(run *engine.Run, events []engine.Event) {
 	}
 }
 
-// release gives out the pending step.
+// release returns out with the pending step appended.
 func (f *GraphFolder) release(out []GraphStep, status engine.Status) []GraphStep {
 	if f.pending == nil {
 		return out
@@ -148,7 +157,7 @@ func (f *GraphFolder) release(out []GraphStep, status engine.Status) []GraphStep
 	return out
 }
 
-// rest looks at what the event says of the whole run.
+// rest processes what the event says about the run as a whole.
 func (f *GraphFolder) rest(ev *engine.Event, out []GraphStep) []GraphStep {
 	switch d := ev.Data.(type) {
 	case *engine.RunCreated:
@@ -156,7 +165,7 @@ func (f *GraphFolder) rest(ev *engine.Event, out []GraphStep) []GraphStep {
 	case *engine.RunResumed:
 		f.state.EndedAt, f.state.Failure = time.Time{}, nil
 	case *engine.SignalRaised:
-		if ev.Step == 0 { // of the run itself: why it fails (S2-59)
+		if ev.Step == 0 { // of the run itself: its failure (S2-59)
 			f.state.Signals = append(f.state.Signals, *d)
 		}
 	case *engine.RunPaused:
@@ -183,7 +192,7 @@ func (f *GraphFolder) rest(ev *engine.Event, out []GraphStep) []GraphStep {
 	return out
 }
 
-// last gives the last step. It is the pending one where that explains how the run ended.
+// last appends the last step. It is the pending step if that explains how the run ended.
 func (f *GraphFolder) last(ev *engine.Event, out []GraphStep, status engine.Status, why *engine.Failure) []GraphStep {
 	if f.stateOnly {
 		return nil
@@ -204,14 +213,14 @@ func (f *GraphFolder) last(ev *engine.Event, out []GraphStep, status engine.Stat
 	return f.release(out, status)
 }
 
-// settle follows the steps and gives one that settled.
+// settle tracks the steps and returns a step that settled.
 func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 	if ev.Step == 0 {
 		return nil
 	}
 	switch ev.Data.(type) {
 	case *engine.FuncCalled, *engine.EdgeTaken, *engine.ConditionChecked:
-		return nil // most events, of which nothing follows
+		return nil // most events have no effect
 	case *engine.StepStarted:
 		if f.stateOnly {
 			return nil
@@ -284,7 +293,8 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 	})
 }
 
-// plain tells whether an event needs nothing to be known of its step but what the run tells: of most steps nothing else is asked for State.
+// plain reports whether an event needs no knowledge of its step beyond what the run provides; for
+// State, most events are plain.
 func (f *GraphFolder) plain(ev *engine.Event) bool {
 	if !f.stateOnly {
 		return false
@@ -305,8 +315,8 @@ func (f *GraphFolder) told(s *GraphStep) *GraphStep {
 	return s
 }
 
-// inside takes what is seen outside of a sub-flow: signals and events of the program's own count for the step around it, and a question is where the
-// run is.
+// inside handles what is visible outside a sub-flow: signals and the program's own events count for
+// the enclosing step, and a question is the current position of the run.
 func (f *GraphFolder) inside(ev *engine.Event, v engine.StepView) {
 	switch d := ev.Data.(type) {
 	case *engine.SignalRaised:
@@ -318,17 +328,17 @@ func (f *GraphFolder) inside(ev *engine.Event, v engine.StepView) {
 	}
 }
 
-// returned notes what a function gave.
+// returned records the result of a function.
 func (f *GraphFolder) returned(ev *engine.Event, st *graphStep, d *engine.FuncReturned) {
 	switch {
 	case d.HasFailed():
 		f.failed(ev, st, d.Error.Message)
 	case st != nil && event.IsResult(d):
-		st.given = d // its signals come as events of their own
+		st.given = d // its signals arrive as separate events
 	}
 }
 
-// changed gives the fields that a step changed, of the state after it.
+// changed returns the fields that a step changed, with their values in the state after it.
 func (st *graphStep) changed(d *engine.StepCompleted, after typed.State) map[string]engine.Value {
 	update, edits, _ := d.Changes(st.given)
 	if len(update)+len(edits) == 0 {
@@ -357,7 +367,7 @@ func (f *GraphFolder) signal(ev *engine.Event, st *graphStep, s engine.SignalRai
 	}
 }
 
-// failed notes a failed attempt, once.
+// failed records a failed attempt, once.
 func (f *GraphFolder) failed(ev *engine.Event, st *graphStep, message string) {
 	if st.failed == st.attempts {
 		return

@@ -13,8 +13,10 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// S2-63: after each event the folder of a random graph agrees with the engine that folded the same events; the nodes that it calls visited are those whose steps
-// ended, in order; steps come in order and only the last one tells how the run stands; and looking at the state between events changes nothing.
+// S2-63: after each event the folder of a random graph agrees with the engine that folded the same
+// events. The nodes that it reports as visited are those whose steps ended, in order; steps arrive
+// in order and only the last one carries the final status of the run; and reading the state between
+// events changes nothing.
 func TestGraphFolderLaws(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -62,7 +64,7 @@ func TestGraphFolderLaws(t *testing.T) {
 				rt.Fatalf("the state after event %d (-got +want):\n%s\n%s", ev.Seq, diff, w.Log())
 			}
 			for j := range got.Visited {
-				got.Visited[j] = "mine" // the slices are the caller's
+				got.Visited[j] = "mine" // the caller owns the slices
 			}
 			for j := range got.Pending {
 				got.Pending[j] = "mine"

@@ -7,16 +7,17 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
-// Step shows a step as of the last event; false where there is none of that number.
+// Step returns a step as of the last event, or false if there is no step with that number.
 func (f *GraphFolder) Step(id int) (engine.StepView, bool) { return f.run.StepView(id) }
 
-// Outputs gives the outputs that the run itself sees, in the engine's form. The map is the caller's.
+// Outputs returns the outputs that the run itself sees, in the engine's form. The caller owns the
+// map.
 func (f *GraphFolder) Outputs() map[string]engine.Value { return f.run.Outputs() }
 
-// Waits gives the open questions, oldest first.
+// Waits returns the open questions, oldest first.
 func (f *GraphFolder) Waits() []engine.WaitInfo { return f.run.Waits() }
 
-// State gives everything about the run as of the last event. The slices are the caller's.
+// State returns the complete state of the run as of the last event. The caller owns the slices.
 func (f *GraphFolder) State() GraphState {
 	s := f.state
 	s.Status, s.Seq = f.run.Status(), f.run.Seq()
@@ -25,8 +26,8 @@ func (f *GraphFolder) State() GraphState {
 	return s
 }
 
-// Status gives the status of the run as of the last event.
+// Status returns the status of the run as of the last event.
 func (f *GraphFolder) Status() engine.Status { return f.run.Status() }
 
-// Typed gives the typed state of the run itself as of the last event.
+// Typed returns the typed state of the run itself as of the last event.
 func (f *GraphFolder) Typed() typed.State { return f.run.TypedState() }

@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// S2-30 to S2-36, S2-63: a chain a -> q -> b, in which q asks, as steps and as a state.
+// S2-30 to S2-36, S2-63: a chain a -> q -> b, in which q asks a question, as steps and as a state.
 func TestGraphFolder(t *testing.T) {
 	t.Parallel()
 	does := func(id string) workflow.Node {
@@ -41,7 +41,7 @@ func TestGraphFolder(t *testing.T) {
 		"waits": {nil, func(w *enginetest.World) { w.Finish("a", set("2")) }, "a running 2; q paused 2", "paused at q, visited [a], n=2, waits 1"},
 		"second attempt": {nil, func(w *enginetest.World) {
 			w.Finish("a", fails)
-			w.Go(nil) // the timer of the attempt
+			w.Go(nil) // attempt timer
 			w.Finish("a", set("2"))
 		}, "a running 2 (2 attempts); q paused 2", "paused at q, visited [a], n=2, waits 1, errors [a#1 no luck]"},
 		"fails": {nil, func(w *enginetest.World) {
@@ -57,7 +57,7 @@ func TestGraphFolder(t *testing.T) {
 			w.Finish("a", set("2"))
 			w.Feed(engine.Cancel{})
 		}, "a running 2; q paused 2; q cancelled 2: the run was cancelled", "cancelled at q: Run cancelled by user, visited [a], n=2"},
-		"more budget": {nil, func(w *enginetest.World) { // the same attempt is made again: it has not failed
+		"more budget": {nil, func(w *enginetest.World) { // the same attempt is repeated: it has not failed
 			w.Finish("a", &engine.FuncResult{Failure: &engine.Failure{Code: "func", Message: "no budget"}, Budget: "tokens"})
 			w.Pending = nil
 			w.Feed(engine.Reopen{Limits: workflow.Limits{MaxTokens: 2000}})

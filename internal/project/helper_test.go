@@ -14,7 +14,7 @@ import (
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// journal writes events by hand: each one is numbered and comes 10 ms after the one before.
+// journal builds events by hand; each one is numbered and dated 10 ms after the one before.
 type journal struct{ events []engine.Event }
 
 func (j *journal) at() time.Time {
@@ -35,7 +35,7 @@ func (j *journal) step(n int, node string, data ...engine.Data) *journal {
 	return j
 }
 
-// begun begins a run with that input.
+// begun starts a run with the given input.
 func begun(input string) *journal {
 	return new(journal).run(&engine.RunCreated{Version: 1, Digest: "d", Input: engine.Value(input)}, &engine.RunStarted{})
 }
@@ -75,12 +75,13 @@ var (
 	reply = &engine.StepCompleted{Reply: true, Ports: []string{"out"}}
 )
 
-// agentStep is a whole agent step that answers with text.
+// agentStep adds a complete agent step that answers with text.
 func (j *journal) agentStep(n int, node, agent string, from, scope int, input, text string) *journal {
 	return j.step(n, node, inScope(agentStarted(agent, from, input), scope), called(node), replied(node, text), reply)
 }
 
-// definition builds a workflow of nodes; agents are named as their ids, with a capital where it matters.
+// definition builds a workflow from nodes; agents are named after their ids, capitalized if it
+// matters.
 func definition(format string, nodes ...workflow.Node) *workflow.Workflow {
 	w := &workflow.Workflow{Format: format, Nodes: nodes, Agents: []workflow.Agent{{ID: "a", Name: "Writer"}, {ID: "b", Name: "Critic"}, {ID: "gen"}, {ID: "sub", Name: "Helper"}, {ID: "sub2", Name: "Deeper"}}}
 	if len(nodes) > 0 {
@@ -107,7 +108,7 @@ func forkJoin(id string) workflow.Node {
 	return workflow.Node{ID: id, Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{Fork: "x"}}
 }
 
-// same as JSON, whatever the order of keys that Go gives to maps.
+// wantJSON compares got and want as JSON, ignoring the order of object keys.
 func wantJSON(t *testing.T, got any, want string) {
 	t.Helper()
 	b, err := json.Marshal(got)

@@ -5,11 +5,12 @@ import (
 	"github.com/hocket-run/hocket/internal/jsontext"
 )
 
-// items are those of a map: the values, and what each gave. What happened in one is forgotten when it has ended.
+// items holds the items of a map: their values and their outputs. Details of an item are forgotten
+// once it has ended.
 type items struct {
 	values []engine.Value
 	done   []item
-	// ended and failed count those of the present attempt.
+	// ended and failed count the items of the current attempt.
 	ended, failed int
 }
 
@@ -27,7 +28,7 @@ func (f *Folder) openItems(st *step) {
 	}
 }
 
-// beginItem gives the scope of an item its value.
+// beginItem sets the value of an item's scope.
 func (f *Folder) beginItem(st *step, sc *scope, place int) {
 	if st.def.Map == nil {
 		return
@@ -36,12 +37,12 @@ func (f *Folder) beginItem(st *step, sc *scope, place int) {
 	if f.openItems(st); place <= len(st.items.values) {
 		sc.item = st.items.values[place-1]
 	}
-	for len(st.items.done) < place { // a reader has the list as a token
+	for len(st.items.done) < place { // a reader holds the list as a token
 		st.items.done = append(st.items.done, item{})
 	}
 }
 
-// endItem notes what an item gave.
+// endItem records the output of an item.
 func (f *Folder) endItem(st *step, d *engine.EdgeTaken) {
 	sc := st.branches[d.Branch]
 	if sc == nil || d.Branch > len(st.items.done) {
@@ -61,7 +62,7 @@ func (f *Folder) endItem(st *step, d *engine.EdgeTaken) {
 	f.closeItem(st, sc)
 }
 
-// closeItem forgets what happened in the scope of an item.
+// closeItem forgets the details of an item's scope.
 func (f *Folder) closeItem(st *step, sc *scope) {
 	if f.forget != nil {
 		f.forget.owners[sc.n] = st.n
@@ -70,7 +71,7 @@ func (f *Folder) closeItem(st *step, sc *scope) {
 	*sc = scope{n: sc.n, flow: sc.flow, prefix: sc.prefix, owner: sc.owner, item: sc.item, place: sc.place}
 }
 
-// closeItems forgets what happened in the items of a map that are at work: it has ended, or is tried again.
+// closeItems forgets the details of the running items of a map that has ended or is retried.
 func (f *Folder) closeItems(st *step) {
 	if st.def.Map == nil {
 		return
@@ -84,7 +85,7 @@ func (f *Folder) closeItems(st *step) {
 	st.branches = nil
 }
 
-// again forgets the items that failed: the others are not made again.
+// again forgets the failed items; the other items do not run again.
 func (m *items) again() {
 	if m == nil {
 		return
@@ -98,7 +99,8 @@ func (m *items) again() {
 	m.failed = 0
 }
 
-// list is what a map gives, with the failures of items in their places where collect is set.
+// list returns the output of a map, with the failures of items in their positions if collect is
+// set.
 func (m *items) list(collect bool) engine.Value {
 	out := engine.Value("[")
 	for i := range m.done {
@@ -117,7 +119,7 @@ func (m *items) list(collect bool) engine.Value {
 	return append(out, ']')
 }
 
-// counts tells how far a map is. Nothing is at work in one that is not.
+// counts returns the progress of a map. A map that is not running has no running items.
 func (f *Folder) counts(st *step) *Items {
 	if st.items == nil {
 		return nil
@@ -130,7 +132,8 @@ func (f *Folder) counts(st *step) *Items {
 	return c
 }
 
-// itemOf tells which item of which map a scope is in; false where it is in none. Of maps inside of each other it is the inner one.
+// itemOf returns the map and the item that a scope is in, or false if it is in none. For nested
+// maps it is the inner one.
 func itemOf(sc *scope) (m *step, item int, ok bool) {
 	for ; sc != nil && sc.owner != nil; sc = sc.owner.scope {
 		if sc.place > 0 {

@@ -20,7 +20,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// engineState is what [enginetest.State] tells of a run, as far as projections derive the same.
+// engineState is the part of [enginetest.State] that projections also derive.
 type engineState struct {
 	Status engine.Status
 	Graph  struct {
@@ -79,7 +79,8 @@ type engineStep struct {
 	}
 }
 
-// speaker is the agent that has the conversation of the step, where that is not the step's own; "" where it has ended without output.
+// speaker returns the agent that has the conversation of the step if it is not the step's own
+// agent; "" if the step has ended without output.
 func (s *engineStep) speaker() string {
 	if a := s.Work.Loop.Agent; a != nil && s.Status == 0 {
 		return a.Frames[a.Root].Agent
@@ -87,22 +88,24 @@ func (s *engineStep) speaker() string {
 	return s.Work.By
 }
 
-// Numbers of states and kinds of calls in the engine's state.
+// Numeric states and call kinds in the engine's state.
 const (
 	callIsModel   = 1
 	callCancelled = 4
 )
 
-// stepStatuses are the statuses of steps, as the engine numbers them.
+// stepStatuses lists the step statuses in the engine's numbering.
 var stepStatuses = []StepStatus{StepRunning, StepCompleted, StepFailed, StepCancelled, StepSkipped}
 
-// TestFolderIsTheEngine: after each event of a random run, with waits, failures, retries, tools, held calls, sub-agents, hand-offs, sub-flows, child runs, limits, cancellations, crashes and
-// reopenings, what the folder derived is what the engine derived from the same events. Package project says which derivations there are twice, and why.
+// TestFolderIsTheEngine checks that after each event of a random run, with waits, failures,
+// retries, tools, held calls, sub-agents, hand-offs, sub-flows, child runs, limits, cancellations,
+// crashes and reopenings, the folder derives the same as the engine does from the same events. The
+// documentation of package project lists which derivations exist twice, and why.
 func TestFolderIsTheEngine(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		w := drawRun(t, rt)
-		if len(w.Events) > 150 { // the whole state is compared after each event
+		if len(w.Events) > 150 { // the complete state is compared after each event
 			return
 		}
 		sameAsEngine(rt, w)
@@ -110,7 +113,9 @@ func TestFolderIsTheEngine(t *testing.T) {
 	})
 }
 
-// sameErrors compares the failed attempts of functions, as a folder of a Go graph and the engine note them. The folder has those of other nodes too, the engine those of sub-flows.
+// sameErrors compares the failed attempts of functions as recorded by a Go graph's folder and by
+// the engine. The folder also has failed attempts of other nodes, and the engine those of
+// sub-flows.
 func sameErrors(t failing, w *enginetest.World) {
 	def := w.Plan.Workflow()
 	if !def.Rules.KeepErrors {
@@ -154,7 +159,7 @@ func sameAsEngine(t failing, w *enginetest.World) {
 		if err := run.Apply(w.Events[i : i+1]); err != nil {
 			t.Fatalf("event %d: %v\n%s", e.Seq, err, w.Log())
 		}
-		isLast := i+1 == len(w.Events) || w.Events[i+1].At.After(e.At) // of its activation
+		isLast := i+1 == len(w.Events) || w.Events[i+1].At.After(e.At) // in its activation
 		if isLast && f.status == engine.StatusPaused && (goesOn(f) || run.IsBusy()) {
 			t.Fatalf("a step goes on in the paused run after event %d\n%s", e.Seq, w.Log())
 		}
@@ -165,7 +170,8 @@ func sameAsEngine(t failing, w *enginetest.World) {
 	}
 }
 
-// goesOn tells whether a step is at work, beside those that wait and those that others go on in. None is in a run that is paused: who sees that a run is paused need not look at its steps.
+// goesOn reports whether a step is running, other than steps that wait and steps that contain other
+// steps. A paused run has none, so a caller that sees a paused run need not look at its steps.
 func goesOn(f *Folder) bool {
 	for _, st := range f.steps {
 		if f.stepStatus(st) == StepRunning && st.def.Kind != workflow.KindFork && st.def.Kind != workflow.KindMap && st.def.Kind != workflow.KindSubflow {
@@ -177,7 +183,7 @@ func goesOn(f *Folder) bool {
 
 type failing interface{ Fatalf(string, ...any) }
 
-// folderFacts gives what a folder knows, a fact by name.
+// folderFacts returns the facts that a folder knows, by name.
 func folderFacts(f *Folder) map[string]string {
 	facts := map[string]string{
 		"status": string(f.status), "steps": fmt.Sprint(len(f.steps)),
@@ -241,7 +247,8 @@ func showScope(owner, arrived, last int, failed bool, entries []int) string {
 	return fmt.Sprintf("of %d arrived %d last %d failed %t entries %v", owner, arrived, last, failed, entries)
 }
 
-// engineItem gives the map and the place of the item in which a scope is, "" where it is in none.
+// engineItem returns the map and the position of the item that a scope is in, or "" if it is in
+// none.
 func engineItem(s *engineState, f *Folder, id int) string {
 	for ; id > 0; id = f.steps[s.Graph.Scopes[id].Owner].data.Scope {
 		if sc := s.Graph.Scopes[id]; f.steps[sc.Owner].def.Map != nil {
@@ -251,7 +258,8 @@ func engineItem(s *engineState, f *Folder, id int) string {
 	return ""
 }
 
-// handedOn gives the input of a step that has what was handed on to it: an item of a map, the output of a step, or the run's input.
+// handedOn returns the input that was handed on to a step: an item of a map, the output of a step,
+// or the run's input.
 func handedOn(s *engineState, run *engine.Run, steps []engineStep, from int) string {
 	switch {
 	case from < 0:
@@ -264,7 +272,8 @@ func handedOn(s *engineState, run *engine.Run, steps []engineStep, from int) str
 	return string(run.Created().Input)
 }
 
-// engineFacts gives the same facts of the engine. f tells which scopes of sub-flows it knows: the engine has them from the start of their steps.
+// engineFacts returns the same facts from the engine. f determines which sub-flow scopes are
+// compared: the engine has them from the start of their steps.
 func engineFacts(t failing, run *engine.Run, f *Folder) map[string]string {
 	var s engineState
 	if err := json.Unmarshal(enginetest.State(run), &s); err != nil {
@@ -333,12 +342,12 @@ func engineFacts(t failing, run *engine.Run, f *Folder) map[string]string {
 	for run, c := range s.Ledger.Children {
 		facts["child "+run] = fmt.Sprint(c.Step)
 		if b := f.below[run]; b != nil && b.ended != c.Ended {
-			if unknown = true; b.ended { // to the engine a run has ended with the call that started it
+			if unknown = true; b.ended { // the engine ends a run with the call that started it
 				t.Fatalf("run %s has ended, in the engine it has not", run)
 			}
 		}
 	}
-	if unknown { // views say that the use is not known, budgets bear what was reserved for it
+	if unknown { // views show unknown usage, budgets charge the reservation
 		facts["used"] = fmt.Sprint(f.total.input+f.total.output, int64(f.total.cost), f.total.models+f.total.tools)
 	}
 	waits := run.Waits()

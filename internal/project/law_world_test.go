@@ -15,7 +15,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// drawRun gives a random run of a random workflow. It ends, or was left off after so many steps.
+// drawRun returns a random run of a random workflow. The run has ended or was stopped after a
+// number of steps.
 func drawRun(t *testing.T, rt *rapid.T) *enginetest.World {
 	t.Helper()
 	s := enginetest.DrawWild(rt, 3)
@@ -56,7 +57,7 @@ func drawRun(t *testing.T, rt *rapid.T) *enginetest.World {
 	return w
 }
 
-// toFunctions makes functions of agents: they change the state, side by side too.
+// toFunctions turns agents into functions that change the state, also concurrently.
 func toFunctions(s *enginetest.Shape) {
 	if s.Kind == "agent" && !s.Fixed {
 		s.Kind = "func"
@@ -66,7 +67,8 @@ func toFunctions(s *enginetest.Shape) {
 	}
 }
 
-// recorded makes models tell what each call used, which budgets and views count alike, and functions change a field, in part where it is there.
+// recorded makes models report the usage of each call, which budgets and views count alike, and
+// makes functions change a field, partially if it exists.
 func recorded(w *enginetest.World) {
 	model, function := w.Model, w.Func
 	w.Func = func(c *engine.CallFunc) *engine.FuncResult {
@@ -88,12 +90,12 @@ type player struct {
 	rt     *rapid.T
 	shape  *enginetest.Shape
 	limits workflow.Limits
-	told   map[string]engine.Used // what was reported for child runs
+	told   map[string]engine.Used // reported usage of child runs
 }
 
 func (p *player) chance(n int, name string) bool { return rapid.IntRange(1, n).Draw(p.rt, name) == 1 }
 
-// next lets one thing happen. False: nothing is left that could.
+// next performs one action and reports whether any was left.
 func (p *player) next() bool {
 	p.T.Helper()
 	switch {
@@ -123,7 +125,7 @@ func (p *player) next() bool {
 	return true
 }
 
-// answer answers a call, or lets it go on: with a child run, or by a question to a person.
+// answer answers a call or continues it with a child run or a question to a person.
 func (p *player) answer(i int) {
 	p.T.Helper()
 	c := p.Pending[i]
@@ -143,7 +145,7 @@ func (p *player) answer(i int) {
 	p.Feed(in)
 }
 
-// child lets a call start a run, or go on with it: it tells more and more of what the run used, or the same.
+// child makes a call start or continue a run, and reports growing or unchanged usage of the run.
 func (p *player) child(id, run string) {
 	p.T.Helper()
 	if p.Try(engine.ChildStart{ID: id, Run: run}) != nil {
@@ -157,7 +159,7 @@ func (p *player) child(id, run string) {
 	p.Feed(engine.CallUse{ID: id, Run: run, Used: u, Ended: p.chance(2, "ended")})
 }
 
-// reopen lets a run that ended by a limit go on under a larger one.
+// reopen resumes a run that ended at a limit with a higher limit.
 func (p *player) reopen() bool {
 	p.T.Helper()
 	switch p.Run.EndedByLimit() {

@@ -11,16 +11,17 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// LogEntry is one line of a run's log, as canvas documents have it; all formats are shown so.
+// LogEntry is one line of a run's log, in the form of canvas documents, which is used for all
+// formats.
 type LogEntry struct {
 	Timestamp time.Time `json:"timestamp"`
-	// NodeID is `system` where no node is meant.
+	// NodeID is `system` if the entry concerns no node.
 	NodeID  string  `json:"nodeId"`
 	Type    LogType `json:"type"`
 	Content string  `json:"content"`
 }
 
-// LogType says what an entry tells.
+// LogType is the kind of a log entry.
 type LogType string
 
 const (
@@ -43,24 +44,24 @@ const (
 	LogToolError     LogType = "tool_error"
 )
 
-// systemNode stands for no node (S0-3).
+// systemNode stands for the absence of a node (S0-3).
 const systemNode = "system"
 
-// LogFolder is a Folder that also tells what each event adds to the log.
+// LogFolder is a Folder that also returns the log entries that each event adds.
 type LogFolder struct {
 	*Folder
-	settled uint64 // the last event that ended a wait
+	settled uint64 // last event that ended a wait
 	logged  map[string]bool
-	instead map[*step]string  // the last entry about a model that was asked instead of another one
-	calls   map[string]string // names of tools whose calls have no result yet, by call
+	instead map[*step]string  // last entry about a fallback model
+	calls   map[string]string // tool names of calls without a result, by call
 }
 
-// NewLogFolder gives a LogFolder for the run with that id of that definition.
+// NewLogFolder returns a LogFolder for the run with the given id and definition.
 func NewLogFolder(run string, def *workflow.Workflow) *LogFolder {
 	return &LogFolder{Folder: NewFolder(run, def), logged: map[string]bool{}, calls: map[string]string{}, instead: map[*step]string{}}
 }
 
-// Logs gives the log of a run.
+// Logs returns the log of a run.
 func Logs(def *workflow.Workflow, events []engine.Event) []LogEntry {
 	l := NewLogFolder("", def)
 	out := []LogEntry{}
@@ -70,7 +71,7 @@ func Logs(def *workflow.Workflow, events []engine.Event) []LogEntry {
 	return out
 }
 
-// Add folds the next event and gives the entries that it adds, in order.
+// Add folds the next event and returns the entries that it adds, in order.
 func (l *LogFolder) Add(e engine.Event) []LogEntry {
 	l.Folder.Add(e)
 	log := &entries{at: e.At, node: e.Node}
@@ -92,7 +93,7 @@ func (l *LogFolder) Add(e engine.Event) []LogEntry {
 	default:
 		st := l.steps[e.Step]
 		if st == nil && l.isForgotten(e.Step) {
-			st = l.newStep(e, nil, &engine.StepStarted{}) // what comes so late is a warning
+			st = l.newStep(e, nil, &engine.StepStarted{}) // late warnings are logged as warnings
 		}
 		if st != nil && !st.def.Hidden {
 			l.addStep(log, st, e.Data)
@@ -101,7 +102,7 @@ func (l *LogFolder) Add(e engine.Event) []LogEntry {
 	return log.list
 }
 
-// entries gathers what one event adds.
+// entries collects the log entries of one event.
 type entries struct {
 	at   time.Time
 	node string
@@ -177,7 +178,8 @@ func (l *LogFolder) addStep(log *entries, st *step, data engine.Data) {
 	}
 }
 
-// failed logs a failure once: as the model's where it was one, and not again when it goes outward (S0-15).
+// failed logs a failure once: as a model failure if it was one, and not again when it propagates
+// outward (S0-15).
 func (l *LogFolder) failed(log *entries, st *step, f *engine.Failure) {
 	st.failOpen(log, f.Message)
 	switch {
@@ -191,7 +193,8 @@ func (l *LogFolder) failed(log *entries, st *step, f *engine.Failure) {
 	l.logged[f.Message] = true
 }
 
-// pausedAgain logs that the run waits on a wait that had been reached before another one was answered (S0-44, D18).
+// pausedAgain logs that the run waits on a wait that had been reached before another wait was
+// answered (S0-44, D18).
 func (l *LogFolder) pausedAgain(log *entries, d *engine.RunPaused) {
 	if w := l.wait(d.Wait); w != nil && w.seq < l.settled {
 		log.node = w.node
@@ -199,7 +202,7 @@ func (l *LogFolder) pausedAgain(log *entries, d *engine.RunPaused) {
 	}
 }
 
-// startText is the text of a step_start (S0-19).
+// startText returns the text of a step_start entry (S0-19).
 func startText(st *step) string {
 	switch st.data.Kind {
 	case workflow.KindStart:
@@ -222,7 +225,7 @@ func startText(st *step) string {
 	return st.def.Title() + " " + string(st.data.Kind) + " node"
 }
 
-// checkText is the text of a logic_check (S0-24).
+// checkText returns the text of a logic_check entry (S0-24).
 func checkText(d *engine.ConditionChecked) string {
 	what := d.Text
 	if d.Op != "" {
@@ -234,7 +237,7 @@ func checkText(d *engine.ConditionChecked) string {
 	return fmt.Sprintf("Condition %d (%s) evaluated as %t", d.Index+1, what, d.Result)
 }
 
-// waitText is the text of a wait_input (S0-30).
+// waitText returns the text of a wait_input entry (S0-30).
 func waitText(d *engine.WaitOpened) string {
 	switch {
 	case d.Kind == workflow.WaitApproval:
@@ -247,7 +250,7 @@ func waitText(d *engine.WaitOpened) string {
 	return "Waiting for user input"
 }
 
-// answerText is the text of an input_received (S0-33).
+// answerText returns the text of an input_received entry (S0-33).
 func answerText(d *engine.WaitAnswered) string {
 	text := expr.Text(d.Answer)
 	switch d.Decision {

@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// subagentLog is the content of a sub-agent entry (S0-54). ParentNodeID is the step's node, however deep the call.
+// subagentLog is the content of a sub-agent entry (S0-54). ParentNodeID is the step's node,
+// regardless of the depth of the call.
 type subagentLog struct {
 	Type           LogType `json:"type"`
 	ParentNodeID   string  `json:"parentNodeId"`
@@ -25,12 +26,13 @@ func (st *step) subagentText(t LogType, d *engine.SubagentStarted, message strin
 		Depth: d.Depth, Message: message,
 	})
 	if err != nil {
-		return "" // texts and numbers always have a form
+		return "" // strings and numbers always marshal
 	}
 	return string(b)
 }
 
-// closeFrames logs the end of a sub-agent's call. Calls inside it that are still open end first, as failed.
+// closeFrames logs the end of a sub-agent's call. Calls inside it that are still open end first, as
+// failed.
 func (st *step) closeFrames(log *entries, frame int, t LogType, message string) {
 	for _, n := range st.openFrames() {
 		if st.frames[n].sub.Parent == frame {
@@ -43,7 +45,7 @@ func (st *step) closeFrames(log *entries, frame int, t LogType, message string) 
 	}
 }
 
-// failOpen logs that every open call failed, innermost first (S0-54).
+// failOpen logs the failure of every open call, innermost first (S0-54).
 func (st *step) failOpen(log *entries, message string) {
 	open := st.openFrames()
 	for _, n := range slices.Backward(open) {
@@ -52,7 +54,7 @@ func (st *step) failOpen(log *entries, message string) {
 	}
 }
 
-// openFrames gives the frames of sub-agents that have not ended, in the order in which they were opened.
+// openFrames returns the frames of unfinished sub-agents, in the order in which they were opened.
 func (st *step) openFrames() []int {
 	var open []int
 	for n, fr := range st.frames {

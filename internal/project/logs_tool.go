@@ -4,7 +4,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// addTool logs a tool call by its name and its arguments, and later by its name and what it gave. A call that is held or tried again is logged once, and so is its result.
+// addTool logs a tool call with its name and arguments, and later its name and result. A call that
+// is held or retried is logged once, and so is its result.
 func (l *LogFolder) addTool(log *entries, st *step, data engine.Data) {
 	switch d := data.(type) {
 	case *engine.ToolCalled:

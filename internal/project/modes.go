@@ -13,30 +13,34 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Mode is a view of a run as its steps settle (S2-38). All formats are shown so, not Go graphs alone.
+// Mode is a view of a run as its steps settle (S2-38). It applies to all formats, not only to Go
+// graphs.
 type Mode string
 
 const (
 	// ModeValues shows the state after each step.
 	ModeValues Mode = "values"
-	// ModeUpdates shows what each step changed, and nothing of steps that changed nothing.
+	// ModeUpdates shows what each step changed and omits steps that changed nothing.
 	ModeUpdates Mode = "updates"
-	// ModeEvents shows the events of the program's own that a step sent, one each.
+	// ModeEvents shows the program's own events that a step sent, one at a time.
 	ModeEvents Mode = "events"
-	// ModeDebug shows times, attempts and models beside the state.
+	// ModeDebug shows times, attempts and models in addition to the state.
 	ModeDebug Mode = "debug"
 )
 
-// Modes gives all modes. The slice is the caller's.
+// Modes returns all modes. The caller owns the slice.
 func Modes() []Mode { return []Mode{ModeValues, ModeUpdates, ModeEvents, ModeDebug} }
 
-// ModeEvent is a settled step as one mode shows it: besides mode and node it has the one field of the mode (S2-73).
+// ModeEvent is a settled step as shown by one mode: besides mode and node it has the one field of
+// the mode (S2-73).
 type ModeEvent struct {
 	Mode   Mode   `json:"mode"`
 	NodeID string `json:"nodeId"`
-	// State has the fields of a typed state beside `executionId`, `lastUpdated` and `outputs` (S2-53); a document without typed state has those three alone.
+	// State has the fields of the typed state in addition to `executionId`, `lastUpdated` and
+	// `outputs` (S2-53); a document without typed state has only those three.
 	State map[string]engine.Value `json:"state,omitempty"`
-	// Update has the fields of the typed state that the step changed, and under `outputs` its output.
+	// Update has the fields of the typed state that the step changed, and the step's output under
+	// `outputs`.
 	Update map[string]engine.Value `json:"update,omitempty"`
 	Event  *SentEvent              `json:"event,omitempty"`
 	Trace  *StepTrace              `json:"trace,omitempty"`
@@ -49,37 +53,40 @@ type SentEvent struct {
 	Timestamp time.Time               `json:"timestamp"`
 }
 
-// StepTrace is what ModeDebug shows of a step.
+// StepTrace is the ModeDebug view of a step.
 type StepTrace struct {
 	NodeID string `json:"nodeId"`
-	// ExecutionTime is over all attempts, in milliseconds.
+	// ExecutionTime is the time over all attempts, in milliseconds.
 	ExecutionTime float64 `json:"executionTime"`
 	RetryCount    int     `json:"retryCount"`
-	// ModelUsed is that of the step's last model call, `unknown` where it made none.
+	// ModelUsed is the model of the step's last model call, or `unknown` if there was none.
 	ModelUsed     string                  `json:"modelUsed"`
 	StateSnapshot map[string]engine.Value `json:"stateSnapshot"`
 }
 
-// ModeFolder folds the events of one run into what modes show of it. Not safe for concurrent use.
+// ModeFolder folds the events of one run into the views of its modes. It is not safe for concurrent
+// use.
 type ModeFolder struct {
 	run   string
 	modes []Mode
 	graph *GraphFolder
 	steps *Folder
-	// states are those of steps that have settled and were not given yet, by Seq.
+	// states are the states of settled steps that were not returned yet, by Seq.
 	states map[uint64]map[string]engine.Value
 	at     time.Time
 }
 
-// NewModeFolder gives a folder for the run with that id of that definition. Modes show in the order in which they are named; one that is named twice counts
-// once. expressions is as in engine.Compile. Errors: a mode that is none; what engine.Compile says of the definition.
+// NewModeFolder returns a folder for the run with the given id and definition. Modes appear in the
+// order in which they are listed; duplicates are ignored. expressions is as in engine.Compile.
+// NewModeFolder returns an error for an unknown mode, and the errors of engine.Compile for the
+// definition.
 func NewModeFolder(run string, def *workflow.Workflow, expressions expr.Compiler, modes ...Mode) (*ModeFolder, error) {
 	for _, m := range modes {
 		if !slices.Contains(Modes(), m) {
 			return nil, fmt.Errorf("unknown stream mode %q", m)
 		}
 	}
-	plan, err := engine.Compile(def, nil, expressions) // for folding alone: no function is asked then
+	plan, err := engine.Compile(def, nil, expressions) // for folding only: no function is called
 	if err != nil {
 		return nil, fmt.Errorf("show run %s: %w", run, err)
 	}
@@ -95,9 +102,11 @@ func NewModeFolder(run string, def *workflow.Workflow, expressions expr.Compiler
 	return f, nil
 }
 
-// Add folds the next event and gives what the modes show of the steps that are known with it, in order.
+// Add folds the next event and returns the mode events of the steps whose outcome is now known, in
+// order.
 //
-// Errors: *engine.DivergenceError where the event does not continue the journal. Then the folder is of no use any more.
+// If the event does not continue the journal, Add returns an *engine.DivergenceError and the folder
+// must be discarded.
 func (f *ModeFolder) Add(e engine.Event) ([]ModeEvent, error) {
 	f.at = e.At
 	f.steps.Add(e)
@@ -144,7 +153,8 @@ func (f *ModeFolder) show(out []ModeEvent, s *GraphStep) []ModeEvent {
 	return out
 }
 
-// state is the state after a step, as 2-graph shows one: the fields of the program beside those that every state has.
+// state returns the state after a step in the form of 2-graph: the program's fields in addition to
+// those that every state has.
 func (f *ModeFolder) state(s *GraphStep) map[string]engine.Value {
 	out := fields(s.State)
 	if out == nil {
@@ -156,7 +166,7 @@ func (f *ModeFolder) state(s *GraphStep) map[string]engine.Value {
 	return out
 }
 
-// update is what a step changed; nil: nothing.
+// update returns what a step changed, or nil if it changed nothing.
 func update(s *GraphStep) map[string]engine.Value {
 	out := fields(s.Update)
 	if s.Output != nil {
@@ -168,7 +178,8 @@ func update(s *GraphStep) map[string]engine.Value {
 	return out
 }
 
-// fields gives those of a typed state that are the program's own (S2-75); nil: none.
+// fields returns the fields of a typed state that belong to the program (S2-75), or nil if there
+// are none.
 func fields(state map[string]engine.Value) map[string]engine.Value {
 	var out map[string]engine.Value
 	for name, v := range state {
@@ -183,7 +194,7 @@ func fields(state map[string]engine.Value) map[string]engine.Value {
 	return out
 }
 
-// isKept tells whether a field is one that graphs keep beside the user's state (S2-75).
+// isKept reports whether a field is one that graphs keep in addition to the user's state (S2-75).
 func isKept(name string) bool {
 	return strings.HasPrefix(name, "$") || strings.HasPrefix(name, "outputs.")
 }
@@ -194,7 +205,7 @@ func asObject(m map[string]engine.Value) engine.Value {
 	}
 	b, err := json.Marshal(m)
 	if err != nil {
-		return engine.Value(`null`) // recorded values always have a form
+		return engine.Value(`null`) // recorded values always marshal
 	}
 	return b
 }

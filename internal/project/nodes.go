@@ -2,10 +2,10 @@ package project
 
 import "github.com/hocket-run/hocket/internal/engine"
 
-// NodeStatus is the state of a node of the definition: that of its last execution.
+// NodeStatus is the state of a node of the definition, which is the state of its last execution.
 type NodeStatus string
 
-// Every node of a run that ended is one of the last four (P2).
+// In a run that ended, every node has one of the last four statuses (P2).
 const (
 	NodePending   NodeStatus = "pending"
 	NodeRunning   NodeStatus = "running"
@@ -16,17 +16,18 @@ const (
 	NodeSkipped   NodeStatus = "skipped"
 )
 
-// NodeState is what became of a node.
+// NodeState is the state of a node.
 type NodeState struct {
 	Node   string     `json:"node"`
 	Status NodeStatus `json:"status"`
-	// Runs counts executions.
+	// Runs is the number of executions.
 	Runs int `json:"runs"`
 	// Reason is why a node was skipped or cancelled, or the message of its failure.
 	Reason string `json:"reason,omitempty"`
 }
 
-// Nodes gives the state of every node of the document, in its order. A node that no path reached is skipped once the run has ended.
+// Nodes returns the state of every node of the document, in document order. A node that no path
+// reached is skipped once the run has ended.
 func (f *Folder) Nodes() []NodeState {
 	last := map[string]*step{}
 	runs := map[string]int{}

@@ -10,58 +10,65 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Run is the run object of contract.md. Its JSON is the contract: every field is there, null where there is nothing, but those of formats.
+// Run is the run object of contract.md. Its JSON is the contract: every field is present, null if
+// there is no value, except the fields of formats.
 type Run struct {
 	ID       string        `json:"id"`
 	Workflow WorkflowRef   `json:"workflow"`
 	Status   engine.Status `json:"status"`
 	Input    engine.Value  `json:"input"`
-	// Output is that of the terminal step that finished last; null for runs that did not complete.
+	// Output is the output of the terminal step that finished last; null for runs that did not
+	// complete.
 	Output engine.Value `json:"output"`
-	// Outputs holds the last output of every node that gave one.
+	// Outputs holds the last output of every node that has one.
 	Outputs map[string]engine.Value `json:"outputs"`
 	Error   *Error                  `json:"error"`
 	// Waiting holds the open waits, oldest first.
 	Waiting []Waiting `json:"waiting"`
-	// Answers are those that waits got, in their order; absent where there are none.
+	// Answers are the answers to waits, in order; absent if there are none.
 	Answers []Answer `json:"answers,omitempty"`
-	// Steps are in the order in which they started.
+	// Steps are in start order.
 	Steps      []Step     `json:"steps"`
 	Usage      TotalUsage `json:"usage"`
 	StartedAt  *time.Time `json:"startedAt"`
 	EndedAt    *time.Time `json:"endedAt"`
 	ParentRun  *string    `json:"parentRun"`
 	ForkedFrom *string    `json:"forkedFrom"`
-	// Retry says that the run goes on with ForkedFrom where that one failed, met a limit or was cancelled, or from one of its steps.
+	// Retry means that the run continues ForkedFrom after it failed, reached a limit or was
+	// cancelled, or continues from one of its steps.
 	Retry bool `json:"retry,omitempty"`
-	// Interrupted says that no process drives the run. Events do not tell it: the caller sets it (D15).
+	// Interrupted means that no process drives the run. It does not follow from the events: the
+	// caller sets it (D15).
 	Interrupted bool `json:"interrupted"`
-	// WaitingFor is the place that the run waits for, because no living process has it; the caller sets it too.
+	// WaitingFor is the location that the run waits for because no living process serves it; also
+	// set by the caller.
 	WaitingFor string `json:"waitingFor,omitempty"`
-	// Turn is where a pending run is in the line of its concurrency key; the caller sets it too.
+	// Turn is the position of a pending run in the queue of its concurrency key; also set by the
+	// caller.
 	Turn *Turn `json:"turn,omitempty"`
 
-	// State is there for canvas documents (S0-37) and Go graphs.
+	// State is present for canvas documents (S0-37) and Go graphs.
 	State map[string]engine.Value `json:"state,omitzero"`
 	*CanvasFields
 	*RoundsFields
 }
 
-// Turn is a place in the line of a concurrency key (X-107).
+// Turn is a position in the queue of a concurrency key (X-107).
 type Turn struct {
-	// Before is how many runs wait for their turn before it.
+	// Before is the number of runs ahead of it in the queue.
 	Before int `json:"before"`
-	// Run is the one directly before it, which waits too, or, where Before is 0, the oldest of those that go on.
+	// Run is the run directly ahead of it in the queue or, if Before is 0, the oldest of the active
+	// runs.
 	Run string `json:"run"`
 }
 
-// CanvasFields are further fields of runs of canvas documents (S0-37).
+// CanvasFields are additional fields of runs of canvas documents (S0-37).
 type CanvasFields struct {
 	WaitingForInput bool    `json:"waitingForInput"`
 	CurrentNodeID   *string `json:"currentNodeId"`
 }
 
-// RoundsFields are further fields of runs of rounds documents (S1-28).
+// RoundsFields are additional fields of runs of rounds documents (S1-28).
 type RoundsFields struct {
 	TargetType     string `json:"targetType"`
 	TargetID       string `json:"targetId"`
@@ -70,15 +77,15 @@ type RoundsFields struct {
 
 // Keys of RunCreated.Meta that this package reads.
 const (
-	MetaVersion = "version" // of the definition in the catalog, a whole number
-	MetaBranch  = "branch"  // of a rounds document
-	// MetaTargetType, MetaTargetID and MetaTargetBranchID are shown as they are (S1-24).
+	MetaVersion = "version" // version of the definition in the catalog, an integer
+	MetaBranch  = "branch"  // branch of a rounds document
+	// MetaTargetType, MetaTargetID and MetaTargetBranchID are shown unchanged (S1-24).
 	MetaTargetType     = "targetType"
 	MetaTargetID       = "targetId"
 	MetaTargetBranchID = "targetBranchId"
 )
 
-// WorkflowRef names what ran.
+// WorkflowRef identifies the workflow of a run.
 type WorkflowRef struct {
 	ID      *string `json:"id"`
 	Name    *string `json:"name"`
@@ -87,12 +94,12 @@ type WorkflowRef struct {
 	Branch  *string `json:"branch"`
 }
 
-// Error is why a run or a step did not succeed.
+// Error describes why a run or a step did not succeed.
 type Error struct {
 	Code    string  `json:"code"`
 	Message string  `json:"message"`
 	Node    *string `json:"node"`
-	// Limit and Max are those of engine.Failure, for programs.
+	// Limit and Max are the fields of engine.Failure, for programs.
 	Limit string `json:"-"`
 	Max   int64  `json:"-"`
 }
@@ -105,24 +112,28 @@ type Waiting struct {
 	Prompt  string    `json:"prompt"`
 	Options []string  `json:"options"`
 	Since   time.Time `json:"since"`
-	// Deadline is when the wait closes without an answer; absent where there is none (P33).
+	// Deadline is when the wait closes without an answer; absent if there is none (P33).
 	Deadline time.Time `json:"deadline,omitzero"`
-	// Input is what came to the node that waits: the text that is to be approved, or that the question follows. Absent for tool calls and budgets.
+	// Input is the input of the waiting node: the text to approve, or the text that the question
+	// follows. Absent for tool calls and budgets.
 	Input engine.Value `json:"input,omitempty"`
-	// Tool and Arguments are those of a tool call that waits for a person, as it would be made (SEC12); absent for wait nodes and for calls whose outcome
-	// is unknown.
+	// Tool and Arguments describe a tool call that waits for a person, as it would be made (SEC12);
+	// absent for wait nodes and for calls whose outcome is unknown.
 	Tool      string       `json:"tool,omitempty"`
 	Arguments engine.Value `json:"arguments,omitempty"`
-	// Changed: the tool's definition is not the one that the run began with; approving accepts the new one (SEC14).
+	// Changed means that the tool's definition differs from the one at the start of the run;
+	// approving accepts the new one (SEC14).
 	Changed bool `json:"changed,omitempty"`
-	// Schema is what the answer to a tool's question must fit.
+	// Schema is the schema that the answer to a tool's question must match.
 	Schema engine.Value `json:"schema,omitempty"`
-	// Signal is the name of the signal that a wait of kind signal takes, and Filter says which of them; absent for waits for people.
+	// Signal is the name of the signal that a wait of kind signal accepts, and Filter selects which
+	// of these signals match; absent for waits for people.
 	Signal string `json:"signal,omitempty"`
 	Filter string `json:"filter,omitempty"`
-	// Roles are those who may answer; absent: all who may answer waits of the kind.
+	// Roles are the roles that may answer; if absent, anyone who may answer waits of the kind.
 	Roles []string `json:"roles,omitempty"`
-	// Below is the wait of a run that a tool call started, which this one repeats; nil for all others.
+	// Below is the wait of a child run, started by a tool call, that this wait mirrors; nil for all
+	// other waits.
 	Below *engine.Below `json:"-"`
 }
 
@@ -143,34 +154,40 @@ type Step struct {
 	Seq  int    `json:"seq"`
 	Node string `json:"node"`
 	Name string `json:"name"`
-	// Kind is the document's word for the node's kind, see [workflow.Kind.In].
+	// Kind is the document's term for the node's kind, see [workflow.Kind.In].
 	Kind      string `json:"kind"`
 	Attempt   int    `json:"attempt"`
 	Iteration int    `json:"iteration"`
-	// Item is the place, from 0, of the item that the step belongs to, and Map the seq of the map; both absent outside of maps. Of maps inside of each other it is
-	// the inner one, whose own step has the item of the outer one.
+	// Item is the position, from 0, of the item that the step belongs to, and Map the seq of the
+	// map; both are absent outside maps. For nested maps it is the item of the inner map, whose own
+	// step has the item of the outer map.
 	Map  *int `json:"map,omitempty"`
 	Item *int `json:"item,omitempty"`
-	// Items tells of a map how far it is; absent elsewhere.
+	// Items is the progress of a map; absent for other steps.
 	Items  *Items       `json:"items,omitempty"`
 	Status StepStatus   `json:"status"`
 	Input  engine.Value `json:"input"`
 	Output engine.Value `json:"output"`
 	Error  *Error       `json:"error"`
-	// Warnings say what is odd about replies of models in the step, such as that one is empty or a refusal; at most 20.
+	// Warnings describe anomalies in the step's model replies, such as an empty reply or a refusal;
+	// at most 20.
 	Warnings []string `json:"warnings,omitempty"`
-	// Decision and Note are what a person decided at an approval; absent elsewhere.
+	// Decision and Note are a person's decision at an approval and the note with it; absent
+	// elsewhere.
 	Decision string `json:"decision,omitempty"`
 	Note     string `json:"note,omitempty"`
-	// Usage sums the step's model calls, those of its sub-agents, of its failed attempts and of the runs that it started too.
+	// Usage is the total usage of the step's model calls, including its sub-agents, failed attempts
+	// and child runs.
 	Usage     Usage     `json:"usage"`
 	Model     *string   `json:"model"`
 	StartedAt time.Time `json:"startedAt"`
-	// DurationMS is null while the step goes on.
+	// DurationMS is null until the step ends.
 	DurationMS *int64 `json:"durationMs"`
 }
 
-// Items counts the items of a map in its present attempt. Of a list that a reader has as a token Total has those that have begun: all, once the map has completed. Those that are in none of the others have not begun, or were cut short.
+// Items counts the items of a map in its current attempt. If a reader holds the list as a token,
+// Total counts the items that have begun, which is all of them once the map has completed. Items in
+// none of the other counts have not begun or were cut short.
 type Items struct {
 	Total   int `json:"total"`
 	Done    int `json:"done"`
@@ -178,17 +195,18 @@ type Items struct {
 	Running int `json:"running"`
 }
 
-// Usage counts tokens and money. CostUSD is null where any part of it is not known (D14).
+// Usage counts tokens and money. CostUSD is null if any part of it is unknown (D14).
 type Usage struct {
 	InputTokens  int64    `json:"inputTokens"`
 	OutputTokens int64    `json:"outputTokens"`
 	CostUSD      *float64 `json:"costUSD"`
-	// KnownCost sums the parts that are known, and UnknownCosts counts the calls that are not: they are for people, who read `at least`.
+	// KnownCost sums the known parts, and UnknownCosts counts the calls whose cost is unknown; they
+	// are meant for people, who read `at least`.
 	KnownCost    chat.Money `json:"-"`
 	UnknownCosts int        `json:"-"`
 }
 
-// TotalUsage is what a run used, with the runs that it started. Calls are counted by attempt.
+// TotalUsage is the usage of a run including its child runs. Calls are counted per attempt.
 type TotalUsage struct {
 	Usage
 	ModelCalls int `json:"modelCalls"`
@@ -201,7 +219,7 @@ type approvalDecision struct {
 	Note     string `json:"note"`
 }
 
-// Run gives the run object as of the last event. It is the caller's; the values in it are shared.
+// Run returns the run object as of the last event. The caller owns it; the values in it are shared.
 func (f *Folder) Run() Run {
 	r := Run{
 		ID: f.id, Workflow: f.workflow(), Status: f.status, Input: f.created.Input,
@@ -217,7 +235,7 @@ func (f *Folder) Run() Run {
 		}
 	}
 	for node, st := range f.outputs {
-		if st.output != nil || st.def.Kind != workflow.KindFunc { // functions may change the state and give no output
+		if st.output != nil || st.def.Kind != workflow.KindFunc { // functions may change the state without an output
 			r.Outputs[node] = st.output
 		}
 	}
@@ -254,7 +272,7 @@ func (f *Folder) step(st *step) Step {
 	return s
 }
 
-// stepStatus shows a step that had not ended when the run did as cancelled (P36).
+// stepStatus reports a step that had not ended when the run did as cancelled (P36).
 func (f *Folder) stepStatus(st *step) StepStatus {
 	switch {
 	case st.status != StepRunning:
@@ -281,7 +299,7 @@ func (f *Folder) stepError(st *step) *Error {
 	return nil
 }
 
-// cancelText is what a cancellation without reason is shown as (S1-24).
+// cancelText is shown for a cancellation without a reason (S1-24).
 const cancelText = "Run cancelled by user"
 
 func (f *Folder) runError() *Error {
@@ -322,7 +340,8 @@ func (f *Folder) openWaits() []Waiting {
 	return out
 }
 
-// judged is what a person is asked about where that is no tool call: what the node was given that waits, here or in a run below.
+// judged returns what a person is asked about if it is not a tool call: the input of the waiting
+// node, here or in a child run.
 func (f *Folder) judged(w *wait) engine.Value {
 	switch {
 	case w.Below != nil:
@@ -333,8 +352,8 @@ func (f *Folder) judged(w *wait) engine.Value {
 	return f.input(w.step)
 }
 
-// unanswered counts the model calls of st, or of all steps where st is nil, that were left without answer by a run that ended, and the runs that it started and did not see the end
-// of: what they cost is not known.
+// unanswered counts the model calls of st, or of all steps if st is nil, left without an answer by
+// a run that ended, and the child runs whose end it did not see: their cost is unknown.
 func (f *Folder) unanswered(st *step) int {
 	n := 0
 	if !f.status.Ended() {

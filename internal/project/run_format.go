@@ -18,17 +18,18 @@ const (
 
 func (f *Folder) format() string { return cmp.Or(f.created.Format, f.def.Format) }
 
-// kindOf gives the word for the node of a step.
+// kindOf returns the document's term for the node of a step.
 func (f *Folder) kindOf(st *step) string {
 	if st.def.Kind == st.data.Kind {
 		return st.def.KindIn(f.format())
 	}
-	return st.data.Kind.In(f.format()) // the definition is not known
+	return st.data.Kind.In(f.format()) // the definition is unknown
 }
 
 func (f *Folder) workflow() WorkflowRef {
 	ref := WorkflowRef{Format: some(f.format()), Branch: some(cmp.Or(f.created.Meta[MetaBranch], f.created.Meta[MetaTargetBranchID]))}
-	if ref.ID, ref.Name = some(f.created.Workflow), some(f.created.Name); ref.Branch == nil { // the definition of a branch has the branch's id and name
+	// the definition has the branch's id and name
+	if ref.ID, ref.Name = some(f.created.Workflow), some(f.created.Name); ref.Branch == nil {
 		ref.ID, ref.Name = some(cmp.Or(f.created.Workflow, f.def.ID)), some(cmp.Or(f.created.Name, f.def.Name))
 	}
 	if v, err := strconv.Atoi(f.created.Meta[MetaVersion]); err == nil {
@@ -37,7 +38,7 @@ func (f *Folder) workflow() WorkflowRef {
 	return ref
 }
 
-// addFormat adds the fields that one format only has.
+// addFormat adds the fields that are specific to one format.
 func (f *Folder) addFormat(r *Run) {
 	switch f.format() {
 	case formatCanvas:
@@ -63,7 +64,8 @@ func (f *Folder) addFormat(r *Run) {
 	}
 }
 
-// canvasState is the output by node, but for `if` nodes (S0-25), and the decisions of approvals (S0-18).
+// canvasState returns the outputs by node, except for `if` nodes (S0-25), and the decisions of
+// approvals (S0-18).
 func (f *Folder) canvasState() map[string]engine.Value {
 	state := make(map[string]engine.Value, len(f.outputs)+len(f.decisions))
 	for node, st := range f.outputs {
@@ -74,7 +76,7 @@ func (f *Folder) canvasState() map[string]engine.Value {
 	for node, d := range f.decisions {
 		b, err := json.Marshal(d)
 		if err != nil {
-			continue // two texts always have a form
+			continue // two strings always marshal
 		}
 		state[node+"_approval"] = b
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// The run object has exactly the fields of contract.md, null where there is nothing.
+// TestRunObject checks that the run object has exactly the fields of contract.md, null if there is
+// no value.
 func TestRunObject(t *testing.T) {
 	t.Parallel()
 	def := definition("steps", workflow.Node{ID: "n2", Name: "Draft", Kind: workflow.KindAgent}, node("n3", workflow.KindAgent))
@@ -46,7 +47,7 @@ func TestRunObject(t *testing.T) {
 		"startedAt": null, "endedAt": null, "parentRun": null, "forkedFrom": null, "interrupted": false}`)
 }
 
-// The keys come in the order of contract.md.
+// TestRunObjectOrder checks that the keys are in the order of contract.md.
 func TestRunObjectOrder(t *testing.T) {
 	t.Parallel()
 	b, err := json.Marshal(NewFolder("r", nil).Run())
@@ -63,7 +64,7 @@ func TestRunObjectOrder(t *testing.T) {
 	}
 }
 
-// Statuses of the run and of its steps.
+// TestStatuses checks the statuses of the run and of its steps.
 func TestStatuses(t *testing.T) {
 	t.Parallel()
 	def := definition("graph", approval("ok"), node("w", workflow.KindAgent), workflow.Node{ID: "hidden", Kind: workflow.KindJoin, Hidden: true})
@@ -125,7 +126,8 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// P20, D10, D14: late, failed and sub-agents' calls count; what is not known makes the sum unknown.
+// P20, D10, D14: late and failed calls and the calls of sub-agents count; an unknown part makes the
+// total unknown.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	def := definition("steps", node("w", workflow.KindAgent))

@@ -9,8 +9,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// P36, S1-25, S4-34: trail, step context and log name who answered: the agent that took the conversation of the step over last, not one that took over
-// that of a sub-agent, and the step's own where the step began again.
+// P36, S1-25, S4-34: trail, step context and log name the agent that answered: the agent that last
+// took over the conversation of the step, not one that took over a sub-agent's conversation, and
+// the step's own agent if the step started over.
 func TestWhoAnswered(t *testing.T) {
 	t.Parallel()
 	def := definition("rounds", workflow.Node{ID: "A", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "a"}})
@@ -57,7 +58,7 @@ func TestWhoAnswered(t *testing.T) {
 			}
 		})
 	}
-	// One that failed after it was handed over is that of the agent that had it.
+	// A step that failed after a hand-off belongs to the agent that had it.
 	j := begin().step(1, "A", called("c"), replied("c", ""), handed(0, "a", "b"), called("d"), &engine.ModelFailed{Call: "d", Error: failed}, &engine.StepFailed{Error: failed})
 	wantJSON(t, Fold("r", def, j.run(&engine.RunFailed{Error: failed}).events).Trail(),
 		`[{"nodeId":"A","agentId":"b","agentName":"Critic","order":0,"round":0,"input":"x","output":null,"error":"no JSON"}]`)

@@ -7,13 +7,15 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// Assembled makes the folder ask show for the values of texts that are made of others, instead of giving them whole: the text is a rope of what the events hold.
-// Where the events have short texts in the place of long ones, so has the rope. It is called before anything is added.
+// Assembled makes the folder call show for values assembled from other values, instead of returning
+// them whole; the text is a rope over the contents of the events. If the events hold short
+// stand-ins for long strings, so does the rope. Assembled must be called before any event is added.
 func (f *Folder) Assembled(show func(*prompt.Recipe, text.Text) engine.Value) {
 	f.show, f.texts.Short = show, true
 }
 
-// assemble keeps the text of a step's recipe. What cannot be made, because the journal is damaged, is not shown.
+// assemble keeps the string assembled from a step's recipe. A string that cannot be assembled,
+// because the journal is damaged, is not shown.
 func (f *Folder) assemble(st *step) {
 	if r := st.data.Recipe; r != nil {
 		for i := range r.Parts {
@@ -27,7 +29,7 @@ func (f *Folder) assemble(st *step) {
 	}
 }
 
-// assembled gives the input of a step that is made of others; nil where it cannot be made.
+// assembled returns the assembled input of a step, or nil if it cannot be assembled.
 func (f *Folder) assembled(st *step) engine.Value {
 	t, ok := f.texts.Of(st.n)
 	switch {
@@ -39,7 +41,7 @@ func (f *Folder) assembled(st *step) engine.Value {
 	return expr.Quote(t.String())
 }
 
-// outputText gives the text of what a step gave, of the run's input, or of an item.
+// outputText returns the text of a step's output, of the run's input, or of an item.
 func (f *Folder) outputText(n int) (text.Text, bool) {
 	switch {
 	case n == 0:

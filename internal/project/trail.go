@@ -10,7 +10,8 @@ import (
 // TrailEntry is one execution of an agent (S1-25).
 type TrailEntry struct {
 	NodeID string `json:"nodeId"`
-	// AgentID and AgentName are the agent that answered: where the step's own handed over, the one that had the conversation last.
+	// AgentID and AgentName identify the agent that answered: if the step's own agent handed off,
+	// the agent that had the conversation last.
 	AgentID   string `json:"agentId"`
 	AgentName string `json:"agentName"`
 	// Order counts from 0. Round counts full cycles from 0 (S1-10, S1-13).
@@ -20,28 +21,33 @@ type TrailEntry struct {
 	Output engine.Value `json:"output"`
 	// Error is null for executions that succeeded.
 	Error *string `json:"error"`
-	// ToolCalls are those of the execution, its sub-agents' too, in their order; absent where there are none.
+	// ToolCalls are the tool calls of the execution, including its sub-agents', in order; absent if
+	// there are none.
 	ToolCalls []TrailCall `json:"toolCalls,omitempty"`
-	// SentToNodeID is where the output went first; absent at the end of a path.
+	// SentToNodeID is the first node that received the output; absent at the end of a path.
 	SentToNodeID string `json:"sentToNodeId,omitempty"`
 }
 
-// TrailCall is one tool call. One that was tried again is shown once.
+// TrailCall is one tool call. A call that was retried is shown once.
 type TrailCall struct {
 	Tool      string       `json:"tool"`
 	Arguments engine.Value `json:"arguments"`
-	// Held are the arguments for which the agent asked, where the person who approved the call changed them; absent elsewhere.
+	// Held are the arguments that the agent requested, if the person who approved the call changed
+	// them; absent otherwise.
 	Held engine.Value `json:"held,omitempty"`
-	// Result is what the tool gave: a text, or any value where it gave no text. Null where there is none.
+	// Result is the tool's result: a string, or any value if the tool did not return a string. Null
+	// if there is none.
 	Result engine.Value `json:"result"`
-	// Error is why the call failed, or the failure that the tool reported; absent where it succeeded.
+	// Error is why the call failed, or the failure that the tool reported; absent if the call
+	// succeeded.
 	Error engine.Value `json:"error,omitempty"`
 }
 
-// KeepCalls makes the folder keep the tool calls of steps, which only the trail shows. It is called before anything is added.
+// KeepCalls makes the folder keep the tool calls of steps, which only the trail shows. It must be
+// called before any event is added.
 func (f *Folder) KeepCalls() { f.keepsCalls = true }
 
-// keepCall keeps what the trail shows of a tool call.
+// keepCall keeps the part of a tool call that the trail shows.
 func (f *Folder) keepCall(st *step, data engine.Data) {
 	if !f.keepsCalls {
 		return
@@ -79,7 +85,7 @@ func (f *Folder) keepCall(st *step, data engine.Data) {
 	}
 }
 
-// resultOf is what a tool gave.
+// resultOf returns the result of a tool.
 func resultOf(d *engine.ToolReturned) engine.Value {
 	if d.Text == "" && len(d.Structured) > 0 {
 		return d.Structured
@@ -87,7 +93,7 @@ func resultOf(d *engine.ToolReturned) engine.Value {
 	return expr.Quote(d.Text)
 }
 
-// argumentsOf gives the arguments of a call, from the event or from the reply that asked for it.
+// argumentsOf returns the arguments of a call, from the event or from the reply that requested it.
 func (f *Folder) argumentsOf(st *step, d *engine.ToolCalled) engine.Value {
 	if len(d.Arguments) > 0 {
 		return d.Arguments
@@ -95,19 +101,19 @@ func (f *Folder) argumentsOf(st *step, d *engine.ToolCalled) engine.Value {
 	return f.arguments(st, d)
 }
 
-// trailCall is a call as it is kept.
+// trailCall is the stored form of a call.
 type trailCall struct {
 	TrailCall
 	id string
 }
 
-// inTrail tells whether a step is an agent execution that has ended.
+// inTrail reports whether a step is an agent execution that has ended.
 func (f *Folder) inTrail(st *step) bool {
 	status := f.stepStatus(st)
 	return st.data.Kind == workflow.KindAgent && !st.def.Hidden && status != StepRunning && status != StepWaiting
 }
 
-// TrailCount is how many entries the trail has, those that were forgotten too.
+// TrailCount returns the number of entries in the trail, including forgotten ones.
 func (f *Folder) TrailCount() int {
 	n := 0
 	for _, st := range f.kept() {
@@ -121,7 +127,8 @@ func (f *Folder) TrailCount() int {
 	return n
 }
 
-// Trail gives the agent executions that have ended, in the order in which they started. In a run that ended that is all of them.
+// Trail returns the agent executions that have ended, in start order. If the run has ended, these
+// are all agent executions.
 func (f *Folder) Trail() []TrailEntry {
 	trail, part, late := []TrailEntry{}, AllOf, 0
 	if f.forget != nil {
@@ -146,7 +153,7 @@ func (f *Folder) Trail() []TrailEntry {
 	return trail
 }
 
-// entry is a step that the trail shows.
+// entry returns the trail entry of a step.
 func (f *Folder) entry(st *step, order int) TrailEntry {
 	id := st.speaker()
 	e := TrailEntry{

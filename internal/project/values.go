@@ -8,17 +8,20 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
-// Values makes values of what events have. Readers that put tokens in the place of long values have one of their own.
+// Values converts the contents of events to values. Readers that use tokens in place of long values
+// have their own implementation.
 type Values interface {
-	// Fields gives the fields of the first state of a Go graph, which is the run's input; false where that is no object.
+	// Fields returns the fields of the initial state of a Go graph, which is the run's input, or
+	// false if the input is not an object.
 	Fields(input engine.Value) (map[string]engine.Value, bool)
 	// JSONOf is [engine.JSONOf].
 	JSONOf(text string) (engine.Value, bool)
-	// Edited gives a field of a typed state as an edit of step changed it; an error where the edit does not belong to it.
+	// Edited returns a field of a typed state after an edit by step, or an error if the edit does
+	// not apply to the field.
 	Edited(v *typed.Value, e *engine.Edit, step int) (*typed.Value, error)
 }
 
-// whole is what is done with events that have all of their values.
+// whole is the implementation of Values for events that hold all of their values.
 type whole struct{}
 
 func (whole) Fields(input engine.Value) (map[string]engine.Value, bool) { return Fields(input) }
@@ -29,7 +32,8 @@ func (whole) Edited(v *typed.Value, e *engine.Edit, step int) (*typed.Value, err
 	return v.Edited(e, step)
 }
 
-// Short makes a folder without events take events in which tokens have the place of long values. Values knows the tokens.
+// Short makes a folder without events accept events in which tokens replace long values. v resolves
+// the tokens.
 func (f *Folder) Short(v Values) { f.values = v }
 
 // result keeps the last result of a step, to which its completion may refer.
@@ -39,7 +43,7 @@ func (st *step) result(d engine.Data) {
 	}
 }
 
-// jsonReply is the JSON in the last reply of a frame.
+// jsonReply returns the JSON in the last reply of a frame.
 func (f *Folder) jsonReply(st *step, frame int) engine.Value {
 	if m := st.reply(frame); m != nil {
 		if v, ok := f.values.JSONOf(m.Text.String()); ok {
@@ -49,23 +53,24 @@ func (f *Folder) jsonReply(st *step, frame int) engine.Value {
 	return nil
 }
 
-// initState takes the fields of a Go graph's first state, which is its input.
+// initState sets the fields of a Go graph's initial state, which is its input.
 func (f *Folder) initState(d *engine.RunCreated) {
 	if f.format() != formatGraph {
 		return
 	}
-	if fields, ok := f.values.Fields(d.Input); ok { // a graph that begins with something else begins with an empty state
+	if fields, ok := f.values.Fields(d.Input); ok { // any other input starts with an empty state
 		f.state = typed.StateOf(fields, 0)
 	}
 }
 
-// Fields gives the members of an object; false where the value is none.
+// Fields returns the members of an object, or false if v is not an object.
 func Fields(v engine.Value) (map[string]engine.Value, bool) {
 	var fields map[string]engine.Value
 	return fields, json.Unmarshal(v, &fields) == nil
 }
 
-// change takes what a step of the run's own scope changed in the typed state. Changes that do not apply, which the engine does not make, are left out.
+// change applies a step's changes to the typed state, if the step belongs to the run's own scope.
+// Changes that do not apply, which the engine never makes, are skipped.
 func (f *Folder) change(st *step, d *engine.StepCompleted) {
 	update, edits, ofView := d.Changes(st.given)
 	before := f.state

@@ -47,7 +47,7 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// S1-25, S1-10, S1-13: A B C B C B is three rounds; the failing agent is there with its error.
+// S1-25, S1-10, S1-13: A B C B C B is three rounds; the failed agent is included with its error.
 func TestTrail(t *testing.T) {
 	t.Parallel()
 	def := definition("rounds", node("A", workflow.KindAgent), node("B", workflow.KindAgent), node("C", workflow.KindAgent))
@@ -148,7 +148,8 @@ func TestRoundsFields(t *testing.T) {
 	wantJSON(t, r.Workflow, `{"id":"wf","name":null,"format":"rounds","version":7,"branch":"night"}`)
 }
 
-// Runs of Go graphs show their typed state: the first one, and what steps of the run's own scope and whole blocks changed.
+// TestGraphState checks that runs of Go graphs show their typed state: the initial state and the
+// changes made by steps of the run's own scope and by whole blocks.
 func TestGraphState(t *testing.T) {
 	t.Parallel()
 	update := func(field, value string) *engine.StepCompleted {
@@ -159,7 +160,7 @@ func TestGraphState(t *testing.T) {
 		step(2, "par")
 	wantJSON(t, Fold("r", definition("graph", fork("par", "j", "", "b")), j.events).Run().State, `{"n":1,"kept":true}`)
 	j.step(2, "par", update("n", "6"))
-	// S2-75: what the graph keeps beside the user's state is not shown as the user's.
+	// S2-75: what the graph keeps in addition to the user's state is not shown as part of it.
 	j.step(4, "loop", started(workflow.KindFunc, 3), update("outputs.loop_start_1_iteration", "2")).step(5, "m", started(workflow.KindFunc, 4), update("$usage", `{}`))
 	wantJSON(t, Fold("r", definition("graph", fork("par", "j", "", "b")), j.events).Run().State, `{"n":6,"kept":true}`)
 	if Fold("r", definition("steps"), j.events).Run().State != nil {
@@ -167,7 +168,7 @@ func TestGraphState(t *testing.T) {
 	}
 }
 
-// P36: the view of a prefix does not depend on what comes later, and events that fit nothing do no harm.
+// P36: the view of a prefix does not depend on later events, and events that do not fit do no harm.
 func TestAnyPrefix(t *testing.T) {
 	t.Parallel()
 	def := blockDef("")

@@ -18,7 +18,7 @@ import (
 
 const (
 	envSeed = "HOCKET_SEED"
-	// longFactor is how many times as many seeds a long test plays.
+	// longFactor is the factor by which a long test increases the number of seeds.
 	longFactor = 10
 )
 
@@ -31,7 +31,8 @@ func init() { //nolint:gochecknoinits // a flag has its default before a test ru
 	}
 }
 
-// Seed gives HOCKET_SEED, or 1. It panics where that is not a positive number: 0 would let rapid draw a seed.
+// Seed returns HOCKET_SEED, or 1 if it is not set. It panics if HOCKET_SEED is not a positive
+// number: 0 would make rapid draw a seed.
 func Seed() uint64 {
 	v, ok := os.LookupEnv(envSeed)
 	if !ok {
@@ -44,7 +45,8 @@ func Seed() uint64 {
 	return seed
 }
 
-// New gives a source of random numbers that the seed and the name of the test determine, and logs the seed. Like every [rand.Rand] it is not safe for concurrent use.
+// New returns a source of random numbers determined by the seed and the name of the test, and logs
+// the seed. Like every [rand.Rand] it is not safe for concurrent use.
 func New(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := Seed()
@@ -54,7 +56,8 @@ func New(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
 
-// Seeds gives n seeds that follow each other, the first of them [Seed]; ten times as many with [longtest.Enabled].
+// Seeds returns n consecutive seeds, starting with [Seed]; ten times as many with
+// [longtest.Enabled].
 func Seeds(n int) iter.Seq[uint64] {
 	first := Seed()
 	if longtest.Enabled() {
@@ -69,8 +72,9 @@ func Seeds(n int) iter.Seq[uint64] {
 	}
 }
 
-// Check is [rapid.Check] for properties whose cases cost much: at most n cases are played, or as many as rapid draws with [longtest.Enabled]. After one that failed all are
-// played, since rapid repeats it and makes it smaller.
+// Check is [rapid.Check] for properties with expensive cases: it runs at most n cases, or as many
+// as rapid draws with [longtest.Enabled]. After a failed case there is no limit, since rapid
+// repeats and shrinks it.
 func Check(t *testing.T, n int, property func(*rapid.T)) {
 	t.Helper()
 	var played atomic.Int64

@@ -14,14 +14,14 @@ import (
 	"github.com/hocket-run/hocket/internal/randtest"
 )
 
-// TestSame prints what a process draws, for the tests below.
+// TestSame prints the draws of a process, for the tests below.
 func TestSame(t *testing.T) {
 	t.Log("seed", randtest.Seed(), "flag", flag.Lookup("rapid.seed").Value)
 	t.Log("draws", randtest.New(t).Uint64(), slices.Collect(randtest.Seeds(3)))
 	rapid.Check(t, func(rt *rapid.T) { t.Log("rapid", rapid.Uint64().Draw(rt, "n")) })
 }
 
-// drawn runs TestSame in a process of its own.
+// drawn runs TestSame in a separate process.
 func drawn(t *testing.T, env string, args ...string) (string, error) {
 	t.Helper()
 	self, err := os.Executable()
@@ -48,7 +48,8 @@ func drawn(t *testing.T, env string, args ...string) (string, error) {
 	return strings.Join(lines, "\n"), err
 }
 
-// TestSeed: the same seed gives the same draws, another one others; a flag and rapid's own variable win; what is no seed ends the process.
+// TestSeed checks that equal seeds yield equal draws and different seeds different ones, that a
+// flag and rapid's own variable take precedence, and that an invalid seed ends the process.
 func TestSeed(t *testing.T) {
 	t.Parallel()
 	run := func(env string, args ...string) string {
@@ -86,7 +87,8 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// A failure after the first case is found, repeated and made smaller, and no more cases than said are played where there is none.
+// TestCheck checks that a failure after the first case is found, repeated and shrunk, and that no
+// more than the given number of cases run if there is no failure.
 func TestCheck(t *testing.T) {
 	if os.Getenv("RANDTEST_FAILS") != "" {
 		played := 0

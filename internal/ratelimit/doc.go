@@ -1,15 +1,22 @@
-// Package ratelimit paces the calls of a process to what a provider takes: one limiter for each key of a provider, over all runs (P14).
+// Package ratelimit limits the rate of a process's calls to what a provider accepts: one limiter
+// for each API key, over all runs (P14).
 //
-// It refuses to make calls, to try anything again (a limiter is no retry, D11), and to know what a call is.
+// It does not make calls, does not retry (a limiter is not a retry policy, D11), and does not know
+// what a call is.
 //
-// Processes that use one key are in a [Line], and each gets an equal part of the limits; where a key may have fewer calls in flight than there are processes, they take turns. A
-// process that does not know its part makes no call; one that makes no calls gives its part up. A key that was turned away pauses in its own process alone.
+// Processes that use the same key form a [Line], and each gets an equal share of the limits. If a
+// key allows fewer calls in flight than there are processes, the processes take turns. A process
+// that does not know its share makes no calls; a process that makes no calls releases its share. A
+// rejected call pauses its key in its own process only.
 //
-// The flow: a caller takes a [Ticket] of its key's [Limiter] and waits until the ticket is [Ticket.Ready], which is when it is first in the queue and
-// nothing blocks it; then it makes itself ready (a driver takes a slot), and [Ticket.Start] takes the turn, or sends it back to wait.
-// [Ticket.Done] tells what became of the call. One that was turned away pauses the whole key for as long as the provider asked, and after
-// it calls begin one by one, more of them with each that succeeds.
+// The flow: a caller takes a [Ticket] from its key's [Limiter] and waits until the ticket is
+// [Ticket.Ready], that is, first in the queue and not blocked. Then it prepares the call (a driver
+// takes a slot), and [Ticket.Start] either starts the call or sends the ticket back to wait.
+// [Ticket.Done] reports the outcome of the call. A rejected call pauses the whole key for as long
+// as the provider asked; after the pause calls resume one at a time, and their number grows with
+// each success.
 //
-// Invariants: tickets start in the order in which they were taken; no two starts of a key lie closer together than its limits say; none starts while
-// the key is paused; every ticket that is left or done lets the next one go on.
+// Invariants: tickets start in the order in which they were taken; no two starts of a key are
+// closer together than its limits allow; no call starts while the key is paused; every ticket that
+// leaves or is done lets the next ticket proceed.
 package ratelimit

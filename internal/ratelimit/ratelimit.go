@@ -7,32 +7,37 @@ import (
 	"time"
 )
 
-// Limits are what a provider takes of one key. Zero fields bound nothing.
+// Limits are the limits that a provider sets for one key. A zero field means no limit.
 type Limits struct {
-	// RequestsPerMinute spaces the calls evenly: 600 is one each 100 ms, and never two at once.
+	// RequestsPerMinute spaces calls evenly: 600 means one every 100 ms, and never two
+	// simultaneously.
 	RequestsPerMinute int `json:"requestsPerMinute,omitempty"`
-	// TokensPerMinute bounds input and output together. A call may begin while any are left; what it used is taken off when it is done.
+	// TokensPerMinute limits input and output tokens together. A call may start while any tokens
+	// are left; its usage is subtracted when it is done.
 	TokensPerMinute int64 `json:"tokensPerMinute,omitempty"`
-	// Concurrency bounds the calls in flight.
+	// Concurrency is the maximum number of calls in flight.
 	Concurrency int `json:"concurrency,omitempty"`
 }
 
-// How long a key pauses whose provider does not say: the first time, and at most.
+// How long a key pauses if its provider does not say: the first pause, and the maximum.
 const (
 	firstPause = time.Second
 	maxPause   = time.Minute
 )
 
-// maxWindow is the number of calls in flight from which a key counts as recovered.
+// maxWindow is the number of calls in flight at which a key counts as recovered.
 const maxWindow = 64
 
-// Set is the limiters of a process by key. The zero Set is ready for use. Safe for concurrent use.
+// Set holds the limiters of a process by key. The zero Set is ready for use. It is safe for
+// concurrent use.
 type Set struct {
 	mu       sync.Mutex
 	limiters map[string]*Limiter
 }
 
-// Limiter gives the limiter of a key. The limits are those of the first call. Other processes that use the key are in line, of which the last one given is used; nil: there are none.
+// Limiter returns the limiter of a key. The limits are those of the first call. line holds the
+// other processes that use the key; the most recent line is used, and nil means that there are
+// none.
 func (s *Set) Limiter(key string, l Limits, line Line) *Limiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +55,7 @@ func (s *Set) Limiter(key string, l Limits, line Line) *Limiter {
 	return lim
 }
 
-// Waiting gives how many calls wait for their turn, of all keys.
+// Waiting returns the number of calls that wait for their turn, over all keys.
 func (s *Set) Waiting() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,42 +68,44 @@ func (s *Set) Waiting() int {
 	return n
 }
 
-// Limiter paces the calls of one key. Safe for concurrent use.
+// Limiter limits the rate of calls of one key. It is safe for concurrent use.
 type Limiter struct {
 	limits Limits
 
 	mu       sync.Mutex
 	queue    []*Ticket
 	inFlight int
-	started  time.Time // the last start, for RequestsPerMinute
-	paused   time.Time // no start before it, because the provider said so
-	strikes  int       // calls turned away since one succeeded
-	window   int       // calls that may be in flight after a pause; 0: any number
-	tokens   float64   // that are left, below 0 where more were used
-	counted  time.Time // when tokens was right
+	started  time.Time // last start, for RequestsPerMinute
+	paused   time.Time // no start before this time, as the provider asked
+	strikes  int       // calls rejected since the last success
+	window   int       // maximum calls in flight after a pause; 0 means no limit
+	tokens   float64   // tokens left; negative after overuse
+	counted  time.Time // time at which tokens was computed
 
-	line    Line // nil: this process has all
+	line    Line // nil means that the process has the whole limits
 	share   share
-	changed chan struct{} // processes came or went
-	dirty   bool          // so did they since share was looked at
-	looking chan struct{} // held by the ticket that looks, or by what gives the share up
-	idle    *time.Timer   // gives the share up
+	changed chan struct{} // processes joined or left
+	dirty   bool          // processes joined or left since the last look at the share
+	looking chan struct{} // held while a ticket refreshes or the share is released
+	idle    *time.Timer   // releases the share
 	rested  time.Time     // when idle was started
 }
 
-// New makes a Limiter of this process alone.
+// New returns a Limiter for a single process.
 func New(l Limits) *Limiter {
 	return &Limiter{limits: l, tokens: float64(l.TokensPerMinute), changed: make(chan struct{}, 1), looking: make(chan struct{}, 1)}
 }
 
-// Ticket is a place in the queue of a limiter. It belongs to one goroutine, but for Done, which any may call, at any time, as often as it likes.
+// Ticket is a position in the queue of a limiter. It belongs to one goroutine, except for Done,
+// which any goroutine may call at any time, any number of times.
 type Ticket struct {
 	l    *Limiter
 	wake chan struct{}
 	done sync.Once
 }
 
-// Take takes a place at the end of the queue. The caller owes a Leave, or a Start that succeeds and a Done.
+// Take adds a ticket to the end of the queue. The caller must call Leave, or a Start that succeeds
+// followed by Done.
 func (l *Limiter) Take() *Ticket {
 	t := &Ticket{l: l, wake: make(chan struct{}, 1)}
 	l.mu.Lock()
@@ -107,7 +114,8 @@ func (l *Limiter) Take() *Ticket {
 	return t
 }
 
-// Ready waits until the ticket is the first one and nothing blocks it. Errors: ctx's, when it is done first.
+// Ready waits until the ticket is first in the queue and not blocked. It returns ctx's error if ctx
+// is done first.
 func (t *Ticket) Ready(ctx context.Context) error {
 	for {
 		if err := t.l.look(ctx, t); err != nil {
@@ -141,7 +149,8 @@ func (t *Ticket) Ready(ctx context.Context) error {
 	}
 }
 
-// Start takes the turn. False: something came in the way since Ready, which has to be asked again.
+// Start begins the call and reports whether it did. It returns false if something has blocked the
+// ticket since Ready, which must then be called again.
 func (t *Ticket) Start() bool {
 	l := t.l
 	l.mu.Lock()
@@ -157,7 +166,7 @@ func (t *Ticket) Start() bool {
 	return true
 }
 
-// Leave gives the place up.
+// Leave removes the ticket from the queue.
 func (t *Ticket) Leave() {
 	l := t.l
 	l.mu.Lock()
@@ -172,21 +181,24 @@ func (t *Ticket) Leave() {
 	l.rests()
 }
 
-// maxAsked bounds the pause that a provider asks for: one call that was turned away for a day does not stop all others of its key for so long.
+// maxAsked is the maximum pause that a provider can request, so that one call that was rejected for
+// a day does not stop all other calls of its key for that long.
 const maxAsked = 10 * time.Minute
 
-// Outcome is what became of a call.
+// Outcome is the outcome of a call.
 type Outcome struct {
-	// Tokens are those that it used, as far as is known.
+	// Tokens is the number of tokens the call used, as far as known.
 	Tokens int64
-	// TurnedAway: the provider takes no more for now. RetryAfter is how long it asked to wait; 0: it did not say.
+	// TurnedAway means that the provider rejected the call because of its limits. RetryAfter is the
+	// delay that it requested; 0 means that it requested none.
 	TurnedAway bool
 	RetryAfter time.Duration
-	// OK: the call succeeded. One that is neither turned away nor OK tells nothing of the provider's limits.
+	// OK means that the call succeeded. A call that is neither TurnedAway nor OK says nothing about
+	// the provider's limits.
 	OK bool
 }
 
-// Done ends the call of a ticket that started. Only the first Done counts.
+// Done ends the call of a ticket that started. Only the first call of Done has an effect.
 func (t *Ticket) Done(o Outcome) {
 	t.done.Do(func() { t.l.end(o, time.Now()) })
 }
@@ -220,7 +232,7 @@ func (l *Limiter) end(o Outcome, now time.Time) {
 	l.rests()
 }
 
-// wakeFirst lets the first ticket look again. It is called with mu held.
+// wakeFirst makes the first ticket check again. It is called with mu held.
 func (l *Limiter) wakeFirst() {
 	if len(l.queue) == 0 {
 		return
@@ -231,7 +243,8 @@ func (l *Limiter) wakeFirst() {
 	}
 }
 
-// wait tells how long a ticket has to wait; false: until it is woken. Where the limits are shared the first one also waits for changed, and for wait at most.
+// wait returns how long a ticket has to wait, or false if it waits until it is woken. If the limits
+// are shared, the first ticket also waits for changed, and for no longer than wait.
 func (l *Limiter) wait(t *Ticket) (wait time.Duration, ok bool, changed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -246,7 +259,8 @@ func (l *Limiter) wait(t *Ticket) (wait time.Duration, ok bool, changed <-chan s
 	return wait, ok, l.changed
 }
 
-// obstacle tells how long a ticket has to wait; false: until it is woken. It is called with mu held.
+// obstacle returns how long a ticket has to wait, or false if it waits until it is woken. It is
+// called with mu held.
 func (l *Limiter) obstacle(t *Ticket, now time.Time) (time.Duration, bool) {
 	if len(l.queue) == 0 || l.queue[0] != t || !l.isKnown(now) || l.isTurnOver(now) {
 		return 0, false
@@ -268,10 +282,11 @@ func (l *Limiter) obstacle(t *Ticket, now time.Time) (time.Duration, bool) {
 	return wait, true
 }
 
-// bucket is how many tokens this process may use in a minute, and at once.
+// bucket returns the number of tokens that this process may use per minute, which is also its burst
+// size.
 func (l *Limiter) bucket() float64 { return float64(l.limits.TokensPerMinute) / float64(l.parts()) }
 
-// refill adds the tokens that came back since it was called last. It is called with mu held.
+// refill adds the tokens that accrued since the last call. It is called with mu held.
 func (l *Limiter) refill(now time.Time) {
 	if !l.counted.IsZero() {
 		l.tokens = min(l.bucket(), l.tokens+now.Sub(l.counted).Minutes()*l.bucket())

@@ -14,7 +14,8 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// crowd makes n calls at once through l, each taking took, and gives when they started, in order.
+// crowd makes n simultaneous calls through l, each taking took, and returns their start times, in
+// order.
 func crowd(t *testing.T, l *ratelimit.Limiter, n int, took time.Duration, outcome func(start time.Duration) ratelimit.Outcome) (starts []time.Duration, most int) {
 	t.Helper()
 	var (
@@ -47,7 +48,7 @@ func crowd(t *testing.T, l *ratelimit.Limiter, n int, took time.Duration, outcom
 			flying--
 			mu.Unlock()
 			ticket.Done(outcome(at))
-			ticket.Done(ratelimit.Outcome{TurnedAway: true, RetryAfter: time.Hour}) // the first one counted
+			ticket.Done(ratelimit.Outcome{TurnedAway: true, RetryAfter: time.Hour}) // only the first one counts
 		})
 	}
 	wg.Wait()
@@ -56,7 +57,8 @@ func crowd(t *testing.T, l *ratelimit.Limiter, n int, took time.Duration, outcom
 
 func ok(time.Duration) ratelimit.Outcome { return ratelimit.Outcome{OK: true, Tokens: 100} }
 
-// P14: calls keep the distance that a key's rate asks for, however many come at once, and never more are in flight than may.
+// P14: calls keep the spacing that a key's rate requires, however many arrive simultaneously, and
+// the limit on calls in flight is never exceeded.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -88,19 +90,21 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// P14: tokens that were used have to come back before the next call begins.
+// P14: tokens that were used must be refilled before the next call begins.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := ratelimit.New(ratelimit.Limits{TokensPerMinute: 600, Concurrency: 1})
 		starts, _ := crowd(t, l, 20, 0, ok)
-		if at := starts[19]; at < 2*time.Minute || at > 2*time.Minute+20*time.Second { // 1,900 tokens before it, 600 of them at once, ten a second
+		// 1,900 tokens before it: a burst of 600, then ten a second
+		if at := starts[19]; at < 2*time.Minute || at > 2*time.Minute+20*time.Second {
 			t.Errorf("the 20th call began at %s", at)
 		}
 	})
 }
 
-// P14, D11: a provider that turns a call away is left alone for as long as it asked, by every run; then calls begin one by one and grow in number.
+// P14, D11: after a provider rejects a call, no run calls it for as long as it asked; then calls
+// start one at a time and grow in number.
 func TestTurnedAway(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ asked, least, most time.Duration }{
@@ -131,7 +135,8 @@ func TestTurnedAway(t *testing.T) {
 	}
 }
 
-// A ticket whose turn was taken from it waits again at its place; one that leaves lets the next go on; a context that is done ends the waiting.
+// TestPlaces checks that a ticket that lost its turn waits again in its position, that a ticket
+// that leaves lets the next one proceed, and that a context that is done ends the wait.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -161,7 +166,7 @@ func TestPlaces(t *testing.T) {
 	})
 }
 
-// One limiter a key.
+// TestSet checks that there is one limiter per key.
 func TestSet(t *testing.T) {
 	t.Parallel()
 	var s ratelimit.Set
@@ -171,7 +176,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestWaiting: calls that have no turn yet are counted over all keys.
+// TestWaiting checks that waiting calls are counted over all keys.
 func TestWaiting(t *testing.T) {
 	t.Parallel()
 	var set ratelimit.Set

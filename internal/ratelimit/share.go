@@ -6,57 +6,65 @@ import (
 	"time"
 )
 
-// Line is the processes that use a key, in an order that all of them see. Each has one place, and gets its part of the limits. Safe for concurrent use.
+// Line is the queue of the processes that use a key, in an order that all of them see. Each process
+// has one place and gets its share of the limits. Implementations must be safe for concurrent use.
 type Line interface {
-	// Enter takes a place at the end.
+	// Enter takes a place at the end of the line.
 	Enter(ctx context.Context) (place uint64, err error)
-	// Standing tells how many processes are before a place, and how many there are. Errors: those that match ErrLost where the place is gone.
+	// Standing returns the number of processes before a place, and the total number. If the place
+	// is gone, the error matches ErrLost.
 	Standing(ctx context.Context, place uint64) (before, all int, err error)
-	// Leave gives a place up.
+	// Leave releases a place.
 	Leave(ctx context.Context, place uint64) error
-	// Changed signals on c, without blocking, that processes came or went, until stop.
+	// Changed signals on c, without blocking, whenever processes join or leave, until stop is
+	// called.
 	Changed(c chan<- struct{}) (stop func())
 }
 
-// ErrLost says that a place in a line is gone.
+// ErrLost is returned when a place in a line is gone.
 var ErrLost = errors.New("the place in the line is gone")
 
 const (
-	// lookEvery is how often a process that makes calls looks how many others there are, beside the signals; lookAgain after an error.
+	// lookEvery is how often a process that makes calls checks its standing, in addition to the
+	// signals; lookAgain is the interval after an error.
 	lookEvery, lookAgain = 5 * time.Second, time.Second
-	// staleAfter is for how long a process goes on with its part although it cannot look: by then the others may have taken it for dead.
+	// staleAfter is how long a process keeps using its share although it cannot check its standing:
+	// after that the others may have presumed it dead.
 	staleAfter = 15 * time.Second
-	// idleAfter is for how long a process keeps its part without a call; idleCrowded where there are more processes than the limit has calls in flight.
+	// idleAfter is how long a process keeps its share without a call; idleCrowded applies if there
+	// are more processes than calls allowed in flight.
 	idleAfter, idleCrowded = time.Minute, time.Second
-	// turnTime is for how long a process makes calls before the next one does, where there are more processes than calls in flight.
+	// turnTime is how long a process makes calls before the next process does, if there are more
+	// processes than calls allowed in flight.
 	turnTime = 10 * time.Second
-	// lineTime bounds taking a place, looking where it is, and giving it up.
+	// lineTime is the timeout for taking a place, checking its standing, and releasing it.
 	lineTime = 10 * time.Second
 )
 
-// share is the part of a key's limits that this process has.
+// share is this process's share of a key's limits.
 type share struct {
-	line        Line // in which place is
+	line        Line // line that place is in
 	place       uint64
 	before, all int
-	looked      time.Time // when before and all were so; zero: they are not known
-	failed      time.Time // when it was tried in vain to look
-	began       time.Time // of its turn, where processes take turns
-	stop        func()    // ends signals
+	looked      time.Time // when before and all were read; zero if unknown
+	failed      time.Time // when the last check failed
+	began       time.Time // start of its turn, if processes take turns
+	stop        func()    // stops the signals
 }
 
-// isShared tells whether other processes may have a part of the limits. It is called with mu held, as all below that say nothing else.
+// isShared reports whether other processes may have a share of the limits. It is called with mu
+// held, as are all functions below unless stated otherwise.
 func (l *Limiter) isShared() bool { return l.line != nil && l.limits != (Limits{}) }
 
-// isKnown tells whether the process knows its part.
+// isKnown reports whether the process knows its share.
 func (l *Limiter) isKnown(now time.Time) bool {
 	return !l.isShared() || !l.share.looked.IsZero() && now.Sub(l.share.looked) < staleAfter
 }
 
-// parts is among how many processes the limits are divided.
+// parts returns the number of processes among which the limits are divided.
 func (l *Limiter) parts() int { return max(1, l.share.all) }
 
-// slots is how many calls of this process may be in flight; 0: none.
+// slots returns the number of calls that this process may have in flight; 0 means none.
 func (l *Limiter) slots() int {
 	n := l.limits.Concurrency / l.parts()
 	if l.share.before < l.limits.Concurrency%l.parts() {
@@ -65,17 +73,17 @@ func (l *Limiter) slots() int {
 	return n
 }
 
-// takesTurns tells whether there are more processes than calls that may be in flight.
+// takesTurns reports whether there are more processes than calls allowed in flight.
 func (l *Limiter) takesTurns() bool {
 	return l.limits.Concurrency > 0 && l.parts() > l.limits.Concurrency
 }
 
-// isTurnOver tells whether the process has had its turn.
+// isTurnOver reports whether the process's turn has ended.
 func (l *Limiter) isTurnOver(now time.Time) bool {
 	return l.takesTurns() && l.slots() > 0 && now.Sub(l.share.began) >= turnTime
 }
 
-// nextLook is how long it is until the process has to look at the line; 0: now.
+// nextLook returns the time until the process has to check its standing in the line; 0 means now.
 func (l *Limiter) nextLook(now time.Time) time.Duration {
 	s := &l.share
 	if !s.failed.IsZero() {
@@ -87,8 +95,9 @@ func (l *Limiter) nextLook(now time.Time) time.Duration {
 	return max(0, lookEvery-now.Sub(s.looked))
 }
 
-// look finds out which part of the limits the process has, where that is due and t is the first ticket. It is called without mu. Errors: ctx's; the look goes on then, since a place may be taken
-// already.
+// look determines the process's share of the limits, if that is due and t is the first ticket. It
+// is called without mu. It returns ctx's error if ctx is done; the check then continues in the
+// background, since a place may already be taken.
 func (l *Limiter) look(ctx context.Context, t *Ticket) error {
 	if !l.isDue(t) {
 		return nil
@@ -98,7 +107,7 @@ func (l *Limiter) look(ctx context.Context, t *Ticket) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if !l.isDue(t) { // another ticket was here
+	if !l.isDue(t) { // another ticket did it
 		<-l.looking
 		return nil
 	}
@@ -126,7 +135,7 @@ func (l *Limiter) lookNow() {
 	l.dirty = false
 	l.mu.Unlock()
 	var err error
-	if isOver { // the next one's turn
+	if isOver { // the next process's turn
 		if err = s.line.Leave(ctx, s.place); err == nil || errors.Is(err, ErrLost) {
 			s.place, err = 0, nil
 		}
@@ -143,7 +152,7 @@ func (l *Limiter) lookNow() {
 		l.share.line, l.share.place, l.share.stop = s.line, s.place, s.stop
 		return
 	}
-	l.refill(now) // with the part that it had
+	l.refill(now) // with the share it had
 	hadTurn := l.takesTurns() && l.slots() > 0 && s.place == l.share.place
 	s.looked, s.failed = now, time.Time{}
 	l.share = s
@@ -153,7 +162,7 @@ func (l *Limiter) lookNow() {
 	}
 }
 
-// isDue tells whether t is the first ticket and has to look. It is called without mu.
+// isDue reports whether t is the first ticket and must check the standing. It is called without mu.
 func (l *Limiter) isDue(t *Ticket) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,7 +174,7 @@ func (l *Limiter) isDue(t *Ticket) bool {
 	return l.isShared() && len(l.queue) > 0 && l.queue[0] == t && l.nextLook(time.Now()) == 0
 }
 
-// renewed gives the share as it is now, in the place that it has, or in a new one of a line.
+// renewed returns the current share, in its existing place or in a new place in line.
 func (s share) renewed(ctx context.Context, line Line, changed chan<- struct{}) (share, error) {
 	for {
 		if s.place == 0 {
@@ -189,7 +198,7 @@ func (s share) renewed(ctx context.Context, line Line, changed chan<- struct{}) 
 	}
 }
 
-// rests has the process give its part up where it makes no call for a while.
+// rests starts the timer that releases the process's share if it makes no call for a while.
 func (l *Limiter) rests() {
 	if len(l.queue) > 0 || l.inFlight > 0 || l.share.place == 0 {
 		return
@@ -206,7 +215,7 @@ func (l *Limiter) rests() {
 	l.idle.Reset(idle)
 }
 
-// part gives the part up, if no call came meanwhile. It is called without mu.
+// part releases the share if no call arrived meanwhile. It is called without mu.
 func (l *Limiter) part() {
 	l.looking <- struct{}{}
 	defer func() { <-l.looking }()
@@ -215,7 +224,7 @@ func (l *Limiter) part() {
 	isUsed := len(l.queue) > 0 || l.inFlight > 0 || s.place == 0 || time.Since(l.rested) < idleCrowded
 	if !isUsed {
 		l.refill(time.Now())
-		l.share.looked = time.Time{} // a call that comes now looks first
+		l.share.looked = time.Time{} // a call that arrives now checks first
 	}
 	l.mu.Unlock()
 	if isUsed {
@@ -227,7 +236,7 @@ func (l *Limiter) part() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil && !errors.Is(err, ErrLost) {
-		l.rests() // it is tried again
+		l.rests() // retry later
 		return
 	}
 	s.stop()

@@ -13,14 +13,14 @@ import (
 	"github.com/hocket-run/hocket/internal/ratelimit"
 )
 
-// line is the processes that use a key.
+// line is the line of processes that use a key.
 type line struct {
 	mu     sync.Mutex
 	last   uint64
 	places []uint64
 	subs   map[chan<- struct{}]bool
-	broken bool   // no process reaches it
-	asked  func() // called when it was asked where a place is
+	broken bool   // unreachable for all processes
+	asked  func() // called when a standing is read
 }
 
 var errBroken = errors.New("the store cannot be reached")
@@ -35,7 +35,7 @@ func (l *line) with(do func()) error {
 	return nil
 }
 
-// signal tells all that the line changed. mu is held.
+// signal notifies all subscribers that the line changed. mu is held.
 func (l *line) signal() {
 	for c := range l.subs {
 		select {
@@ -105,14 +105,14 @@ func (c *count) call(process int, took time.Duration) {
 	c.mu.Unlock()
 }
 
-// made gives how many calls began.
+// made returns the number of calls that began.
 func (c *count) made() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.starts)
 }
 
-// within gives how many calls began in a time.
+// within returns the number of calls that began between from and to.
 func (c *count) within(from, to time.Time) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,7 +125,8 @@ func (c *count) within(from, to time.Time) int {
 	return n
 }
 
-// process makes calls through a limiter of its own, always as many at once, until ctx is done.
+// process makes calls through its own limiter, always the same number concurrently, until ctx is
+// done.
 func process(ctx context.Context, wg *sync.WaitGroup, id int, l ratelimit.Limits, shared *line, c *count, took time.Duration, atOnce int, used int64) *ratelimit.Limiter {
 	var set ratelimit.Set
 	lim := set.Limiter("key", l, shared)
@@ -147,7 +148,8 @@ func process(ctx context.Context, wg *sync.WaitGroup, id int, l ratelimit.Limits
 	return lim
 }
 
-// TestShares (P14): three processes that come and go keep together to the limits of a key, within one process's part, and use most of them.
+// TestShares (P14) checks that three processes that join and leave together stay within the limits
+// of a key, to within one process's share, and use most of them.
 func TestShares(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -155,8 +157,8 @@ func TestShares(t *testing.T) {
 		took   time.Duration
 		used   int64
 		most   int    // in flight
-		minute [3]int // calls in a minute that the limits allow, with one, two and three processes: one part more than the limit
-		least  int    // in a minute
+		minute [3]int // allowed calls a minute with one, two and three processes: one share more than the limit
+		least  int    // per minute
 	}{
 		"requests":               {ratelimit.Limits{RequestsPerMinute: 120}, time.Second, 0, 1000, [3]int{121, 182, 162}, 115},
 		"concurrency":            {ratelimit.Limits{Concurrency: 5}, time.Second, 0, 5 + 3, [3]int{303, 303, 303}, 280},
@@ -177,13 +179,13 @@ func TestShares(t *testing.T) {
 					time.Sleep(3 * time.Minute)
 					phases = append(phases, time.Now())
 				}
-				for id := range 3 { // they come
+				for id := range 3 { // they join
 					ctx, cancel := context.WithCancel(t.Context())
 					stops = append(stops, cancel)
 					process(ctx, &wg, id, tc.limits, &shared, &c, tc.took, 8, tc.used)
 					phase()
 				}
-				for i, stop := range stops { // they go
+				for i, stop := range stops { // they leave
 					stop()
 					if i < 2 {
 						phase()
@@ -209,7 +211,7 @@ func TestShares(t *testing.T) {
 						t.Errorf("process %d made %d calls", id, c.of[id])
 					}
 				}
-				time.Sleep(2 * time.Minute) // parts that are not used are given up
+				time.Sleep(2 * time.Minute) // unused shares are released
 				shared.mu.Lock()
 				defer shared.mu.Unlock()
 				if n := len(shared.places); n != 0 || len(shared.subs) != 0 {
@@ -220,7 +222,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestSharesUnused (P14): a process that makes no calls for a minute leaves its part to the others, and has one again with its next call.
+// TestSharesUnused (P14) checks that a process that makes no calls for a minute leaves its share to
+// the others, and gets one again with its next call.
 func TestSharesUnused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -264,7 +267,9 @@ func TestSharesUnused(t *testing.T) {
 	})
 }
 
-// TestSharesUnknown (P14): a process that does not know its part makes no call; one that cannot ask any more stops when it may have been taken for dead; one that lost its place takes another.
+// TestSharesUnknown (P14) checks that a process that does not know its share makes no calls, that a
+// process that can no longer check stops once it may be presumed dead, and that a process that lost
+// its place takes another.
 func TestSharesUnknown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -308,7 +313,8 @@ func TestSharesUnknown(t *testing.T) {
 	})
 }
 
-// TestSharesCancelled: a call that is given up while its process takes a place leaves none behind.
+// TestSharesCancelled checks that a call abandoned while its process takes a place leaves no place
+// behind.
 func TestSharesCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var set ratelimit.Set
@@ -317,7 +323,7 @@ func TestSharesCancelled(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			shared.asked = cancel
 			turn := set.Limiter("key", ratelimit.Limits{Concurrency: 4}, shared).Take()
-			_ = turn.Ready(ctx) // the first is given up; the others may be let through
+			_ = turn.Ready(ctx) // the first is abandoned; the others may pass
 			turn.Leave()
 			cancel()
 		}

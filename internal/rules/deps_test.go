@@ -14,14 +14,16 @@ import (
 
 const module = "github.com/hocket-run/hocket/"
 
-// layer says which packages of Hocket a package may import; all others are forbidden. Imports of tests do not count.
+// layer lists the packages of Hocket that a package may import; all others are forbidden. Imports
+// of tests do not count.
 type layer struct {
 	pkg    string   // path within the module; "." is the root
-	may    []string // packages, or all packages below one: "internal/tool/..."
+	may    []string // packages, or a package tree: "internal/tool/..."
 	reason string
 }
 
-// layers is the import table; each package of the modules has one row. Imports go downward only: a package does not import its siblings.
+// layers is the import table; each package of the modules has one row. Imports go downward only: a
+// package does not import its siblings.
 var layers = []layer{
 	{"diag", nil, "every layer reports positions and diagnostics, so this package imports none of them"},
 	{"workflow", []string{"diag"}, "formats write the graph and the engine reads it, so it imports neither"},
@@ -252,7 +254,7 @@ var layers = []layer{
 	{"examples/go/tool", []string{".", "documents", "provider"}, "examples use public packages alone"},
 }
 
-// owners says which packages alone may import a library, with the reason.
+// owners lists the only packages that may import a library, with the reason.
 var owners = []struct{ dependency, owner, reason string }{
 	{module + "internal/service/failure", "internal/service internal/service/definition internal/service/resources internal/service/run internal/service/schedule", "other packages reach the use cases through package service alone"},
 	{module + "internal/service/child", "internal/service internal/service/run", "other packages reach the use cases through package service alone"},
@@ -292,7 +294,7 @@ var owners = []struct{ dependency, owner, reason string }{
 // modules are the folders of the modules whose packages have rows.
 var modules = []string{".", "temporal"}
 
-// imports returns the imports of each package without those of its tests.
+// imports returns the imports of each package, without the imports of its tests.
 func imports(t *testing.T) map[string][]string {
 	t.Helper()
 	testinput.Files(t)
@@ -313,7 +315,7 @@ func imports(t *testing.T) map[string][]string {
 	return all
 }
 
-// pathOf gives a package's path within the module: "." is the root.
+// pathOf returns a package's path within the module; "." is the root.
 func pathOf(pkg string) string {
 	if pkg+"/" == module {
 		return "."
@@ -321,7 +323,7 @@ func pathOf(pkg string) string {
 	return strings.TrimPrefix(pkg, module)
 }
 
-// TestLayers: each package has one row, and imports only what its row allows.
+// TestLayers checks that each package has one row and imports only what its row allows.
 func TestLayers(t *testing.T) {
 	t.Parallel()
 	all := imports(t)
@@ -348,7 +350,8 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// TestLayersAreDocumented: the table of packages in ARCHITECTURE.md names each package in a row of its own or in that of the nearest package above it, and nothing else.
+// TestLayersAreDocumented checks that the package table in ARCHITECTURE.md covers each package with
+// its own row or the row of its nearest ancestor, and lists nothing else.
 func TestLayersAreDocumented(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("ARCHITECTURE.md")
@@ -358,7 +361,7 @@ func TestLayersAreDocumented(t *testing.T) {
 	_, table, _ := strings.Cut(string(text), "| package | what it is |\n| --- | --- |\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	quoted := regexp.MustCompile("`([^`]+)`")
-	rows := map[string]string{} // the text of the row of each package
+	rows := map[string]string{} // text of each package's row
 	for row := range strings.Lines(table) {
 		first, rest, _ := strings.Cut(strings.TrimPrefix(row, "|"), "|")
 		for _, name := range quoted.FindAllStringSubmatch(first, -1) {

@@ -9,8 +9,10 @@ import (
 	"testing"
 )
 
-// TestFace: how many names a programmer meets in the public packages for graphs. A name more is a decision (ADR 131, which has the counts by group and the command). When issue 17 began, package hocket had 186 by this count, and package graph 216, with
-// those that are in compat now; before ADR 131 they had 202 and 220.
+// TestFace limits the number of names in the public packages for graphs. Adding a name is a
+// decision (ADR 131, which has the counts by group and the command). When issue 17 began, package
+// hocket had 186 names by this count and package graph 216, including those now in compat; before
+// ADR 131 they had 202 and 220.
 func TestFace(t *testing.T) {
 	t.Parallel()
 	for dir, want := range map[string]int{
@@ -26,7 +28,7 @@ func TestFace(t *testing.T) {
 	}
 }
 
-// receiver names the type that a method is of.
+// receiver returns the name of a method's receiver type.
 func receiver(d *ast.FuncDecl) string {
 	t := d.Recv.List[0].Type
 	for {
@@ -85,10 +87,11 @@ func face(t *testing.T, dir string) (n int) {
 	return n
 }
 
-// notInGraphs are what a program that only builds graphs does not link.
+// notInGraphs lists what a program that only builds graphs does not link.
 var notInGraphs = []string{"cel.dev/", "github.com/modelcontextprotocol/", "github.com/openai/", "github.com/anthropics/", "google.golang.org/", "modernc.org/sqlite", module + "internal/engine", module + "internal/service"}
 
-// TestEmbeddingGraph: a program that only builds graphs, to describe or check them, links no expressions, no MCP, no model and no store.
+// TestEmbeddingGraph checks that a program that only builds graphs, to describe or check them,
+// links no expressions, no MCP, no model and no store.
 func TestEmbeddingGraph(t *testing.T) {
 	t.Parallel()
 	for _, pkg := range listed(t, ".", "linux", "{{.ImportPath}}", "./graph") {

@@ -21,9 +21,11 @@ import (
 	"github.com/hocket-run/hocket/internal/testinput"
 )
 
-// TestInstall: `go install github.com/hocket-run/hocket/cmd/hocket@latest` works, from a proxy that serves this work tree as a release. Without network: what Hocket
-// needs is in the module cache. Compiling it all takes a minute, so that this only plans the build (go install -n) unless HOCKET_INSTALL is set: then the program is built,
-// says its version, and serves the page. Neither needs Node: the release has the page as it is built.
+// TestInstall checks that `go install github.com/hocket-run/hocket/cmd/hocket@latest` works, from a
+// proxy that serves this work tree as a release. It needs no network: Hocket's dependencies are in
+// the module cache. A full build takes a minute, so the test only plans it (go install -n) unless
+// HOCKET_INSTALL is set; then the program is built, prints its version, and serves the page.
+// Neither needs Node: the release includes the built page.
 func TestInstall(t *testing.T) {
 	t.Parallel()
 	m := xmod.Version{Path: strings.TrimSuffix(module, "/"), Version: "v1.2.3"}
@@ -36,7 +38,7 @@ func TestInstall(t *testing.T) {
 	}
 	testinput.Files(t)
 	c := exec.CommandContext(t.Context(), "go", args...)
-	c.Dir = t.TempDir() // outside of any module, as for users
+	c.Dir = t.TempDir() // outside any module, as for users
 	c.Env = append(os.Environ(), "GOPROXY=file://"+filepath.ToSlash(proxy), "GOSUMDB=off", "GONOSUMDB=*", "GOFLAGS=-modcacherw", "GOWORK=off",
 		"GOMODCACHE="+cache, "GOBIN="+bin, "CGO_ENABLED=0")
 	if out, err := c.CombinedOutput(); err != nil {
@@ -52,10 +54,11 @@ func TestInstall(t *testing.T) {
 	servesPage(t, filepath.Join(bin, "hocket"))
 }
 
-// asset is a file that the page's index names.
+// asset matches a file that the page's index refers to.
 var asset = regexp.MustCompile(`"\./(assets/[^"]+)"`)
 
-// hasPage checks that the archive of a release has the page in a folder: its index, and what that names.
+// hasPage checks that the archive of a release contains the page in a folder: its index, and the
+// files the index refers to.
 func hasPage(t *testing.T, archive, dir string) {
 	t.Helper()
 	z, err := archivezip.OpenReader(archive)
@@ -78,7 +81,8 @@ func hasPage(t *testing.T, archive, dir string) {
 	}
 }
 
-// servesPage checks that a program serves the page of the work tree, where no other program is found.
+// servesPage checks that a program serves the page of the work tree, with no other program in its
+// path.
 func servesPage(t *testing.T, program string) {
 	t.Helper()
 	home := t.TempDir()
@@ -126,7 +130,8 @@ func servesPage(t *testing.T, program string) {
 
 func last(s string, n int) string { return s[max(0, len(s)-n):] }
 
-// serveModule writes a proxy with one version of the module, made of the files that git knows as they are in the work tree.
+// serveModule writes a proxy with one version of the module, containing the files tracked by git as
+// they are in the work tree.
 func serveModule(t *testing.T, m xmod.Version) (dir string) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "git", "ls-files", "-z").Output()
@@ -135,7 +140,7 @@ func serveModule(t *testing.T, m xmod.Version) (dir string) {
 	}
 	var files []zip.File
 	for name := range strings.SplitSeq(strings.Trim(string(out), "\x00"), "\x00") {
-		if _, err := os.Lstat(name); err == nil { // one that was removed and not committed is no part of it
+		if _, err := os.Lstat(name); err == nil { // a file removed but not committed is left out
 			files = append(files, workFile(name))
 		}
 	}
@@ -148,7 +153,7 @@ func serveModule(t *testing.T, m xmod.Version) (dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := zip.Create(archive, m, files); err != nil { // it refuses names and sizes that a proxy refuses
+	if err := zip.Create(archive, m, files); err != nil { // it rejects names and sizes that a proxy rejects
 		t.Fatal(err)
 	}
 	if err := archive.Close(); err != nil {
@@ -170,14 +175,15 @@ func serveModule(t *testing.T, m xmod.Version) (dir string) {
 	return dir
 }
 
-// workFile is a file of the work tree, by its path with slashes.
+// workFile is the slash-separated path of a file in the work tree.
 type workFile string
 
 func (f workFile) Path() string                 { return string(f) }
 func (f workFile) Lstat() (os.FileInfo, error)  { return os.Lstat(filepath.FromSlash(string(f))) }
 func (f workFile) Open() (io.ReadCloser, error) { return os.Open(filepath.FromSlash(string(f))) }
 
-// linkedCache gives a module cache that has what the real one has, by links, but for this module: the test leaves nothing in the real one.
+// linkedCache returns a module cache with links to the contents of the real one, except for this
+// module, so that the test leaves nothing in the real cache.
 func linkedCache(t *testing.T) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "env", "GOMODCACHE").Output()
@@ -185,7 +191,8 @@ func linkedCache(t *testing.T) string {
 		t.Fatal(err)
 	}
 	from, to := strings.TrimSpace(string(out)), t.TempDir()
-	// These folders are made, as this module has places in them; all else in them is a link.
+	// These folders are created, as they contain entries of this module; everything else in them is
+	// a link.
 	own := []string{".", "cache", filepath.Join("cache", "download"), filepath.Join("cache", "download", "github.com"), "github.com"}
 	for _, dir := range own {
 		if err := os.MkdirAll(filepath.Join(to, dir), 0o700); err != nil {

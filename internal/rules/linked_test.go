@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/testinput"
 )
 
-// a program that serves no runs links nothing of what serves them.
+// a program that serves no runs links none of the serving code.
 func TestHandlerIsNotLinked(t *testing.T) {
 	t.Parallel()
 	out := t.TempDir() + "/hello"

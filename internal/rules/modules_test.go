@@ -19,10 +19,12 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// maxModules bounds the modules of other people that are linked into the program (SEC19). Raising it is a decision: see CONTRIBUTING.md.
+// maxModules is the maximum number of third-party modules linked into the program (SEC19). Raising
+// it is a decision: see CONTRIBUTING.md.
 const maxModules = 92
 
-// TestModules: what the program is made of is a list that is read when it changes (SEC19): a module more is a line in a diff, with its reason in the commit.
+// TestModules checks the list of modules in the program, which is reviewed when it changes (SEC19):
+// a new module is a line in a diff, with its reason in the commit.
 func TestModules(t *testing.T) {
 	t.Parallel()
 	list := linkedModules(t, ".", "./cmd/hocket")
@@ -33,11 +35,12 @@ func TestModules(t *testing.T) {
 	goldenModules(t, "temporal/cmd/hocket-temporal", linkedModules(t, "temporal", "./cmd/hocket-temporal"), "temporal/testdata/modules.txt")
 }
 
-// linkedModules returns the sorted paths of the modules of other authors that are linked into a package on any system. The package is in the module at folder.
+// linkedModules returns the sorted paths of the third-party modules that are linked into a package
+// on any system. The package is in the module at folder.
 func linkedModules(t *testing.T, folder, pkg string) []string {
 	t.Helper()
 	modules := map[string]bool{}
-	for _, system := range []string{"linux", "darwin", "windows"} { // what is linked differs between systems
+	for _, system := range []string{"linux", "darwin", "windows"} { // linked modules differ between systems
 		for _, name := range listed(t, folder, system, "{{with .Module}}{{.Path}}{{end}}", pkg) {
 			if !strings.HasPrefix(name+"/", module) {
 				modules[name] = true
@@ -47,7 +50,7 @@ func linkedModules(t *testing.T, folder, pkg string) []string {
 	return slices.Sorted(maps.Keys(modules))
 }
 
-// listed gives what go list says of a package and all that it needs.
+// listed returns the output of go list for a package and all its dependencies.
 func listed(t *testing.T, folder, system, format, pkg string) []string {
 	t.Helper()
 	testinput.Files(t, ":!docs")
@@ -60,7 +63,7 @@ func listed(t *testing.T, folder, system, format, pkg string) []string {
 	return strings.Fields(string(out))
 }
 
-// goldenModules compares a list of modules with the one that was read.
+// goldenModules compares a list of modules with the reviewed one.
 func goldenModules(t *testing.T, what string, list []string, golden string) {
 	t.Helper()
 	got := strings.Join(list, "\n") + "\n"
@@ -81,7 +84,8 @@ func goldenModules(t *testing.T, what string, list []string, golden string) {
 	}
 }
 
-// notEmbedded are the packages that a program which embeds Hocket does not get, with the reason for each.
+// notEmbedded lists the packages that a program which embeds Hocket must not link, with the reason
+// for each.
 var notEmbedded = []struct{ prefix, reason string }{
 	{module + "internal/cli", "a library has no command line"},
 	{module + "internal/server", "a library is no server"},
@@ -110,7 +114,8 @@ var notEmbedded = []struct{ prefix, reason string }{
 	{module + "internal/store/pghome", "stores in PostgreSQL are asked for with package postgres"},
 }
 
-// TestEmbedding: a program that embeds Hocket gets no more than it needs, and its list of modules is read when it changes.
+// TestEmbedding checks that a program that embeds Hocket links no more than it needs, and that its
+// list of modules is reviewed when it changes.
 func TestEmbedding(t *testing.T) {
 	t.Parallel()
 	for _, pkg := range listed(t, ".", "linux", "{{.ImportPath}}", ".") {
@@ -123,7 +128,8 @@ func TestEmbedding(t *testing.T) {
 	goldenModules(t, "package hocket", linkedModules(t, ".", "."), "testdata/embedding.txt")
 }
 
-// TestEmbeddingPostgres: a program that asks for PostgreSQL gets the modules of its driver more, and no other.
+// TestEmbeddingPostgres checks that a program that uses PostgreSQL links the modules of its driver
+// in addition, and no others.
 func TestEmbeddingPostgres(t *testing.T) {
 	t.Parallel()
 	without := linkedModules(t, ".", ".")
@@ -134,7 +140,8 @@ func TestEmbeddingPostgres(t *testing.T) {
 	}
 }
 
-// TestMCPSDK: the MCP SDK is not older than v1.4.0, the first that checks hosts and origins, and no code switches that off (SEC9).
+// TestMCPSDK checks that the MCP SDK is at least v1.4.0, the first version that checks hosts and
+// origins, and that no code disables the check (SEC9).
 func TestMCPSDK(t *testing.T) {
 	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Version}}", "github.com/modelcontextprotocol/go-sdk").Output()

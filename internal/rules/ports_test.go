@@ -6,15 +6,17 @@ import (
 	"testing"
 )
 
-// mostMethods is how many methods a port may declare itself; composing ports for those who wire them is not counted.
+// mostMethods is the maximum number of methods that a port may declare itself; ports composed of
+// others for wiring are not counted.
 const mostMethods = 7
 
-// portRooms are the rooms whose exported interfaces are ports.
+// portRooms are the packages whose exported interfaces are ports.
 var portRooms = map[string]bool{
 	"internal/journal": true, "internal/driver": true, "internal/store": true, "internal/api/hooks/hookdata": true, "internal/access": true, "internal/checkpoint": true, "internal/tool/memory": true,
 }
 
-// TestPorts: ports are small, so that another store or driver, and a fake of one, is written port by port.
+// TestPorts checks that ports are small, so that another store or driver, or a fake of one, can be
+// written port by port.
 func TestPorts(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}

@@ -11,16 +11,19 @@ import (
 	"github.com/hocket-run/hocket/internal/testinput"
 )
 
-// maxGraphProgram bounds a program that runs graphs of Go functions on a SQLite store, in bytes. Before documents were asked for by an option it had 35.1 MiB.
+// maxGraphProgram is the maximum size in bytes of a program that runs graphs of Go functions on a
+// SQLite store. Before documents became an option it was 35.1 MiB.
 const maxGraphProgram = 25 << 20
 
-// notInGraphPrograms are what a program that runs graphs of Go functions does not link.
+// notInGraphPrograms lists what a program that runs graphs of Go functions does not link.
 var notInGraphPrograms = []string{
 	"cel.dev/", "github.com/antlr4-go/", "github.com/modelcontextprotocol/", "github.com/openai/", "github.com/anthropics/", "google.golang.org/genai", "google.golang.org/grpc", "github.com/jackc/",
 	module + "internal/expr/celexpr", module + "internal/documents/linked", module + "internal/tool/mcp", module + "internal/format/canvas", module + "internal/format/steps",
 }
 
-// TestGraphPrograms: programs that run graphs of Go functions, in memory and on a SQLite store, link no reader of documents, no CEL, no MCP and no SDK of a model provider; they are built, run, and not larger than the bound.
+// TestGraphPrograms checks that programs that run graphs of Go functions, in memory and on a SQLite
+// store, link no document reader, no CEL, no MCP and no SDK of a model provider. The programs are
+// built and run, and must not exceed the size limit.
 func TestGraphPrograms(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"memory", "sqlite"} {

@@ -11,21 +11,23 @@ import (
 	"testing"
 )
 
-// pureRooms hold no clock, randomness, goroutine, channel, lock, I/O or logger: the same input gives the same output, on every driver (D1, D4).
+// pureRooms are packages without clock, randomness, goroutines, channels, locks, I/O and loggers:
+// the same input produces the same output, on every driver (D1, D4).
 var pureRooms = []string{"internal/engine", "internal/engine/event", "internal/engine/graph", "internal/engine/ledger", "internal/engine/plan", "internal/engine/loop", "internal/engine/waits", "internal/expr", "workflow", "internal/chat", "internal/project", "internal/schedule"}
 
-// impure are packages that a pure room may not import, with what the standard library offers there that is pure after all.
+// impure lists packages that a pure package may not import, including standard library packages
+// some of whose contents are pure.
 var impure = []string{
 	"context", "crypto/rand", "io/fs", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "os/exec", "runtime", "sync/atomic", "syscall",
 }
 
-// impureCalls are functions of packages that are pure otherwise.
+// impureCalls lists impure functions of otherwise pure packages.
 var impureCalls = map[string][]string{
 	"time": {"Now", "Since", "Until", "After", "AfterFunc", "Sleep", "NewTimer", "NewTicker", "Tick", "Local"},
 	"fmt":  {"Print", "Println", "Printf", "Scan", "Scanln", "Scanf"},
 }
 
-// lockRooms may use sync, each for the reason given.
+// lockRooms are packages that may use sync, each for the given reason.
 var lockRooms = map[string]string{
 	"internal/expr": "one CEL environment is made once, on first use",
 }

@@ -17,13 +17,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// packageFiles are the files of a package and of its tests, by their paths.
+// packageFiles holds the paths of the files of a package and of its tests.
 type packageFiles struct{ files, tests []string }
 
 // raceList is the list of the packages whose tests `make test` runs with the race detector.
 const raceList = "testdata/race.txt"
 
-// TestRaced derives the list of the packages that start goroutines: scripts/gotest runs their tests with the race detector, and those of all other packages without it.
+// TestRaced derives the list of packages that start goroutines: scripts/gotest runs their tests
+// with the race detector, and the tests of all other packages without it.
 func TestRaced(t *testing.T) {
 	t.Parallel()
 	var list []string
@@ -48,7 +49,7 @@ func TestRaced(t *testing.T) {
 	}
 }
 
-// TestRacedNames: the packages that scripts/gotest takes out of the list are in it.
+// TestRacedNames checks that the packages that scripts/gotest removes from the list are in it.
 func TestRacedNames(t *testing.T) {
 	t.Parallel()
 	script, err := os.ReadFile("scripts/gotest")
@@ -94,7 +95,7 @@ var listPackages = sync.OnceValues(func() (map[string]packageFiles, error) {
 	return all, nil
 })
 
-// modulePackages gives the packages of the module by their paths.
+// modulePackages returns the packages of the module by path.
 func modulePackages(t *testing.T) map[string]packageFiles {
 	t.Helper()
 	all, err := listPackages()
@@ -104,7 +105,7 @@ func modulePackages(t *testing.T) map[string]packageFiles {
 	return all
 }
 
-// parsedFiles reads files of Go.
+// parsedFiles parses Go files.
 func parsedFiles(t *testing.T, paths []string) []*ast.File {
 	t.Helper()
 	list := make([]*ast.File, len(paths))
@@ -118,13 +119,15 @@ func parsedFiles(t *testing.T, paths []string) []*ast.File {
 	return list
 }
 
-// startCalls are functions that start goroutines, or return what does; startMethods are methods that do, by their names alone.
+// startCalls are functions that start goroutines or return a function that does; startMethods are
+// methods that do, by name only.
 var (
 	startCalls   = regexp.MustCompile(`^(time\.AfterFunc|context\.AfterFunc|signal\.Notify\w*|http\.(Serve|ListenAndServe)\w*|httptest\.New(TLS|Unstarted)?Server|errgroup\.\w+)$`)
 	startMethods = regexp.MustCompile(`^(Serve|ServeTLS|ListenAndServe|ListenAndServeTLS)$`)
 )
 
-// starts reports whether a file starts goroutines: by a statement, by [sync.WaitGroup.Go] and calls of its form, or by calls that are known.
+// starts reports whether a file starts goroutines: with a go statement, with [sync.WaitGroup.Go]
+// and calls of the same form, or with a known call.
 func starts(f *ast.File) (does bool) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -142,7 +145,8 @@ func starts(f *ast.File) (does bool) {
 	return does
 }
 
-// TestStarts: each way to start a goroutine is seen, and what starts none is not.
+// TestStarts checks that each way to start a goroutine is detected, and that there are no false
+// positives.
 func TestStarts(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]bool{

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// unseeded may draw without a seed, each for the reason given.
+// unseeded lists files that may draw without a seed, each for the given reason.
 var unseeded = map[string]string{
 	"internal/ratelimit/ratelimit.go":     "clients that wait for the same limit do not come back together",
 	"internal/store/sqlite/patience.go":   "processes that wait for the same file do not come back together",
@@ -31,11 +31,12 @@ const (
 	seedPackage  = module + "internal/randtest"
 )
 
-// TestRandomImports: what tests draw at random follows from the seed of internal/randtest, so that `make test` has the same verdict for the same code.
+// TestRandomImports checks that all randomness in tests follows from the seed of internal/randtest,
+// so that `make test` has the same verdict for the same code.
 func TestRandomImports(t *testing.T) {
 	t.Parallel()
 	type use struct{ rapid, seed string }
-	uses := map[string]*use{} // by folder, and whether tests of it or others link the files
+	uses := map[string]*use{} // by folder, and whether its tests or others link the files
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -97,7 +98,7 @@ func TestRandomImports(t *testing.T) {
 	}
 }
 
-// importName gives the name under which a file imports a package, "" where it does not.
+// importName returns the name under which a file imports a package, or "" if it does not.
 func importName(f *ast.File, path string) string {
 	for _, imp := range f.Imports {
 		if name, _ := strconv.Unquote(imp.Path.Value); name == path {
@@ -110,7 +111,8 @@ func importName(f *ast.File, path string) string {
 	return ""
 }
 
-// draws gives the places at which a file draws from a source without a seed, or seeds one by the clock.
+// draws returns the places at which a file draws from an unseeded source, or seeds one from the
+// clock.
 func draws(path string, f *ast.File) []ast.Node {
 	var out []ast.Node
 	name := importName(f, "math/rand")
@@ -148,7 +150,7 @@ func draws(path string, f *ast.File) []ast.Node {
 	return out
 }
 
-// ofClock tells whether an expression reads the time.
+// ofClock reports whether an expression reads the time.
 func ofClock(e ast.Expr) bool {
 	found := false
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -161,7 +163,8 @@ func ofClock(e ast.Expr) bool {
 	return found
 }
 
-// TestSeeds: `make test` has one seed for all times, `make test-all` draws one and prints it, and neither takes results of another seed out of the cache.
+// TestSeeds checks that `make test` always uses the same seed, that `make test-all` draws one and
+// prints it, and that neither uses cached results of another seed.
 func TestSeeds(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("Makefile")
@@ -193,7 +196,8 @@ func TestSeeds(t *testing.T) {
 				t.Errorf("make %s runs tests without the seed: %s", target, line)
 			}
 			if target == "test-all" && !strings.Contains(line, "-count=1") {
-				t.Errorf("make test-all may take results from the cache: %s", line) // what a process reads before its tests is no part of the key
+				// what a process reads before its tests is not in the key
+				t.Errorf("make test-all may take results from the cache: %s", line)
 			}
 		}
 		if tests == 0 || target == "test-all" && !printed {

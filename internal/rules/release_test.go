@@ -10,7 +10,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// TestReleaseFlags: a release is built with the flags of `make build`, so that what is measured and tested is what is published.
+// TestReleaseFlags checks that a release is built with the flags of `make build`, so that the
+// measured and tested program is the published one.
 func TestReleaseFlags(t *testing.T) {
 	t.Parallel()
 	var release struct {
@@ -40,7 +41,8 @@ func TestReleaseFlags(t *testing.T) {
 	}
 }
 
-// TestWorkflows holds what actionlint does not check: workflows get no rights that they do not ask for, actions of others are pinned, and the commands of this repository that they run exist.
+// TestWorkflows checks what actionlint does not: workflows get only the permissions they request,
+// third-party actions are pinned, and the repository's commands that they run exist.
 func TestWorkflows(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(".github/workflows/*.yml")

@@ -15,10 +15,11 @@ import (
 	"github.com/hocket-run/hocket/internal/testinput"
 )
 
-// maxSize bounds the program that `make build` makes, in bytes: the page is 1.5 MiB of it (ADR 114), the driver of PostgreSQL 4 MiB (ADR 84).
+// maxSize is the maximum size in bytes of the program that `make build` builds; 1.5 MiB of it is
+// the page (ADR 114), 4 MiB the PostgreSQL driver (ADR 84).
 const maxSize = 58 << 20
 
-// buildFlags reads from the Makefile what the program is built with.
+// buildFlags reads the build flags of the program from the Makefile.
 func buildFlags(t *testing.T) (goflags, ldflags string) {
 	t.Helper()
 	text, err := os.ReadFile("Makefile")
@@ -33,8 +34,10 @@ func buildFlags(t *testing.T) (goflags, ldflags string) {
 	return string(flags[1]), string(link[1])
 }
 
-// TestSize: the program as `make build` makes it is not larger than the bound, and nothing in it that can be reached calls methods by names that are not constant: then the linker keeps every
-// exported method of every type, which makes the program two thirds larger (ADR 52). What Temporal's SDK adds to hocket-temporal does call them so, and has no bound.
+// TestSize checks that the program built by `make build` is not larger than the limit, and that no
+// reachable code calls methods by names that are not constant: otherwise the linker keeps every
+// exported method of every type, which makes the program two thirds larger (ADR 52). The code that
+// Temporal's SDK adds to hocket-temporal does so, and has no limit.
 func TestSize(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
@@ -68,9 +71,9 @@ func build(t *testing.T, program string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Each line is an edge of what is linked, "from -> to <mark>…".
+	// Each line is a link-time dependency, "from -> to <mark>…".
 	edges := 0
-	callers := map[string]string{} // of functions that call methods by name, one of each
+	callers := map[string]string{} // functions that call methods by name, with one caller of each
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {

@@ -10,10 +10,12 @@ import (
 	"testing"
 )
 
-// sqlRoom is the room whose type Text is all that its transactions take for SQL. Its own conversions are held by a test beside it.
+// sqlRoom is the package whose type Text is the only type that its transactions accept for SQL. A
+// test next to it checks its own conversions.
 const sqlRoom = "internal/store/tables"
 
-// TestSQLText: no statement is built from input (SEC7): no room that keeps tables in the store's file converts anything to Text but constants.
+// TestSQLText checks that no statement is built from input (SEC7): packages that keep tables in the
+// store's file convert only constants to Text.
 func TestSQLText(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}
@@ -33,7 +35,7 @@ func TestSQLText(t *testing.T) {
 	}
 }
 
-// TestSQLTextSees is the proof of the test above: conversions outside of constants are found.
+// TestSQLTextSees validates TestSQLText: it checks that conversions of non-constants are found.
 func TestSQLTextSees(t *testing.T) {
 	t.Parallel()
 	const text = `package x
@@ -57,13 +59,13 @@ func f(s string) db.Text { return db.Text(s) }
 	}
 }
 
-// source is a file that was read, without its tests.
+// source is a parsed non-test file.
 type source struct {
 	*ast.File
 	fset *token.FileSet
 }
 
-// parsed gives the Go files of the module that are no tests, by path.
+// parsed returns the module's non-test Go files by path.
 func parsed(t *testing.T) map[string]source {
 	t.Helper()
 	all := map[string]source{}
@@ -87,7 +89,7 @@ func parsed(t *testing.T) map[string]source {
 	return all
 }
 
-// importOf gives the name that a file has for a package, "" where it does not import it.
+// importOf returns the name under which a file imports a package, or "" if it does not import it.
 func importOf(file source, pkg string) string {
 	for _, imp := range file.Imports {
 		if imp.Path.Value == `"`+pkg+`"` {
@@ -100,7 +102,8 @@ func importOf(file source, pkg string) string {
 	return ""
 }
 
-// conversions gives where a file converts to the Text of a package outside of a constant, and tells each of every conversion.
+// conversions returns the positions at which a file converts a non-constant to the Text of a
+// package, and calls each for every conversion.
 func conversions(file *ast.File, name string, each func()) (bad []token.Pos) {
 	for _, decl := range file.Decls {
 		gen, isGen := decl.(*ast.GenDecl)

@@ -15,7 +15,8 @@ import (
 	"testing"
 )
 
-// privateWords are phrases that texts for users do not have, each with what to write instead. CONTRIBUTING.md names the rule.
+// privateWords are phrases that user-visible strings must not contain, each with a replacement.
+// CONTRIBUTING.md has the rule.
 var privateWords = []struct{ pattern, instead string }{
 	{`\b(nobody|somebody)\b`, "name who: no client, another process, or use the passive voice"},
 	{`\bwhoever\b`, "anyone who, the owner of, clients that"},
@@ -50,10 +51,11 @@ var privateWords = []struct{ pattern, instead string }{
 	{`\bgives? none\b`, "has none"},
 }
 
-// privateComments are the phrases that comments do not have either, in tests too.
+// privateComments are the phrases that comments must not contain either, including those in tests.
 var privateComments = []string{`\bnobody\b`, `\bsomebody\b`, `\bwhoever\b`, `\bst(ands?|anding|ood) (in|there|beside|twice)\b`, `\ball the same\b`, `\bminds? (it|them)\b`}
 
-// A phrase finds a pattern without regard to case. Most texts lack its longest literal, which is far cheaper to look for than the pattern.
+// phrase is a case-insensitive pattern. Most strings lack its longest literal, and searching for
+// the literal is far cheaper than matching the pattern.
 type phrase struct {
 	re      *regexp.Regexp
 	literal string
@@ -68,7 +70,7 @@ func phraseOf(t *testing.T, pattern string) phrase {
 	return phrase{regexp.MustCompile(pattern), longestLiteral(tree)}
 }
 
-// longestLiteral gives a text that every match has, or none.
+// longestLiteral returns a string that every match contains, or "" if there is none.
 func longestLiteral(re *syntax.Regexp) string {
 	longest := ""
 	switch re.Op {
@@ -84,7 +86,7 @@ func longestLiteral(re *syntax.Regexp) string {
 	return longest
 }
 
-// find gives the first match in a text of lower case, or nothing.
+// find returns the first match in a lower-case string, or "".
 func (p phrase) find(lower string) string {
 	if !strings.Contains(lower, p.literal) {
 		return ""
@@ -92,7 +94,7 @@ func (p phrase) find(lower string) string {
 	return p.re.FindString(lower)
 }
 
-// wordsOf gives the texts of Go files outside of tests that are written for people, by place.
+// wordsOf calls each with the user-visible strings of non-test Go files, by line.
 func wordsOf(t *testing.T, path string, each func(line int, text string)) {
 	t.Helper()
 	fset := token.NewFileSet()
@@ -113,7 +115,8 @@ func wordsOf(t *testing.T, path string, each func(line int, text string)) {
 	})
 }
 
-// TestPhrases: phrases are found in any case, also where the literal that is looked for first is not the beginning of the pattern.
+// TestPhrases checks that phrases are found in any case, also if the literal that is searched for
+// first is not a prefix of the pattern.
 func TestPhrases(t *testing.T) {
 	t.Parallel()
 	for pattern, want := range map[string]struct{ literal, text, word string }{
@@ -129,7 +132,7 @@ func TestPhrases(t *testing.T) {
 	}
 }
 
-// TestPlainComments: comments are plain technical English.
+// TestPlainComments checks that comments are plain technical English.
 func TestPlainComments(t *testing.T) {
 	t.Parallel()
 	var all []phrase
@@ -183,16 +186,17 @@ func TestPlainComments(t *testing.T) {
 	}
 }
 
-// scripts are the files of the page, its bench and its tools that people write.
+// scripts matches the hand-written files of the page, its benchmarks and its tools.
 var scripts = regexp.MustCompile(`^web[/\\]((src|specs|bench|screenshots|scripts)[/\\].*|[^/\\]*)\.(ts|tsx|mjs|mts)$`)
 
-// Comments of TypeScript: up to the end of the line, where what follows a colon is an address, and between marks.
+// TypeScript comments: line comments, but not the rest of a URL after its colon, and block
+// comments.
 var (
 	lineComment  = regexp.MustCompile(`(?:^|[^:])//(.*)$`)
 	blockComment = regexp.MustCompile(`(?s)(?:^|[\s{(,;])/\*(.*?)\*/`)
 )
 
-// commentsOf gives the comments of a file of the page, by line.
+// commentsOf calls each with the comments of a file of the page, by line.
 func commentsOf(text string, each func(line int, text string)) {
 	for i, line := range strings.Split(text, "\n") {
 		if m := lineComment.FindStringSubmatch(line); m != nil {
@@ -207,7 +211,8 @@ func commentsOf(text string, each func(line int, text string)) {
 	}
 }
 
-// TestCommentsOf: comments of the page's files are found with their lines, and addresses and globs are none.
+// TestCommentsOf checks that comments of the page's files are found with their lines, and that URLs
+// and globs are not taken for comments.
 func TestCommentsOf(t *testing.T) {
 	t.Parallel()
 	var got []string
@@ -227,7 +232,7 @@ func TestCommentsOf(t *testing.T) {
 	}
 }
 
-// TestPlainWords: errors, diagnostics, help and documents are written in standard terms.
+// TestPlainWords checks that errors, diagnostics, help and documents use standard terms.
 func TestPlainWords(t *testing.T) {
 	t.Parallel()
 	var all []phrase

@@ -11,14 +11,16 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Cron is the times of KindCron: a set of numbers for each field, as bits. It is a value: copy and compare it freely.
+// Cron holds the times of KindCron: a bit set of numbers for each field. It is a value: copy and
+// compare it freely.
 type Cron struct {
 	Seconds, Minutes      uint64
 	Hours, Days, Weekdays uint32 // Days from 1, Weekdays from 0 for Sunday
 	Months                uint16 // from 1
-	// AnyDay and AnyWeekday: the field says nothing. Where both fields say something, a day need be in one of them only (X-67).
+	// AnyDay and AnyWeekday mean that the field is unrestricted. If both fields are restricted, a
+	// day has to match only one of them (X-67).
 	AnyDay, AnyWeekday bool
-	// Text is what was written.
+	// Text is the original expression.
 	Text string
 }
 
@@ -31,7 +33,7 @@ var aliases = map[string]string{
 
 var aliasNames = []string{"@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually", "@every"}
 
-// cronField is one field: its bounds and the names of its numbers, from low on.
+// cronField is one field: its limits and the names of its numbers, starting at low.
 type cronField struct {
 	name      string
 	low, high int
@@ -44,16 +46,16 @@ var cronFields = []cronField{
 	{"weekday", 0, 7, dayNames},
 }
 
-// isCron tells whether a spec is an alias, or has several fields with numbers.
+// isCron reports whether a spec is an alias or has several fields with numbers.
 func isCron(spec string) bool {
 	form, _, _ := strings.Cut(spec, "@")
-	if f := strings.TrimSpace(form); f == "daily" || f == "weekly" { // blanks around their parts are nothing
+	if f := strings.TrimSpace(form); f == "daily" || f == "weekly" { // blanks around their parts are ignored
 		return false
 	}
 	return strings.HasPrefix(spec, "@") || len(strings.Fields(spec)) > 1 && strings.ContainsAny(spec, "*0123456789")
 }
 
-// parseCron reads an alias, `@every 90s`, or five or six fields (X-66).
+// parseCron parses an alias, `@every 90s`, or five or six fields (X-66).
 func parseCron(spec string) (Schedule, error) {
 	words := strings.Fields(spec)
 	if strings.HasPrefix(words[0], "@") {
@@ -121,7 +123,8 @@ func parseAlias(spec string, words []string) (Schedule, error) {
 	return Schedule{}, bad(hint, "invalid schedule %q", spec)
 }
 
-// read gives the numbers of one field: `*`, `5`, `1-5`, `*/15`, `0-30/10`, names, and lists of them.
+// read returns the numbers of one field: `*`, `5`, `1-5`, `*/15`, `0-30/10`, names, and lists of
+// them.
 func (f cronField) read(text string) (set uint64, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		span, step, stepped := strings.Cut(part, "/")
@@ -172,7 +175,7 @@ func (f cronField) number(text string) (int, error) {
 	return 0, fmt.Errorf("the %s is %s, not a number from %d to %d", f.name, strconv.Quote(text), f.low, f.high)
 }
 
-// everFires tells whether any month has one of the days.
+// everFires reports whether any month has one of the days.
 func (c Cron) everFires() bool {
 	for m := 1; m <= 12; m++ {
 		if c.Months>>m&1 == 1 && bits.TrailingZeros32(c.Days) <= time.Date(2024, time.Month(m)+1, 0, 0, 0, 0, 0, time.UTC).Day() {
@@ -182,7 +185,7 @@ func (c Cron) everFires() bool {
 	return false
 }
 
-// on tells whether a date, given as its midnight in UTC, is one of c's.
+// on reports whether a date, represented by its midnight in UTC, matches c.
 func (c Cron) on(day time.Time) bool {
 	_, m, d := day.Date()
 	inMonth, inWeek := c.Days>>d&1 == 1, c.Weekdays>>int(day.Weekday())&1 == 1
@@ -192,18 +195,20 @@ func (c Cron) on(day time.Time) bool {
 	return c.Months>>int(m)&1 == 1 && inMonth && inWeek
 }
 
-// cronDays is how many days are looked at for the next time: there are eight years from one 29 February to the next at most, and some.
+// cronDays is the number of days searched for the next time: there are at most eight years from one
+// 29 February to the next, plus a margin.
 const cronDays = 9*366 + searchDays
 
-// allHours are those of a day.
+// allHours has the bits of all hours of a day.
 const allHours = 1<<24 - 1
 
-// nextCron gives the first time after after. Where each hour of a day is meant, the time passes as the clock shows it: what it shows twice counts twice, and what it jumps over does not. Any other
-// time is one of a calendar, as that of KindDaily: once on each day (X-68).
+// nextCron returns the first time after after. If c matches every hour of a day, times follow the
+// wall clock: a time shown twice counts twice, and a skipped time does not count. Otherwise times
+// are calendar times, as for KindDaily: once on each day (X-68).
 func (s Schedule) nextCron(after time.Time, loc *time.Location) time.Time {
 	y, m, d := after.In(loc).Date()
 	for i := -2; i < cronDays; i++ {
-		day := time.Date(y, m, d+i, 0, 0, 0, 0, time.UTC) // the date alone: UTC has every day
+		day := time.Date(y, m, d+i, 0, 0, 0, 0, time.UTC) // only the date: UTC has every day
 		if !s.Cron.on(day) || !exists(day, loc) {
 			continue
 		}
@@ -220,7 +225,9 @@ func (s Schedule) nextCron(after time.Time, loc *time.Location) time.Time {
 	return time.Time{}
 }
 
-// nextOf gives the first time of a day after after; the zero time: there is none. Times of a day are reached in their order, so that an hour or a minute whose last second is over is passed at once.
+// nextOf returns the first time of a day after after, or the zero time if there is none. Times of a
+// day are tried in order, so that an hour or a minute whose last second has passed is skipped
+// immediately.
 func (c Cron) nextOf(after, day time.Time, loc *time.Location) time.Time {
 	at := func(h, m, s int) time.Time {
 		return reach(day.Add(time.Duration(h)*time.Hour+time.Duration(m)*time.Minute+time.Duration(s)*time.Second), loc)
@@ -246,7 +253,8 @@ func (c Cron) nextOf(after, day time.Time, loc *time.Location) time.Time {
 	return time.Time{}
 }
 
-// nextShown gives the first instant of a day after after at which the clock shows one of c's minutes and seconds.
+// nextShown returns the first instant of a day after after at which the wall clock shows one of c's
+// minutes and seconds.
 func (c Cron) nextShown(after, day time.Time, loc *time.Location) time.Time {
 	t, end := reach(day, loc), reach(day.AddDate(0, 0, 1), loc)
 	if !t.After(after) {
@@ -266,7 +274,9 @@ func (c Cron) nextShown(after, day time.Time, loc *time.Location) time.Time {
 	return time.Time{}
 }
 
-// missedCron gives the last times, limit at most, that are later than after and not later than until. It looks at a longer and longer time before until, as there may be many or few in it.
+// missedCron returns the last times, at most limit, that are later than after and not later than
+// until. It searches increasingly long periods before until, as there may be many or few times in
+// them.
 func (s Schedule) missedCron(after, until time.Time, loc *time.Location, limit int) []time.Time {
 	for span := time.Duration(limit) * time.Second; ; span *= 4 {
 		from := until.Add(-span)

@@ -61,7 +61,7 @@ func TestCronNext(t *testing.T) {
 	}
 }
 
-// TestCronRefused: each problem names the field.
+// TestCronRefused checks that each problem names the field.
 func TestCronRefused(t *testing.T) {
 	t.Parallel()
 	for spec, want := range map[string]string{
@@ -80,7 +80,8 @@ func TestCronRefused(t *testing.T) {
 	}
 }
 
-// TestCronRandom compares with a plain reading of the fields, minute by minute, and Missed with Next.
+// TestCronRandom compares Next with a direct, minute-by-minute evaluation of the fields, and Missed
+// with Next.
 func TestCronRandom(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

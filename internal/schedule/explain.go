@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Explain says what is odd about a planned time of a calendar, for people: that the clock jumps over the time, or shows it twice. "" where nothing
-// is.
+// Explain describes what is unusual about a planned time of a calendar, for people: that the clock
+// skips the time or shows it twice. It returns "" if nothing is unusual.
 func (s Schedule) Explain(at time.Time, loc *time.Location) string {
 	if s.Kind != KindDaily && s.Kind != KindWeekly {
 		return ""

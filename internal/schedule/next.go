@@ -2,17 +2,20 @@ package schedule
 
 import "time"
 
-// searchDays is how many local days are looked at for the next fire: two weeks for a weekly day that does not exist, and some.
+// searchDays is the number of local days searched for the next fire: two weeks for a weekly day
+// that does not exist, plus a margin.
 const searchDays = 32
 
-// Next gives the first planned time strictly after after, in loc; nil is UTC. An interval counts from after, a continuous delay too. The zero
-// time means never: one_time, and a calendar so far out that time ends before it.
+// Next returns the first planned time strictly after after, in loc; nil means UTC. Intervals and
+// continuous delays count from after. The zero time means never: a one_time schedule, or a calendar
+// time beyond the range of time.Time.
 func (s Schedule) Next(after time.Time, loc *time.Location) time.Time {
 	return s.NextFrom(after, after, loc)
 }
 
-// NextFrom is Next for a schedule that was registered at an instant of its own: an interval fires at registered + n periods, n from 1 on
-// (S1-37, S1-38), and never before. A calendar depends on its zone alone, and a delay counts from after.
+// NextFrom is Next for a schedule with its own registration time: an interval fires at registered +
+// n periods, with n from 1 (S1-37, S1-38), and never before. A calendar depends only on its zone,
+// and a delay counts from after.
 func (s Schedule) NextFrom(registered, after time.Time, loc *time.Location) time.Time {
 	if loc == nil {
 		loc = time.UTC
@@ -31,8 +34,9 @@ func (s Schedule) NextFrom(registered, after time.Time, loc *time.Location) time
 	}
 }
 
-// Missed gives the planned times that are later than after and not later than until, oldest first: what a scheduler slept through that looked last
-// at after. Of more than limit it gives the last ones; limit under 1 gives none.
+// Missed returns the planned times that are later than after and not later than until, oldest
+// first: the times missed by a scheduler that last checked at after. If there are more than limit,
+// it returns the last ones; if limit is less than 1, it returns none.
 func (s Schedule) Missed(registered, after, until time.Time, loc *time.Location, limit int) []time.Time {
 	if !s.IsTimed() || limit < 1 || !until.After(after) {
 		return nil
@@ -43,7 +47,8 @@ func (s Schedule) Missed(registered, after, until time.Time, loc *time.Location,
 		}
 		return s.missedCron(after, until, loc, limit)
 	}
-	// Where there may be many, it begins near the end: a year of seconds is no work.
+	// If there may be many, the search starts near the end, so that even a year of seconds is
+	// cheap.
 	from := after
 	if s.Kind == KindEvery {
 		if t := addSeconds(until, -int64(s.Every/time.Second)*int64(limit+1)); t.After(from) {
@@ -62,7 +67,8 @@ func (s Schedule) Missed(registered, after, until time.Time, loc *time.Location,
 	return missed
 }
 
-// nextTick works on seconds and nanoseconds apart, as a time.Duration holds no more than 292 years.
+// nextTick computes with seconds and nanoseconds separately, as a time.Duration holds no more than
+// 292 years.
 func (s Schedule) nextTick(registered, after time.Time) time.Time {
 	if s.Every < time.Second || after.Before(registered) {
 		return registered.Add(max(s.Every, time.Second))
@@ -80,11 +86,12 @@ func addSeconds(t time.Time, n int64) time.Time {
 	return time.Unix(t.Unix()+n, int64(t.Nanosecond())).In(t.Location())
 }
 
-// nextDay looks at one local day after the other. A day's instant may lie on either side of the clock's changes, so it begins two days early.
+// nextDay tries local days one after the other. A day's instant may lie on either side of a clock
+// change, so it starts two days early.
 func (s Schedule) nextDay(after time.Time, loc *time.Location) time.Time {
 	y, m, d := after.In(loc).Date()
 	for i := -2; i < searchDays; i++ {
-		day := time.Date(y, m, d+i, 0, 0, 0, 0, time.UTC) // the date alone: UTC has every day
+		day := time.Date(y, m, d+i, 0, 0, 0, 0, time.UTC) // only the date: UTC has every day
 		if s.Kind == KindWeekly && !s.Days[day.Weekday()] || !exists(day, loc) {
 			continue
 		}
@@ -96,20 +103,21 @@ func (s Schedule) nextDay(after time.Time, loc *time.Location) time.Time {
 	return time.Time{}
 }
 
-// exists tells whether a date, given as its midnight in UTC, is one that loc's calendar has.
+// exists reports whether a date, represented by its midnight in UTC, exists in loc's calendar.
 func exists(day time.Time, loc *time.Location) bool {
 	y, m, d := reach(day, loc).Date()
 	wy, wm, wd := day.Date()
 	return y == wy && m == wm && d == wd
 }
 
-// maxOffset is more than any zone's distance from UTC there ever was.
+// maxOffset is larger than any UTC offset that a zone has ever had.
 const maxOffset = 18 * time.Hour
 
-// reach gives the first instant at which the wall clock of loc shows wall, which is written as if it were UTC, or a later time. That is the
-// first of two occurrences, and the first instant after the gap for a time that the clock jumps over (S1-36).
+// reach returns the first instant at which the wall clock of loc shows wall, which is written as if
+// it were UTC, or a later time. That is the first of two occurrences, and for a skipped time the
+// first instant after the gap (S1-36).
 //
-// time.Date is no help here: which instant it gives for such times is not promised.
+// time.Date does not help here: it does not guarantee which instant it returns for such times.
 func reach(wall time.Time, loc *time.Location) time.Time {
 	begin, limit := wall.Add(-maxOffset), wall.Add(maxOffset)
 	for t := begin; ; {

@@ -38,7 +38,8 @@ func parse(t testing.TB, spec string) schedule.Schedule {
 	return s
 }
 
-// S1-33, S1-34, S1-36: what is written here, what the minute-by-minute oracle finds and what Next gives are one.
+// S1-33, S1-34, S1-36: the expected times, the times found by the minute-by-minute oracle and the
+// results of Next are the same.
 func TestNext(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ spec, zone, after, want string }{
@@ -152,7 +153,7 @@ func TestNextRules(t *testing.T) {
 	}
 }
 
-// S1-37: ticks stand at whole periods after the registration, whatever the clock does.
+// S1-37: ticks occur at whole periods after the registration, regardless of clock changes.
 func TestTicks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -173,11 +174,13 @@ func TestTicks(t *testing.T) {
 }
 
 func drawInstant(t *rapid.T, name string) time.Time {
-	// Clocks were set by decree again and again since 1900; after 2037 the rules go on for ever.
+	// Clocks have been changed by decree many times since 1900; after 2037 the rules repeat
+	// forever.
 	return time.Unix(rapid.Int64Range(-2208988800, 4102444800).Draw(t, name), rapid.Int64Range(0, 999999999).Draw(t, name+" ns")).UTC()
 }
 
-// S1-33 to S1-36 over all zones: fires grow; each lies on its local day, and each listed local day that exists has one.
+// S1-33 to S1-36 over all zones: fire times increase; each lies on its local day, and each listed
+// local day that exists has one.
 func TestEveryListedDayOnce(t *testing.T) {
 	t.Parallel()
 	names := schedule.ZoneNames()
@@ -223,7 +226,8 @@ func checkDays(t *rapid.T, s schedule.Schedule, loc *time.Location, from time.Ti
 		last = at
 		local := dayOf(at)
 		if wall := at.In(loc); wall.Hour()*60+wall.Minute() < s.Hour*60+s.Minute {
-			// Only where the clock jumped over the time and midnight: the fire is the first instant of the next day, and stands for the day before.
+			// Only if the clock skipped the time and midnight: the fire is the first instant of the
+			// next day, and stands for the day before.
 			if before := dayOf(at.Add(-1)); before == local {
 				t.Fatalf("%s fires before its time", wall)
 			} else {
@@ -232,7 +236,7 @@ func checkDays(t *rapid.T, s schedule.Schedule, loc *time.Location, from time.Ti
 		}
 		fires[local]++
 	}
-	// Days that begin well inside, found by looking every five minutes.
+	// Days that begin well inside the range, found by checking every five minutes.
 	seen := map[day]bool{}
 	for at := from.Add(26 * time.Hour); at.Before(until.Add(-50 * time.Hour)); at = at.Add(5 * time.Minute) {
 		d := dayOf(at)
@@ -280,7 +284,8 @@ func TestMissed(t *testing.T) {
 	}
 }
 
-// Instants at the ends of what a time.Time holds give something or never, and end.
+// TestNextAtTheEndsOfTime checks that instants at the limits of time.Time yield a time or never,
+// and that the search terminates.
 func TestNextAtTheEndsOfTime(t *testing.T) {
 	t.Parallel()
 	for _, at := range []time.Time{{}, time.Unix(1<<62, 0), time.Unix(-1<<62, 0), time.Unix(0, 0)} {

@@ -7,8 +7,9 @@ import (
 	"github.com/hocket-run/hocket/internal/schedule"
 )
 
-// oracle finds planned times by looking at the wall clock of a zone minute by minute, as a person would who sits in front of it. It knows of
-// time.Time only what the clock shows at an instant. It is for zones and times at which clocks change on whole minutes.
+// oracle finds planned times by checking the wall clock of a zone minute by minute. The only thing
+// it uses of time.Time is what the clock shows at an instant. It is for zones and times at which
+// clocks change on whole minutes.
 func oracle(t *testing.T, s schedule.Schedule, loc *time.Location, after time.Time, count int) []time.Time {
 	t.Helper()
 	if s.Kind == schedule.KindEvery {
@@ -20,7 +21,7 @@ func oracle(t *testing.T, s schedule.Schedule, loc *time.Location, after time.Ti
 	}
 	var (
 		out  []time.Time
-		day  time.Time // the local day on the wall, as its midnight in UTC
+		day  time.Time // the local day on the wall clock, as its midnight in UTC
 		done bool      // the day had its instant, or needs none
 	)
 	listed := func(d time.Time) bool { return s.Kind == schedule.KindDaily || s.Days[d.Weekday()] }
@@ -40,12 +41,12 @@ func oracle(t *testing.T, s schedule.Schedule, loc *time.Location, after time.Ti
 		switch {
 		case today.After(day):
 			if !day.IsZero() && !done {
-				fire(at) // the clock jumped over the time, and over midnight with it
+				fire(at) // the clock skipped the time and midnight
 			}
 			first := day.IsZero()
 			day, done = today, !listed(today) || first
 		case today.Before(day):
-			continue // the clock was set back over midnight: that was yesterday's
+			continue // clock set back over midnight: that was yesterday's
 		}
 		if !done && wall.Hour()*60+wall.Minute() >= s.Hour*60+s.Minute {
 			fire(at)

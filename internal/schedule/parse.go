@@ -14,27 +14,29 @@ import (
 type Kind string
 
 const (
-	// KindNever is that of one_time: nothing starts by itself (S1-22).
+	// KindNever is the kind of one_time schedules: nothing starts automatically (S1-22).
 	KindNever Kind = "never"
-	// KindEvery fires every so many seconds from the registration on (S1-30, S1-37).
+	// KindEvery fires at a fixed interval in seconds, counted from the registration (S1-30, S1-37).
 	KindEvery Kind = "every"
-	// KindDaily fires each local day at a time (S1-31).
+	// KindDaily fires each local day at a given time (S1-31).
 	KindDaily Kind = "daily"
 	// KindWeekly fires at local midnight of the listed days (S1-32, S1-33).
 	KindWeekly Kind = "weekly"
 	// KindCron fires at the local times of a cron expression (X-66).
 	KindCron Kind = "cron"
-	// KindContinuous has no planned times: the next run follows the end of the former after a delay (S1-23).
+	// KindContinuous has no planned times: the next run starts a delay after the previous one ends
+	// (S1-23).
 	KindContinuous Kind = "continuous"
 )
 
-// DefaultDelay is the pause between two runs of a continuous branch that names none (S1-23).
+// DefaultDelay is the pause between two runs of a continuous branch that specifies none (S1-23).
 const DefaultDelay = time.Second
 
-// MaxSeconds bounds intervals and delays: 100 years.
+// MaxSeconds is the maximum of intervals and delays: 100 years.
 const MaxSeconds = 100 * 365 * 24 * 60 * 60
 
-// Schedule is a schedule that was read. The zero Schedule never fires. It is a value: copy and compare it freely.
+// Schedule is a parsed schedule. The zero Schedule never fires. It is a value: copy and compare it
+// freely.
 type Schedule struct {
 	Kind Kind
 	// Every is the period of KindEvery and the delay of KindContinuous.
@@ -47,7 +49,7 @@ type Schedule struct {
 	Cron Cron
 }
 
-// Codes of what is wrong with a schedule.
+// Codes of schedule errors.
 const (
 	CodeUnknownMode     = "unknown-mode"
 	CodeMissingSchedule = "missing-schedule"
@@ -60,7 +62,8 @@ const (
 	CodeConflict  = "schedule-conflict"
 )
 
-// Error says what is wrong with a schedule or a time zone. Code is one of the Code constants; Hint may be empty.
+// Error describes an error in a schedule or a time zone. Code is one of the Code constants; Hint
+// may be empty.
 type Error struct{ Code, Message, Hint string }
 
 func (e *Error) Error() string {
@@ -74,7 +77,7 @@ func bad(hint, format string, args ...any) error {
 	return &Error{CodeBadSchedule, fmt.Sprintf(format, args...), hint}
 }
 
-// modes are the words for modes, in the order in which messages list them.
+// modes are the names of the modes, in the order in which messages list them.
 var modes = []string{workflow.ModeOneTime, workflow.ModeInterval, workflow.ModeContinuous}
 
 const (
@@ -85,11 +88,12 @@ const (
 	secondsForm = `write whole seconds, 1 or more, as in "60"`
 )
 
-// Parse reads the mode and the schedule of a workflow or branch. mode "" is one_time (S1-27), whose spec is not looked at: it never fires
-// (S1-22). Blanks around spec, and around the parts of a calendar form, are nothing; so "  " is an absent one.
+// Parse parses the mode and the schedule of a workflow or branch. An empty mode means one_time
+// (S1-27), whose spec is ignored: it never fires (S1-22). Blanks around spec and around the parts
+// of a calendar form are ignored, so " " is an absent spec.
 //
-// Errors: *[Error], for one thing at a time, as a spec is one word. The Schedule is then the zero one.
-// Source: S1-22, S1-23, S1-27, S1-30, S1-31, S1-32, S1-39.
+// Parse returns an *[Error] for the first problem, and the zero Schedule. Source: S1-22, S1-23,
+// S1-27, S1-30, S1-31, S1-32, S1-39.
 func Parse(mode, spec string) (Schedule, error) {
 	spec = strings.TrimSpace(spec)
 	switch mode {
@@ -152,7 +156,7 @@ func parseInterval(spec string) (Schedule, error) {
 	return Schedule{}, bad(hint, "schedule %q: %q is not a form of schedule", spec, form)
 }
 
-// digits gives s as a number where it is made of one to limit decimal digits and nothing else.
+// digits returns s as a number if it consists of one to limit decimal digits.
 func digits(s string, limit int) (int, bool) {
 	if s == "" || len(s) > limit || strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' }) {
 		return 0, false
@@ -202,7 +206,7 @@ func parseDaily(spec, rest string) (Schedule, error) {
 	return Schedule{Kind: KindDaily, Hour: h, Minute: m}, nil
 }
 
-// dayNames are what people write for days, by the first three letters.
+// dayNames are the first three letters of the names that people write for days.
 var dayNames = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 
 func parseWeekly(spec, rest string) (Schedule, error) {
@@ -237,7 +241,8 @@ func dayHint(day string) string {
 	return weeklyForm
 }
 
-// String gives the schedule as Parse reads it, in its plainest form; "" for one that never fires.
+// String returns the schedule in the simplest form that Parse accepts; "" for a schedule that never
+// fires.
 func (s Schedule) String() string {
 	switch s.Kind {
 	case KindEvery, KindContinuous:
@@ -259,7 +264,7 @@ func (s Schedule) String() string {
 	}
 }
 
-// IsTimed tells whether s has planned times: continuous and one_time schedules have none.
+// IsTimed reports whether s has planned times; continuous and one_time schedules have none.
 func (s Schedule) IsTimed() bool {
 	return s.Kind == KindEvery || s.Kind == KindDaily || s.Kind == KindWeekly || s.Kind == KindCron
 }

@@ -191,7 +191,8 @@ func TestZoneNames(t *testing.T) {
 	}
 }
 
-// FuzzParse: nothing panics; what was read is written so that it reads the same.
+// FuzzParse checks that nothing panics and that a parsed schedule is formatted so that it parses to
+// the same schedule.
 func FuzzParse(f *testing.F) {
 	for _, spec := range []string{"60", "daily@9:30", "weekly@1,3,5", "weekly@", "daily@99:00", "-1", "60abc", "", " ", "@", "daily@:", "weekly@,", "٦٠", "\xff"} {
 		f.Add(interval, spec)
@@ -219,7 +220,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// S1-30: of all texts of digits exactly the positive numbers up to the bound are accepted.
+// S1-30: of all digit strings exactly the positive numbers up to the limit are accepted.
 func TestParseSecondsProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -7,23 +7,25 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // machines without the database of time zones know all zones too
+	_ "time/tzdata" // all zones, even without a time zone database
 
 	"github.com/hocket-run/hocket/diag"
 )
 
-// zoneNames are the names of the time zone database, one a line, sorted: it offers no list by itself. They serve hints and completion only; a zone
-// that is newer than the list still loads.
+// zoneNames are the names of the time zone database, one per line, sorted, as the database does not
+// provide a list. They serve hints and completion only; a zone that is newer than the list still
+// loads.
 //
 //go:embed zones.txt
 var zoneNames string
 
-// ZoneNames gives the names of the time zone database, sorted. The slice is the caller's.
+// ZoneNames returns the names of the time zone database, sorted. The caller owns the slice.
 func ZoneNames() []string { return strings.Fields(zoneNames) }
 
-// Zone gives the time zone with an IANA name such as `Europe/Berlin` or `UTC`. "" and `local` are local, which may be nil for UTC.
+// Zone returns the time zone with an IANA name such as `Europe/Berlin` or `UTC`. "" and `local`
+// mean local, which may be nil for UTC.
 //
-// Errors: *[Error] with the name that was meant, where it can be told.
+// An unknown name results in an *[Error] that suggests the intended name, if there is a likely one.
 func Zone(name string, local *time.Location) (*time.Location, error) {
 	trimmed := strings.TrimSpace(name)
 	if trimmed == "" || strings.EqualFold(trimmed, "local") {
@@ -39,7 +41,7 @@ func Zone(name string, local *time.Location) (*time.Location, error) {
 	return loc, nil
 }
 
-// fixed is an offset as people write it: `+02:00`, `UTC+2`, `GMT-5`.
+// fixed matches an offset as people write it: `+02:00`, `UTC+2`, `GMT-5`.
 var fixed = regexp.MustCompile(`^(?i:UTC|GMT)?\s*([+-])\s*0?(1[0-4]|\d)(?::?00)?$`)
 
 func zoneHint(name string) string {
@@ -48,7 +50,7 @@ func zoneHint(name string) string {
 		if m[2] == "0" {
 			return `did you mean "UTC"?`
 		}
-		// The database counts to the west, as POSIX does.
+		// The database counts westward, as POSIX does.
 		sign := map[string]string{"+": "-", "-": "+"}[m[1]]
 		n, _ := strconv.Atoi(m[2])
 		return fmt.Sprintf(`a fixed distance of %s%d hours from UTC is "Etc/GMT%s%d"; a place name is better, since it includes changes of the clock`, m[1], n, sign, n)

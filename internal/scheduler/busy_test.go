@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/scheduler"
 )
 
-// a planned time whose run may not go on beside others is skipped, and is no refusal. What was missed, or asked for, and a continuous branch wait until it may.
+// a planned time whose run may not run concurrently with others is skipped, and not refused.
+// Missed times, requested runs and a continuous branch wait until it may.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	busy := &scheduler.BusyError{Run: "other", Err: errors.New("it is busy")}

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// control takes up what people said of schedules.
+// control applies the controls that people set on schedules.
 func (s *Scheduler) control(list []journal.Control) {
 	for _, c := range list {
 		if e := s.all[c.ScheduleKey]; e != nil {
@@ -16,7 +16,8 @@ func (s *Scheduler) control(list []journal.Control) {
 	}
 }
 
-// apply takes up what was said of one schedule. A schedule that was resumed begins with the first planned time after that: nothing before it is made up for.
+// apply applies a control to its schedule. A resumed schedule begins with the first planned time
+// after it was resumed; earlier times are not caught up.
 func (s *Scheduler) apply(e *entry, c journal.Control) {
 	if c.Revision < e.ctl.Revision {
 		return // a worker read a newer one
@@ -40,7 +41,8 @@ func (s *Scheduler) apply(e *entry, c journal.Control) {
 	}
 }
 
-// ask starts the run that a person asked for, where none goes on and it was asked for less than a day ago. It tells whether it is being decided.
+// ask starts the run that a person requested, if none is active and the request is less than a day
+// old. It reports whether the run is being decided.
 func (s *Scheduler) ask(ctx context.Context, e *entry, now time.Time) bool {
 	asked := e.ctl.Asked
 	if asked.IsZero() || !asked.After(e.reg.Asked) || now.Sub(asked) > AskLimit || e.deciding || e.running != "" || e.retry.After(now) {
@@ -50,7 +52,7 @@ func (s *Scheduler) ask(ctx context.Context, e *entry, now time.Time) bool {
 	return true
 }
 
-// hold reports a planned time that starts nothing as a person said so.
+// hold reports a planned time that starts nothing because of a person's control.
 func (s *Scheduler) hold(e *entry, planned, now time.Time) {
 	why := "paused"
 	if e.ctl.Skips(planned) {
@@ -59,7 +61,7 @@ func (s *Scheduler) hold(e *entry, planned, now time.Time) {
 	s.cfg.Report(Event{Kind: EventHeld, At: now, Key: e.key, Planned: planned, Detail: why, Next: e.after(now)})
 }
 
-// held is for a slot about which a person said, since the last look, that it is not to start.
+// held handles a slot that a person has paused or skipped since the last look.
 func (s *Scheduler) held(ctx context.Context, e *entry, out outcome, now time.Time) {
 	s.apply(e, out.ctl)
 	e.backoff = 0

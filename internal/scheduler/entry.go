@@ -15,34 +15,36 @@ import (
 // entry is one schedule.
 type entry struct {
 	key Key
-	// words are what sched and loc were read from.
+	// words is the schedule that sched and loc were parsed from.
 	words workflow.Schedule
 	sched schedule.Schedule
 	loc   *time.Location
-	// reg is stored when it is dirty and nothing is being decided, so that no planned time is marked before its run is durable.
+	// reg is stored when it is dirty and no slot is being decided, so that no planned time is
+	// marked before its run is durable.
 	reg journal.Registration
-	// policy is what becomes of its missed times.
+	// policy determines what happens to its missed times.
 	policy Policy
 	dirty  bool
-	// ctl is what people said of it, as of the last look.
+	// ctl is the control that people set, as of the last look.
 	ctl journal.Control
-	// due is the planned time after reg.Planned; zero: to be worked out again.
+	// due is the planned time after reg.Planned; zero means that it must be computed again.
 	due time.Time
-	// inert: the workflow cannot be read.
+	// inert means that the workflow cannot be read.
 	inert bool
-	// deciding: a worker looks whether a run may start, and starts it.
+	// deciding means that a worker is checking whether a run may start, and starts it.
 	deciding bool
-	// running is the run whose end is waited for, "" for none.
+	// running is the run whose end is awaited, or "".
 	running string
-	// next is when a continuous branch starts its next run; zero: now. retry is when to ask again after an error.
+	// next is when a continuous branch starts its next run; zero means now. retry is when to try
+	// again after an error.
 	next, retry time.Time
 	backoff     time.Duration
-	// refused and refusedAt are the last refusal that was reported.
+	// refused and refusedAt describe the last refusal that was reported.
 	refused   string
 	refusedAt time.Time
 }
 
-// refresh compares what is published with what is registered.
+// refresh compares the published schedules with the registered ones.
 func (s *Scheduler) refresh(ctx context.Context) {
 	list, err := s.cfg.Source.Branches(ctx)
 	if s.failed(ctx, "source", "cannot read the published workflows", err) {
@@ -88,7 +90,7 @@ func (s *Scheduler) refresh(ctx context.Context) {
 	if now.Sub(s.since) < s.cfg.Keep {
 		return
 	}
-	// What was registered before this process and is not there any more.
+	// Schedules registered before this process started that no longer exist.
 	for _, key := range slices.SortedFunc(maps.Keys(s.stored), journal.CompareScheduleKeys) {
 		if !broken[key.Workflow] && s.all[key] == nil {
 			s.forget(ctx, key)
@@ -111,7 +113,8 @@ func (s *Scheduler) read(b Branch) (schedule.Schedule, *time.Location, error) {
 	return sched, loc, err
 }
 
-// sameTimes tells whether two schedules have the same planned times; the inputs of their runs are read when these start.
+// sameTimes reports whether two schedules have the same planned times; the inputs of their runs are
+// read when the runs start.
 func sameTimes(a, b workflow.Schedule) bool {
 	return a.Mode == b.Mode && a.Spec == b.Spec && a.TimeZone == b.TimeZone
 }
@@ -124,8 +127,9 @@ func (s *Scheduler) forget(ctx context.Context, key Key) bool {
 	return true
 }
 
-// register takes up a published schedule. Another schedule than before begins anew; so does an interval whose workflow has another version
-// (S1-38). A calendar does not depend on when it was registered, so a planned time that passed while its workflow changed is not lost.
+// register registers a published schedule. A changed schedule starts over; so does an interval
+// whose workflow has a new version (S1-38). A calendar does not depend on its registration time, so
+// a planned time that passed while its workflow changed is not lost.
 func (s *Scheduler) register(b Branch, sched schedule.Schedule, loc *time.Location, now time.Time) {
 	e := s.all[b.Key]
 	fresh := false
@@ -153,7 +157,7 @@ func (s *Scheduler) register(b Branch, sched schedule.Schedule, loc *time.Locati
 	}
 }
 
-// after is the next planned time, zero where there is none.
+// after returns the next planned time, or zero if there is none.
 func (e *entry) after(now time.Time) time.Time {
 	if !e.sched.IsTimed() || !e.ctl.Paused.IsZero() {
 		return time.Time{}
@@ -168,14 +172,15 @@ func (e *entry) after(now time.Time) time.Time {
 	return e.sched.NextFrom(e.reg.Registered, from, e.loc)
 }
 
-// save stores what changed, once nothing is being decided.
+// save stores changes once no slot is being decided.
 func (s *Scheduler) save(ctx context.Context, e *entry) {
 	if e.dirty && !e.deciding && s.all[e.key] == e && !s.failed(ctx, "save "+e.key.String(), "cannot store the position of a schedule", s.cfg.Book.Register(ctx, e.reg)) {
 		e.dirty = false
 	}
 }
 
-// step does what is due for one schedule and tells when to look again; zero: nothing to wait for by the clock.
+// step performs the due work of one schedule and returns when to look again; zero means that no
+// time is awaited.
 func (s *Scheduler) step(ctx context.Context, e *entry, now time.Time) time.Time {
 	switch {
 	case e.inert:
@@ -212,7 +217,7 @@ func (s *Scheduler) step(ctx context.Context, e *entry, now time.Time) time.Time
 	return wake
 }
 
-// nextDue is the first planned time that is not done with; zero: never.
+// nextDue returns the first planned time that is not done; zero means never.
 func (e *entry) nextDue() time.Time {
 	if e.due.IsZero() {
 		e.due = e.sched.NextFrom(e.reg.Registered, e.reg.Planned, e.loc)
@@ -227,8 +232,9 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// checkClock sees to a clock that was far ahead and has been put right: what was planned and done by the wrong time does not keep the branch silent
-// until that time has come. No planned time runs twice for it, as its run has the same id.
+// checkClock handles a clock that was far ahead and has been corrected: times that were planned and
+// done by the wrong clock do not keep the branch silent until they come. No planned time runs twice
+// because of this, as its run has the same id.
 func (s *Scheduler) checkClock(e *entry, now time.Time) {
 	limit := now.Add(backLimit)
 	if !e.reg.Planned.After(limit) && !e.reg.Registered.After(limit) {
@@ -242,8 +248,8 @@ func (s *Scheduler) checkClock(e *entry, now time.Time) {
 	}
 }
 
-// come is for planned times up to last that have come. The last of them counts as met where it came while this process looked; all others were
-// missed.
+// come handles planned times up to last that have come. The last one counts as met if it came while
+// this process was looking; all others were missed.
 func (s *Scheduler) come(ctx context.Context, e *entry, last, now time.Time) {
 	met := last.After(s.since) && now.Sub(last) <= s.cfg.Grace
 	until := last
@@ -269,7 +275,7 @@ func (s *Scheduler) come(ctx context.Context, e *entry, last, now time.Time) {
 	}
 }
 
-// miss notes which of the missed planned times are made up for.
+// miss records which of the missed planned times are to be caught up.
 func (s *Scheduler) miss(e *entry, missed []time.Time, met bool, now time.Time) {
 	ev := Event{Kind: EventMissed, At: now, Key: e.key, Planned: missed[len(missed)-1].UTC(), Count: len(missed), Next: e.after(now)}
 	switch {
@@ -282,21 +288,22 @@ func (s *Scheduler) miss(e *entry, missed []time.Time, met bool, now time.Time) 
 	s.cfg.Report(ev)
 }
 
-// makeUp notes that the planned times from first to last are to be made up for behind those that wait already, and gives the number of all that wait
-// then: of more than MaxCatchUp the last ones.
+// makeUp queues the planned times from first to last for catching up, after those already waiting,
+// and returns the total number waiting. If there are more than MaxCatchUp, only the last ones are
+// kept.
 func (e *entry) makeUp(first, last time.Time) int {
 	from := first.Add(-time.Microsecond)
 	if !e.reg.CatchUpTo.IsZero() {
 		from = e.reg.CatchUpAfter
 	}
 	waiting := e.sched.Missed(e.reg.Registered, from, last, e.loc, MaxCatchUp)
-	if len(waiting) > 0 { // none where the schedule has become another one
+	if len(waiting) > 0 { // none if the schedule has changed
 		e.reg.CatchUpAfter, e.reg.CatchUpTo, e.dirty = waiting[0].UTC().Add(-time.Microsecond), last, true
 	}
 	return len(waiting)
 }
 
-// caughtUp notes that planned times up to at need no catching up any more.
+// caughtUp records that planned times up to at need no more catching up.
 func (e *entry) caughtUp(at time.Time) {
 	e.dirty = true
 	if e.reg.CatchUpAfter = at; !at.Before(e.reg.CatchUpTo) {
@@ -308,7 +315,8 @@ func (s *Scheduler) skip(e *entry, slot Slot, run string, now time.Time) {
 	s.cfg.Report(Event{Kind: EventSkipped, At: now, Key: e.key, Planned: slot.Planned, Run: run, Next: e.after(now)})
 }
 
-// stepContinuous starts the next run where none goes on and the delay is over. A clock that is set back makes no delay longer.
+// stepContinuous starts the next run if none is active and the delay has passed. Setting the clock
+// back does not make a delay longer.
 func (s *Scheduler) stepContinuous(ctx context.Context, e *entry, now time.Time) time.Time {
 	if e.deciding || e.running != "" || !e.ctl.Paused.IsZero() {
 		return time.Time{}

@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/scheduler"
 )
 
-// P37: a planned time is done with when its run is durable, not before: a kill while models and tools of the run are opened loses nothing, and holds
-// up no other schedule.
+// P37: a planned time is done when its run is durable, not before: a kill while models and tools of
+// the run are being opened loses nothing, and delays no other schedule.
 func TestKilledWhileStarting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -36,7 +36,8 @@ func TestKilledWhileStarting(t *testing.T) {
 	})
 }
 
-// P37: what could not be started while the store was down is made up for like what was missed: no more of it than MaxCatchUp.
+// P37: runs that could not be started while the store was down are caught up like missed ones, up
+// to MaxCatchUp.
 func TestOutageOfStoreIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, policy := range scheduler.Policies() {

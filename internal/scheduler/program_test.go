@@ -14,7 +14,8 @@ func ofProgram(name string) func(*scheduler.Config) {
 	return func(c *scheduler.Config) { c.Program, c.Keep = name, time.Minute }
 }
 
-// two programs and stored workflows share a store; each has its own scheduler, and none removes what the others registered.
+// two programs and stored workflows share a store; each has its own scheduler, and none
+// removes the registrations of the others.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -38,7 +39,8 @@ func TestPrograms(t *testing.T) {
 	})
 }
 
-// a program that starts names its graphs one after another: where the schedule of a later one stands is not forgotten meanwhile. What is not named within a minute is removed.
+// a starting program declares its graphs one after another, and the schedule state of a
+// later graph is kept meanwhile. A graph that is not declared within a minute is removed.
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -60,7 +62,7 @@ func TestKeep(t *testing.T) {
 	})
 }
 
-// a schedule's own policy for missed times wins over that of the scheduler.
+// a schedule's own policy for missed times takes precedence over the scheduler's.
 func TestPolicyOfSchedule(t *testing.T) {
 	t.Parallel()
 	for policy, runs := range map[scheduler.Policy]string{

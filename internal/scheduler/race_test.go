@@ -2,7 +2,7 @@
 
 package scheduler_test
 
-// The detector of races makes a year ten times as long.
+// The race detector makes a year take ten times as long.
 const (
 	months = 2
 	seeds  = 1

@@ -16,7 +16,7 @@ var (
 	day  = scheduler.Key{Workflow: "w", Branch: "day"}
 )
 
-// rest lets the time of the bubble pass.
+// rest lets time pass in the bubble.
 func rest(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -204,7 +204,8 @@ func TestCatchUp(t *testing.T) {
 		{scheduler.CatchUpLast, time.Second, "[1m0s 5m0s 6m0s]"},
 		{scheduler.CatchUpNone, time.Second, "[1m0s 6m0s]"},
 		{scheduler.CatchUpAll, time.Second, "[1m0s 2m0s 3m0s 4m0s 5m0s 6m0s]"},
-		// The run under way at the kill has 40 s left when it is taken up at 5:30. What was missed waits for its end.
+		// The run active at the kill has 40 s left when it is resumed at 5:30. Missed times wait
+		// for its end.
 		{scheduler.CatchUpLast, 70 * time.Second, "[1m0s 5m0s]"},
 		{scheduler.CatchUpAll, 70 * time.Second, "[1m0s 2m0s]"},
 	} {
@@ -227,7 +228,8 @@ func TestCatchUp(t *testing.T) {
 	}
 }
 
-// P37: neither a clock that is set nor a machine that sleeps makes a planned time run twice, or keeps a branch silent.
+// P37: neither a clock change nor a suspended machine makes a planned time run twice or keeps a
+// branch silent.
 func TestClock(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -304,7 +306,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// P37: of two schedulers one works, and the other takes over at its end.
+// P37: of two schedulers one works, and the other takes over when it ends.
 func TestTwo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

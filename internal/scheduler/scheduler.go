@@ -15,52 +15,60 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Key names a schedule of a stored workflow, or of a graph of a program.
+// Key identifies a schedule of a stored workflow or of a graph of a program.
 type Key = journal.ScheduleKey
 
 // Branch is a branch of a published workflow with its schedule.
 type Branch struct {
 	Key
-	// Version is that of the published workflow; 0 where it has none.
+	// Version is the version of the published workflow; 0 if it has none.
 	Version  int
 	Schedule workflow.Schedule
-	// CatchUp is the policy of this schedule; "": that of the scheduler.
+	// CatchUp is the policy of this schedule; "" means the scheduler's policy.
 	CatchUp Policy
-	// Err says that the workflow, or the schedule, cannot be read now. Its schedules stay registered and start nothing.
+	// Err is why the workflow or the schedule cannot be read now. Its schedules stay registered and
+	// start nothing.
 	Err error
 }
 
-// Source lists what is scheduled: every branch of every published workflow that has a schedule, or every scheduled graph of a program, in any order.
+// Source lists the scheduled items: every branch of every published workflow that has a schedule,
+// or every scheduled graph of a program, in any order.
 type Source interface {
 	Branches(ctx context.Context) ([]Branch, error)
 }
 
-// Slot is one run that is wanted.
+// Slot is one run to be started.
 type Slot struct {
 	Key
-	// Planned is the planned time in UTC and microseconds; for a continuous branch the instant at which the run was decided on.
+	// Planned is the planned time in UTC and microseconds; for a continuous branch, the instant at
+	// which the run was decided on.
 	Planned time.Time
-	// CatchUp: the planned time was missed.
+	// CatchUp means that the planned time was missed.
 	CatchUp bool
-	// Asked: a person asked for it at the time Planned.
+	// Asked means that a person requested the run at the time Planned.
 	Asked bool
 }
 
-// Runs starts runs and tells of them. Safe for concurrent use.
+// Runs starts runs and reports on them. Implementations must be safe for concurrent use.
 type Runs interface {
-	// Start begins the run of a slot and returns when that is durable. fresh is false where the slot had a run already, which is then given: of
-	// two starts of one slot, in whatever processes, one is fresh.
+	// Start begins the run of a slot and returns when that is durable. fresh is false if the slot
+	// already had a run, which is then returned: of two starts of one slot, in any processes,
+	// exactly one is fresh.
 	//
-	// Errors: *BusyError; ErrRefused, wrapped, where trying again would not help before a change; any other is tried again.
+	// Errors: *BusyError; ErrRefused, wrapped, if a retry would not help until something changes;
+	// any other error is retried.
 	Start(ctx context.Context, slot Slot) (run string, fresh bool, err error)
-	// Active gives a run of the branch that has not ended and that a process will end; "" where there is none.
+	// Active returns a run of the branch that has not ended and that a process will end, or "" if
+	// there is none.
 	Active(ctx context.Context, key Key) (run string, err error)
-	// Wait waits until a run has ended, paused ones too, and gives its status. Errors: ctx's; journal.ErrNotFound; ErrLeft, wrapped, once no process will
-	// end the run, which Active gives no more.
+	// Wait waits until a run has ended, paused runs too, and returns its status. Errors: ctx's;
+	// journal.ErrNotFound; ErrLeft, wrapped, once no process will end the run, which Active no
+	// longer returns.
 	Wait(ctx context.Context, run string) (journal.Status, error)
 }
 
-// BusyError says that a run was not started as others go on, of which Run is one, whatever the schedule says of them. Nothing was stored.
+// BusyError is returned when a run was not started because other runs are active, of which Run is
+// one, regardless of the schedule. Nothing was stored.
 type BusyError struct {
 	Run string
 	Err error
@@ -68,76 +76,86 @@ type BusyError struct {
 
 func (e *BusyError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *BusyError) Unwrap() error { return e.Err }
 
-// ErrRefused says that a run was not acceptable: nothing was stored (D25).
+// ErrRefused is returned when a run was not acceptable; nothing was stored (D25).
 var ErrRefused = errors.New("run was refused")
 
-// ErrLeft says that a run has not ended and that no process will end it unless a person resumes it.
+// ErrLeft is returned when a run has not ended and no process will end it unless a person resumes
+// it.
 var ErrLeft = errors.New("run has no process that drives it")
 
-// Policy says what becomes of planned times that were missed.
+// Policy determines what happens to missed planned times.
 type Policy string
 
 const (
-	// CatchUpLast makes up for the last one of each branch. It is the default.
+	// CatchUpLast catches up the last missed time of each branch. It is the default.
 	CatchUpLast Policy = "last"
-	// CatchUpNone drops them.
+	// CatchUpNone drops missed times.
 	CatchUpNone Policy = "none"
-	// CatchUpAll makes up for all, oldest first, one after the other, at most the last MaxCatchUp.
+	// CatchUpAll catches up all missed times, oldest first, one after the other, but at most the
+	// last MaxCatchUp.
 	CatchUpAll Policy = "all"
 )
 
-// Policies lists every policy, the default first.
+// Policies returns all policies, the default first.
 func Policies() []Policy { return []Policy{CatchUpLast, CatchUpNone, CatchUpAll} }
 
-// MaxCatchUp bounds what a branch makes up for: by CatchUpAll, or, by any policy, because its runs could not be started for a while.
+// MaxCatchUp is the maximum number of times that a branch catches up, with CatchUpAll or, with any
+// policy, after its runs could not be started for a while.
 const MaxCatchUp = 100
 
-// Book keeps where schedules stand, and what people said of them.
+// Book stores the state of schedules, and the controls that people set on them.
 type Book interface {
 	journal.Schedules
 	journal.Controls
 }
 
-// AskLimit is how long a scheduler may be down and still start a run that a person asked for.
+// AskLimit is how long a scheduler may be down and still start a run that a person requested.
 const AskLimit = 24 * time.Hour
 
-// Config is what a Scheduler is made of. Source, Runs and Book must be set.
+// Config configures a Scheduler. Source, Runs and Book must be set.
 type Config struct {
 	Source Source
 	Runs   Runs
-	// Program is the one whose schedules these are, "" for those of stored workflows. Schedules of others are left alone.
+	// Program is the program whose schedules these are, or "" for the schedules of stored
+	// workflows. Other schedules are not touched.
 	Program string
-	// Book keeps where schedules stand. It is a handle of this scheduler's process.
+	// Book stores the state of schedules. It is a handle of this scheduler's process.
 	Book Book
-	// Zone is that of calendars whose document names none; nil: UTC.
+	// Zone is the zone of calendars whose document specifies none; nil means UTC.
 	Zone *time.Location
-	// CatchUp; "": CatchUpLast.
+	// CatchUp is the default policy; "" means CatchUpLast.
 	CatchUp Policy
-	// IsHung tells whether the owner with this id gives no sign of life, so that it carries out no schedules though it lives; nil: none does.
+	// IsHung reports whether the owner with the given id sends no heartbeat, so that it executes no
+	// schedules although it is alive; nil means that no owner is hung.
 	IsHung func(owner string) bool
-	// Poll is how often published workflows are looked at, and how soon a change of the machine's clock is seen. 0: one second. While nothing is scheduled they are looked at half as often.
+	// Poll is how often published workflows are read, and how soon a change of the machine's clock
+	// is noticed. 0 means one second. While nothing is scheduled, workflows are read half as often.
 	Poll time.Duration
-	// Keep is how long a registered schedule that Source does not list is kept after this process took the lead: a program that starts lists its graphs one after another. 0: not at all.
+	// Keep is how long a registered schedule that Source does not list is kept after this process
+	// took the lead: a starting program lists its graphs one after another. 0 means not at all.
 	Keep time.Duration
-	// Grace is how late a planned time may be noticed and still count as met, not missed. 0: one minute.
+	// Grace is how late a planned time may be noticed and still count as met, not missed. 0 means
+	// one minute.
 	Grace time.Duration
-	// Now is the wall clock; nil: time.Now. Sleeping is done by the process's own clock.
+	// Now is the wall clock; nil means time.Now. Sleeping uses the process's own clock.
 	Now func() time.Time
-	// Report is told what happens, in order, by one goroutine; it must be quick. Nil: no reports.
+	// Report receives the events, in order, from one goroutine; it must be quick. Nil means no
+	// reports.
 	Report func(Event)
-	// Logger; nil: none.
+	// Logger is the logger; nil means no logging.
 	Logger *slog.Logger
 }
 
 const (
 	defaultPoll  = time.Second
 	defaultGrace = time.Minute
-	// idlePolls is how many Polls there are between two looks while nothing is scheduled.
+	// idlePolls is the number of Polls between two reads while nothing is scheduled.
 	idlePolls = 2
-	// backLimit is how far the clock must have been set back to count as wrong before: then planned times up to it are not waited for.
+	// backLimit is how far the clock must be set back for its earlier time to count as wrong;
+	// planned times up to that time are then not waited for.
 	backLimit = 24 * time.Hour
 )
 
@@ -171,23 +189,23 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// Scheduler carries out the schedules of one store.
+// Scheduler executes the schedules of one store.
 type Scheduler struct {
 	cfg Config
-	// done carries what workers found out to the loop.
+	// done carries results of workers to the loop.
 	done chan func()
 	wg   sync.WaitGroup
 
-	// All below belongs to the loop.
+	// All fields below belong to the loop.
 	leads  bool
-	since  time.Time // planned times up to it came before this process carried out schedules
-	looked time.Time // by the process's clock
+	since  time.Time // earlier planned times came before this process led
+	looked time.Time // on the process's clock
 	told   map[string]string
 	stored map[Key]journal.Registration
 	all    map[Key]*entry
 }
 
-// New makes a Scheduler. It starts nothing until Run.
+// New returns a Scheduler. It starts nothing until Run.
 func New(cfg Config) (*Scheduler, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -196,13 +214,13 @@ func New(cfg Config) (*Scheduler, error) {
 	return &Scheduler{cfg: cfg, done: make(chan func()), told: map[string]string{}, all: map[Key]*entry{}}, nil
 }
 
-// now is the wall clock without what a store would cut off.
+// now returns the wall clock, truncated to the precision of a store.
 func (s *Scheduler) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Microsecond).Round(0) }
 
-// Run keeps the schedules until ctx is done, and returns when no goroutine of it is left. Runs that it started go on; their driver ends
-// them. It is called once.
+// Run executes the schedules until ctx is done, and returns when none of its goroutines is left.
+// Runs that it started continue; their driver ends them. It must be called only once.
 //
-// It gives no error: what goes wrong is logged and tried again.
+// It returns no error: failures are logged and retried.
 func (s *Scheduler) Run(ctx context.Context) {
 	defer s.wg.Wait()
 	for ctx.Err() == nil {
@@ -217,7 +235,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 	}
 }
 
-// round does what there is to do now and tells how long there is nothing more.
+// round performs the due work and returns how long there is nothing more to do.
 func (s *Scheduler) round(ctx context.Context) time.Duration {
 	if !s.lead(ctx) {
 		return s.cfg.Poll
@@ -239,11 +257,13 @@ func (s *Scheduler) round(ctx context.Context) time.Duration {
 		}
 		s.save(ctx, e)
 	}
-	// A clock that is set while we sleep is seen after Poll at the latest; a time.Duration is never the reason for a busy loop.
+	// A clock change during the sleep is noticed after Poll at the latest; a time.Duration never
+	// causes a busy loop.
 	return max(rest, 0)
 }
 
-// lead tells whether this process carries out the schedules now. It asks each time: another process may have taken its place while it was stopped.
+// lead reports whether this process executes the schedules now. It checks each time: another
+// process may have taken over while this one was stopped.
 func (s *Scheduler) lead(ctx context.Context) bool {
 	hung := ""
 	if !s.leads {
@@ -254,7 +274,7 @@ func (s *Scheduler) lead(ctx context.Context) bool {
 	leader, mine, err := s.cfg.Book.Lead(ctx, s.cfg.Program, hung)
 	switch {
 	case s.failed(ctx, "lead", "cannot become the scheduler", err):
-		return s.leads // until it knows better: a slot that two processes start has one run
+		return s.leads // until known otherwise: a slot started by two processes has one run
 	case mine && s.leads:
 		return true
 	case !mine:
@@ -281,7 +301,7 @@ func (s *Scheduler) lead(ctx context.Context) bool {
 	return true
 }
 
-// failed logs an error of the ports, once for each that is new.
+// failed logs an error of the ports, once for each new error.
 func (s *Scheduler) failed(ctx context.Context, about, doing string, err error) bool {
 	switch {
 	case err == nil:
@@ -294,7 +314,7 @@ func (s *Scheduler) failed(ctx context.Context, about, doing string, err error) 
 	return true
 }
 
-// send hands what a worker found out to the loop.
+// send passes a worker's result to the loop.
 func (s *Scheduler) send(ctx context.Context, f func()) {
 	select {
 	case s.done <- f:

@@ -14,22 +14,24 @@ const (
 	retryMost  = time.Minute
 )
 
-// outcome is what became of a slot: a run, or a run that was in its way, or an error.
+// outcome is the outcome of a slot: a run, an active run that blocked it, or an error.
 type outcome struct {
 	slot   Slot
 	run    string
 	fresh  bool
 	active string
-	// ctl is what people said of the schedule when it was decided.
+	// ctl is the control of the schedule at the time of the decision.
 	ctl journal.Control
 	err error
 }
 
-// isHeld tells of a slot that a person keeps from starting. What a person asked for starts though the schedule is paused.
+// isHeld reports whether a person keeps the slot from starting. A run that a person requested
+// starts even if the schedule is paused.
 func (o outcome) isHeld() bool { return !o.slot.Asked && o.ctl.Holds(o.slot.Planned) }
 
-// try has a worker start a run for a slot unless one of the branch has not ended or a person said that it is not to start. Opening the models and tools of a run may take a while, which
-// must not hold up other schedules.
+// try has a worker start a run for a slot unless a run of the branch is active or a person paused
+// or skipped it. Opening the models and tools of a run may take a while, which must not delay other
+// schedules.
 func (s *Scheduler) try(ctx context.Context, e *entry, slot Slot) {
 	e.deciding = true
 	s.wg.Go(func() {
@@ -44,7 +46,7 @@ func (s *Scheduler) try(ctx context.Context, e *entry, slot Slot) {
 	})
 }
 
-// decided notes what became of a slot.
+// decided processes the outcome of a slot.
 func (s *Scheduler) decided(ctx context.Context, e *entry, out outcome) {
 	now := s.now()
 	e.deciding = false
@@ -87,7 +89,7 @@ func (s *Scheduler) decided(ctx context.Context, e *entry, out outcome) {
 	s.save(ctx, e)
 }
 
-// refuse is for a run that is not acceptable. A continuous branch asks again, ever more seldom.
+// refuse handles a run that is not acceptable. A continuous branch retries with increasing delays.
 func (s *Scheduler) refuse(e *entry, out outcome, now time.Time) {
 	e.dirty = true
 	if e.sched.Kind == schedule.KindContinuous {
@@ -100,8 +102,9 @@ func (s *Scheduler) refuse(e *entry, out outcome, now time.Time) {
 	}
 }
 
-// again is for an error that may pass: it is unknown whether the run was started. The slot is asked for again, whatever the policy says, as its
-// time was met, but no more than MaxCatchUp of them; a run that was started after all is found under the same id.
+// again handles an error that may be transient: it is unknown whether the run was started. The slot
+// is retried regardless of the policy, as its time was met, but no more than MaxCatchUp slots; a
+// run that was started after all is found under the same id.
 func (s *Scheduler) again(ctx context.Context, e *entry, out outcome, now time.Time) {
 	s.failed(ctx, "start "+e.key.String(), "cannot start a scheduled run", out.err)
 	e.backoff = min(max(2*e.backoff, retryFirst), retryMost)
@@ -116,7 +119,8 @@ func (s *Scheduler) again(ctx context.Context, e *entry, out outcome, now time.T
 	s.save(ctx, e)
 }
 
-// occupied is for a slot that found a run of its branch. Who may wait waits for its end; a planned time that was met is skipped (S1-37).
+// occupied handles a slot that found an active run of its branch. A slot that may wait waits for
+// the end of that run; a planned time that was met is skipped (S1-37).
 func (s *Scheduler) occupied(ctx context.Context, e *entry, out outcome, now time.Time) {
 	if out.slot.CatchUp || out.slot.Asked || e.sched.Kind == schedule.KindContinuous {
 		s.follow(ctx, e, out.active, false, now)
@@ -126,7 +130,9 @@ func (s *Scheduler) occupied(ctx context.Context, e *entry, out outcome, now tim
 	s.save(ctx, e)
 }
 
-// busy is for a slot whose run may not go on beside others. A planned time that was met is skipped; all else asks again, ever more seldom: the other run may be of another workflow, and have no process.
+// busy handles a slot whose run may not run concurrently with others. A planned time that was met
+// is skipped; all other slots retry with increasing delays, since the other run may belong to
+// another workflow and have no process.
 func (s *Scheduler) busy(ctx context.Context, e *entry, out outcome, run string, now time.Time) {
 	s.failed(ctx, "start "+e.key.String(), "", nil) // the store answered
 	if out.slot.CatchUp || out.slot.Asked || e.sched.Kind == schedule.KindContinuous {
@@ -148,7 +154,7 @@ func (s *Scheduler) follow(ctx context.Context, e *entry, run string, report boo
 	})
 }
 
-// wait asks until the run has ended, or is gone, or was left.
+// wait polls until the run has ended, is gone, or has no process.
 func (s *Scheduler) wait(ctx context.Context, run string) (journal.Status, error) {
 	for {
 		status, err := s.cfg.Runs.Wait(ctx, run)
@@ -165,7 +171,7 @@ func (s *Scheduler) wait(ctx context.Context, run string) (journal.Status, error
 	}
 }
 
-// ended is for a run that has ended, whatever its status (S1-23), or whose end is not awaited any more.
+// ended handles a run that has ended, with any status (S1-23), or whose end is no longer awaited.
 func (s *Scheduler) ended(e *entry, run string, status journal.Status, err error, report bool, began time.Time) {
 	now := s.now()
 	if e.running == run {

@@ -15,7 +15,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// world is a store with published workflows and runs that take a while, shared by schedulers that come and go. Its time is that of the bubble.
+// world is a store with published workflows and runs that take a while, shared by schedulers that
+// start and stop. Its time is the time of the bubble.
 type world struct {
 	t     *testing.T
 	store *journal.Memory
@@ -23,15 +24,15 @@ type world struct {
 	mu       sync.Mutex
 	branches []scheduler.Branch
 	sourced  error
-	// takes tells how long a run takes.
+	// takes returns how long a run takes.
 	takes func(scheduler.Slot) time.Duration
-	// fail gives the error of a start: before the run is durable, or after.
+	// fail returns the error of a start: before the run is durable, or after.
 	fail func(scheduler.Slot) (before, after error)
-	// open is what a start does before anything is durable.
+	// open is called by a start before anything is durable.
 	open func(ctx context.Context)
 	runs map[string]*fakeRun
 	list []*fakeRun
-	// up: runs go on.
+	// up means that runs continue.
 	up     bool
 	events []scheduler.Event
 }
@@ -41,7 +42,7 @@ type fakeRun struct {
 	slot       scheduler.Slot
 	began, end time.Time
 	status     journal.Status
-	left       time.Duration // while no process drives it
+	left       time.Duration // remaining time while no process drives it
 	timer      *time.Timer
 	done       chan struct{}
 	lost       chan struct{} // closed when its process is gone for good
@@ -66,7 +67,7 @@ func (w *world) Branches(context.Context) ([]scheduler.Branch, error) {
 	return slices.Clone(w.branches), w.sourced
 }
 
-// publish puts a branch in the place of the one with its key.
+// publish replaces the branch with the same key.
 func (w *world) publish(b scheduler.Branch) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -132,7 +133,7 @@ func (w *world) finish(id string, status journal.Status) {
 	close(r.done)
 }
 
-// leave makes a run one that will never end.
+// leave makes a run never end.
 func (w *world) leave(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -150,7 +151,7 @@ func (r *fakeRun) isLost() bool {
 	}
 }
 
-// drives lets runs go on, or stops them as a kill does.
+// drives lets runs continue, or stops them as a kill does.
 func (w *world) drives(up bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -194,7 +195,7 @@ func (w *world) Wait(ctx context.Context, run string) (journal.Status, error) {
 	}
 }
 
-// process is a scheduler that lives.
+// process is a live scheduler.
 type process struct {
 	w      *world
 	handle journal.Backend
@@ -202,7 +203,7 @@ type process struct {
 	gone   chan struct{}
 }
 
-// begin starts a scheduler on a handle of its own.
+// begin starts a scheduler with its own handle.
 func (w *world) begin(with ...func(*scheduler.Config)) *process {
 	w.t.Helper()
 	p := &process{w: w, handle: w.store.Open(journal.KindScheduler), gone: make(chan struct{})}
@@ -229,7 +230,8 @@ func (w *world) begin(with ...func(*scheduler.Config)) *process {
 	return p
 }
 
-// die ends the scheduler, as far as it and the world can tell by a kill. Runs stop with it unless others drive them.
+// die ends the scheduler in a way that it and the world cannot distinguish from a kill. Runs stop
+// with it unless others drive them.
 func (p *process) die(runs bool) {
 	p.w.t.Helper()
 	if runs {
@@ -250,7 +252,7 @@ func catchUp(p scheduler.Policy) func(*scheduler.Config) {
 	return func(c *scheduler.Config) { c.CatchUp = p }
 }
 
-// of gives the runs of a branch in the order in which they began.
+// of returns the runs of a branch in start order.
 func (w *world) of(key scheduler.Key) []*fakeRun {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -263,7 +265,7 @@ func (w *world) of(key scheduler.Key) []*fakeRun {
 	return out
 }
 
-// planned gives the planned times of a branch's runs as offsets from a time.
+// planned returns the planned times of a branch's runs as offsets from a time.
 func (w *world) planned(key scheduler.Key, from time.Time) string {
 	var out []time.Duration
 	for _, r := range w.of(key) {
@@ -272,7 +274,7 @@ func (w *world) planned(key scheduler.Key, from time.Time) string {
 	return fmt.Sprint(out)
 }
 
-// told gives the kinds of the events of a branch, and forgets all events.
+// told returns the kinds of the events of a branch, and clears all events.
 func (w *world) told(key scheduler.Key) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -15,11 +15,12 @@ import (
 	"github.com/hocket-run/hocket/internal/scheduler"
 )
 
-// outage is a time in which no scheduler lived: from is the kill, to the new start.
+// outage is a period without a live scheduler: from is the kill, to the restart.
 type outage struct{ from, to time.Time }
 
-// TestYear: in a simulated year with changes of the clock, kills at any time and errors of the store, every planned time has one run, or was skipped
-// for a run under way, or was missed and is not the last one missed (P37, S1-23, S1-36, S1-37).
+// TestYear checks that in a simulated year with clock changes, kills at any time and store errors,
+// every planned time has one run, was skipped because of an active run, or was missed and is not
+// the last missed one (P37, S1-23, S1-36, S1-37).
 func TestYear(t *testing.T) {
 	t.Parallel()
 	for seed := range randtest.Seeds(seeds) {
@@ -43,7 +44,7 @@ func simulateYear(t *testing.T, seed uint64, policy scheduler.Policy) {
 		branch(scheduler.Key{Workflow: "always"}, "continuous", "600", ""),
 	}
 	w := newWorld(t, branches...)
-	// What happens to a slot depends on the slot alone, in whatever order several come.
+	// What happens to a slot depends only on the slot, regardless of the order in which slots come.
 	pick := func(slot scheduler.Slot, what string, n uint64) int {
 		h := fnv.New64a()
 		fmt.Fprint(h, seed, what, idOf(slot))
@@ -51,10 +52,11 @@ func simulateYear(t *testing.T, seed uint64, policy scheduler.Policy) {
 	}
 	longest := uint64(9000)
 	if policy == scheduler.CatchUpAll {
-		longest /= 4 // so that what was missed is made up for before the next outage
+		longest /= 4 // so that missed times are caught up before the next outage
 	}
 	w.takes = func(slot scheduler.Slot) time.Duration {
-		// Whole seconds and a half: nothing ends at a planned time. Some runs take longer than a period.
+		// Whole seconds and a half: nothing ends at a planned time. Some runs take longer than a
+		// period.
 		return time.Duration(1+pick(slot, "takes", longest))*time.Second + 500*time.Millisecond
 	}
 	asked := map[string]int{}
@@ -105,7 +107,8 @@ func simulateYear(t *testing.T, seed uint64, policy scheduler.Policy) {
 	}
 }
 
-// noOverlap: no two runs of a branch at once, and no two of one planned time.
+// noOverlap checks that no two runs of a branch overlap, and that no two have the same planned
+// time.
 func noOverlap(t *testing.T, runs []*fakeRun) {
 	t.Helper()
 	seen := map[time.Time]bool{}
@@ -134,7 +137,7 @@ func checkSlots(t *testing.T, runs []*fakeRun, b scheduler.Branch, start, end ti
 	for _, r := range runs {
 		byPlan[r.slot.Planned] = r
 	}
-	// What is still to be made up for at the end of the year.
+	// Missed times still to be caught up at the end of the year.
 	open := time.Time{}
 	for _, r := range runs {
 		if r.slot.CatchUp {
@@ -191,12 +194,13 @@ func checkSlots(t *testing.T, runs []*fakeRun, b scheduler.Branch, start, end ti
 	return met, skipped, missed
 }
 
-// killedSoon tells whether a kill came between a planned time and its run.
+// killedSoon reports whether a kill came between a planned time and its run.
 func killedSoon(outages []outage, at, began time.Time) bool {
 	return slices.ContainsFunc(outages, func(o outage) bool { return o.from.After(at) && o.from.Before(began) })
 }
 
-// dropped tells whether the next outage came before the branch was free: then another planned time is the last one missed.
+// dropped reports whether the next outage came before the branch was free: then another planned
+// time is the last missed one.
 func dropped(later []outage, at, up time.Time, runs []*fakeRun) bool {
 	if len(later) == 0 {
 		return false
@@ -209,7 +213,8 @@ func dropped(later []outage, at, up time.Time, runs []*fakeRun) bool {
 	return later[0].from.Sub(up) < 2*time.Minute
 }
 
-// checkChain: while a scheduler is alive, each run of a continuous branch begins a delay after the end of the one before, or some retries later.
+// checkChain checks that, while a scheduler is alive, each run of a continuous branch begins a
+// delay after the end of the previous one, or some retries later.
 func checkChain(t *testing.T, runs []*fakeRun, b scheduler.Branch, outages []outage) {
 	t.Helper()
 	if len(runs) < 100*months {

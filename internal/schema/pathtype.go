@@ -7,7 +7,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// types is a set of JSON types. A number is a whole one or a fraction, so that `integer` is a part of `number`.
+// types is a set of JSON types. A number is either whole or a fraction, so that `integer` is a
+// subset of `number`.
 type types uint8
 
 const (
@@ -37,15 +38,19 @@ func (t types) names() []string {
 	return out
 }
 
-// maxPathSteps bounds the walk through $ref and alternatives; beyond it every type is possible.
+// maxPathSteps is the maximum length of the walk through $ref and alternatives; beyond it every
+// type is possible.
 const maxPathSteps = 10_000
 
-// PathType gives the JSON types that the schema allows at a path below the root (keys, and indexes of lists as decimal text), in a fixed order;
-// `integer` is the only type where fractions are excluded. known is false where no part of the schema speaks of the path, even where additional
-// keys are allowed by default (S4-17): the reader of such a path relies on what was not promised.
+// PathType returns the JSON types that the schema allows at a path below the root (keys, and list
+// indexes as decimal strings), in a fixed order; `integer` is returned without `number` only if
+// fractions are excluded. known is false if no part of the schema mentions the path, even if
+// additional keys are allowed by default (S4-17): a reader of such a path relies on something that
+// was not promised.
 //
-// A path under an explicit `additionalProperties: true` or an empty schema is known and may have every type. types is empty for a path that is
-// known but can never have a value. Conditions between keys (if, not, dependencies) are not looked into.
+// A path under an explicit `additionalProperties: true` or an empty schema is known and may have
+// every type. types is empty for a path that is known but can never have a value. Conditions
+// between keys (if, not, dependencies) are ignored.
 func (s *Schema) PathType(path []string) (allowed []string, known bool) {
 	steps := 0
 	t, known := pathType(s.root, path, &steps)
@@ -55,7 +60,7 @@ func (s *Schema) PathType(path []string) (allowed []string, known bool) {
 	return t.names(), true
 }
 
-// pathType joins what s itself, its allOf and $ref, and its alternatives say.
+// pathType combines the constraints of s itself, its allOf and $ref, and its alternatives.
 func pathType(s *jsonschema.Schema, path []string, steps *int) (types, bool) {
 	if *steps++; *steps > maxPathSteps {
 		return anyType, true
@@ -96,7 +101,7 @@ func pathType(s *jsonschema.Schema, path []string, steps *int) (types, bool) {
 	return t, known
 }
 
-// own is what the keywords of s itself say, any type where they are silent.
+// own returns the constraint of the keywords of s itself; any type if there are none.
 func own(s *jsonschema.Schema, path []string, steps *int) (types, bool) {
 	if s.Bool != nil {
 		if *s.Bool {
@@ -132,7 +137,7 @@ func own(s *jsonschema.Schema, path []string, steps *int) (types, bool) {
 	return t, known
 }
 
-// itemSchema gives the schema of item i of a list, nil where none is given.
+// itemSchema returns the schema of item i of a list, or nil if there is none.
 func itemSchema(s *jsonschema.Schema, i int) *jsonschema.Schema {
 	if i < len(s.PrefixItems) {
 		return s.PrefixItems[i]
@@ -153,7 +158,7 @@ func itemSchema(s *jsonschema.Schema, i int) *jsonschema.Schema {
 	return nil
 }
 
-// ownTypes gives the types of type, enum and const together.
+// ownTypes returns the types allowed by type, enum and const together.
 func ownTypes(s *jsonschema.Schema) types {
 	t := types(anyType)
 	if s.Types != nil {
@@ -195,7 +200,7 @@ func typeOf(v any) types {
 	return typeWhole | typeFraction // 1.0 is whole, too
 }
 
-// isEmpty tells whether a schema allows everything by saying nothing.
+// isEmpty reports whether a schema has no keywords and so allows everything.
 func isEmpty(s *jsonschema.Schema) bool {
 	return s.Types == nil && s.Enum == nil && s.Const == nil && s.Not == nil && s.If == nil && s.Properties == nil && s.PatternProperties == nil &&
 		s.AdditionalProperties == nil && s.Required == nil && s.PropertyNames == nil && s.Items == nil && s.Items2020 == nil && s.PrefixItems == nil &&

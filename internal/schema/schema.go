@@ -11,14 +11,14 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Bounds of schemas and values.
+// Limits of schemas and values.
 const (
 	MaxSchemaBytes = 256 << 10 // length of a schema
 	MaxValueBytes  = 8 << 20   // length of a value
-	MaxDepth       = 100       // maps and lists inside one another, of both
-	MaxExpansion   = 10_000    // subschemas that one value may have to fit at once, $ref followed: nested allOf and anyOf multiply
-	MaxChain       = 200       // of them, how many lead on from one another
-	MaxWork        = 1_000_000 // subschemas that a whole value is checked against, each part as often as it is met
+	MaxDepth       = 100       // nesting of maps and lists together
+	MaxExpansion   = 10_000    // subschemas that apply to one value, $ref followed: nested allOf and anyOf multiply
+	MaxChain       = 200       // longest chain of such subschemas
+	MaxWork        = 1_000_000 // subschemas checked for a whole value, each part as often as met
 	MaxViolations  = 100       // violations of one value
 )
 
@@ -31,24 +31,26 @@ type Schema struct {
 	root *jsonschema.Schema
 }
 
-// location is the address under which the library knows a schema; `.invalid` never resolves, and nothing is loaded anyway.
+// location is the URL under which the library knows a schema; `.invalid` never resolves, and
+// nothing is loaded anyway.
 const location = "https://schema.invalid/schema"
 
-// noLoader refuses every reference to another document. The library's own loader would open files.
+// noLoader rejects every reference to another document. The library's own loader would open files.
 type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) {
 	return nil, errors.New("a schema cannot refer to another document")
 }
 
-// Compile reads a schema. raw is copied. Errors wrap [ErrInvalid] and say where in the schema the trouble is, as a JSON pointer.
+// Compile compiles a schema. raw is copied. Errors wrap [ErrInvalid] and contain the location in
+// the schema as a JSON pointer.
 func Compile(raw json.RawMessage) (s *Schema, err error) { return read(raw, nil) }
 
-// CompileForeign is Compile for schemas that a server wrote, which may use the regular expressions of another language: a pattern that Go cannot read
-// matches everything.
+// CompileForeign is Compile for schemas written by a server, which may use the regular expressions
+// of another language: a pattern that Go cannot parse matches everything.
 func CompileForeign(raw json.RawMessage) (*Schema, error) { return read(raw, foreign) }
 
-// anyPattern stands for a pattern that cannot be read.
+// anyPattern stands for a pattern that cannot be parsed.
 type anyPattern string
 
 func (anyPattern) MatchString(string) bool { return true }
@@ -61,10 +63,10 @@ func foreign(p string) (jsonschema.Regexp, error) {
 	return anyPattern(p), nil
 }
 
-// read compiles a schema, its patterns by engine; nil: by Go's.
+// read compiles a schema, using engine for its patterns; nil means Go's.
 func read(raw json.RawMessage, engine jsonschema.RegexpEngine) (s *Schema, err error) {
 	defer func() {
-		if r := recover(); r != nil { // the library's metaschema check should keep this from happening
+		if r := recover(); r != nil { // the library's metaschema check should prevent this
 			s, err = nil, fmt.Errorf("%w: %v", ErrInvalid, r)
 		}
 	}()
@@ -97,10 +99,10 @@ func read(raw json.RawMessage, engine jsonschema.RegexpEngine) (s *Schema, err e
 	return &Schema{raw: bytes.Clone(raw), root: root}, nil
 }
 
-// Raw gives the schema as it was written. The bytes are the Schema's.
+// Raw returns the schema as it was written. The Schema owns the bytes.
 func (s *Schema) Raw() json.RawMessage { return s.raw }
 
-// plain words an error of the library without the made-up address.
+// plain formats an error of the library without the placeholder URL.
 func plain(err error) string {
 	var mismatch *jsonschema.SchemaValidationError
 	var tree *jsonschema.ValidationError
@@ -118,7 +120,7 @@ func plain(err error) string {
 	return strings.ReplaceAll(text, "https://schema.invalid/", "")
 }
 
-// decode reads one JSON value within the bounds. problem is "" where that went well.
+// decode decodes one JSON value within the limits. problem is "" on success.
 func decode(raw json.RawMessage) (v any, problem string) {
 	if deeper(raw) {
 		return nil, fmt.Sprintf("maps and lists are nested more than %d deep; that is the limit", MaxDepth)
@@ -138,7 +140,7 @@ func decode(raw json.RawMessage) (v any, problem string) {
 	return v, ""
 }
 
-// deeper tells whether raw nests more than MaxDepth deep, brackets inside strings aside.
+// deeper reports whether raw nests more than MaxDepth deep, ignoring brackets inside strings.
 func deeper(raw []byte) bool {
 	level, quoted := 0, false
 	for i := 0; i < len(raw); i++ {
@@ -159,8 +161,8 @@ func deeper(raw []byte) bool {
 	return false
 }
 
-// wildNumber finds a number that no float64 holds or that has hundreds of digits: the library computes with exact fractions, and 1e999999 is a
-// million digits.
+// wildNumber finds a number that does not fit in a float64 or that has hundreds of digits: the
+// library computes with exact fractions, and 1e999999 has a million digits.
 func wildNumber(v any) (json.Number, bool) {
 	switch v := v.(type) {
 	case json.Number:

@@ -148,7 +148,8 @@ func TestCompileErrors(t *testing.T) {
 	}
 }
 
-// SEC17: a schema whose alternatives refer to itself doubles the work with every level; that is found before the work is done.
+// SEC17: a schema whose alternatives refer to itself doubles the work with every level; this is
+// detected before the work is done.
 func TestWorkIsBounded(t *testing.T) {
 	t.Parallel()
 	tree := compile(t, `{"oneOf": [
@@ -170,7 +171,7 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
-// S4-17: what a condition may expect at a path.
+// S4-17: the types that a condition may expect at a path.
 func TestPathType(t *testing.T) {
 	t.Parallel()
 	const open = `{"type": "object", "properties": {"ok": {"type": "boolean"}, "n": {"type": "integer"}, "f": {"type": "number"}, "any": {}, "never": false,

@@ -14,16 +14,16 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// Violation is one thing about a value that its schema does not allow.
+// Violation is one way in which a value does not match its schema.
 //
-// Path is the JSON pointer of the part that is wrong, "" for the whole value. Message is a phrase that goes on from the path: "must be a boolean, not a
-// string".
+// Path is the JSON pointer of the invalid part, "" for the whole value. Message is a phrase that
+// continues the path: "must be a boolean, not a string".
 type Violation struct {
 	Path    string
 	Message string
 }
 
-// String gives PATH: MESSAGE, with `(root)` for the whole value.
+// String returns "PATH: MESSAGE", with `(root)` for the whole value.
 func (v Violation) String() string {
 	if v.Path == "" {
 		return "(root): " + v.Message
@@ -31,11 +31,12 @@ func (v Violation) String() string {
 	return v.Path + ": " + v.Message
 }
 
-// Validate lists every violation of value, sorted by path and message, at most MaxViolations; none means that it fits. A value that is not JSON, or
-// is beyond the bounds of this package, is one violation of the whole.
+// Validate returns every violation of value, sorted by path and message, at most MaxViolations;
+// none means that it is valid. A value that is not JSON, or exceeds the limits of this package, is
+// one violation of the whole.
 func (s *Schema) Validate(value json.RawMessage) (violations []Violation) {
 	defer func() {
-		if r := recover(); r != nil { // a defect of the library must not end the run's process
+		if r := recover(); r != nil { // a bug in the library must not end the run's process
 			violations = []Violation{{Message: fmt.Sprintf("could not be checked: %v", r)}}
 		}
 	}()
@@ -60,7 +61,8 @@ func (s *Schema) Validate(value json.RawMessage) (violations []Violation) {
 	return []Violation{{Message: err.Error()}}
 }
 
-// Describe words violations for the model whose reply they are about: one line each. It gives "" for none.
+// Describe formats violations for the model whose reply they concern, one per line. It returns ""
+// if there are none.
 func Describe(violations []Violation) string {
 	if len(violations) == 0 {
 		return ""
@@ -78,7 +80,8 @@ func Describe(violations []Violation) string {
 	return b.String()
 }
 
-// flatten lists the leaves of the library's tree of errors. The library walks objects in random order, so the list is sorted.
+// flatten returns the leaves of the library's error tree. The library walks objects in random
+// order, so the list is sorted.
 func flatten(tree *jsonschema.ValidationError) []Violation {
 	var out []Violation
 	var walk func(e *jsonschema.ValidationError)
@@ -99,7 +102,7 @@ func flatten(tree *jsonschema.ValidationError) []Violation {
 				}
 			}
 			return
-		case *kind.Contains, *kind.MinContains: // why each item does not count is of no use
+		case *kind.Contains, *kind.MinContains: // why each item does not match is not useful
 			out = append(out, Violation{Path: pointer(e.InstanceLocation), Message: message(e.ErrorKind)})
 			return
 		}
@@ -119,7 +122,8 @@ func flatten(tree *jsonschema.ValidationError) []Violation {
 	return out[:min(len(out), MaxViolations)]
 }
 
-// alternatives sums up a failed anyOf or oneOf: what each alternative lacks, in the schema's order.
+// alternatives summarizes a failed anyOf or oneOf: what each alternative lacks, in the schema's
+// order.
 func alternatives(e *jsonschema.ValidationError, which string) Violation {
 	const most = 4
 	at := pointer(e.InstanceLocation)
@@ -147,7 +151,7 @@ func alternatives(e *jsonschema.ValidationError, which string) Violation {
 	return Violation{Path: at, Message: fmt.Sprintf("must fit %s of these, but: %s", which, strings.Join(reasons, "; or "))}
 }
 
-// pointer gives a JSON pointer.
+// pointer returns a JSON pointer.
 func pointer(path []string) string {
 	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	var b strings.Builder
@@ -157,12 +161,13 @@ func pointer(path []string) string {
 	return b.String()
 }
 
-// article puts JSON's type names into words.
+// article maps JSON type names to phrases.
 var article = map[string]string{
 	"null": "null", "boolean": "a boolean", "number": "a number", "integer": "a whole number", "string": "a string", "array": "a list", "object": "an object",
 }
 
-// message words one violation. The library's own texts come out of a printer that goroutines would share.
+// message formats one violation. The library's own messages use a printer that goroutines would
+// share.
 func message(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Type:
@@ -262,7 +267,7 @@ func values(vs []any) []string {
 	return out
 }
 
-// show gives a value as JSON, cut where it is long.
+// show returns a value as JSON, truncated if it is long.
 func show(v any) string {
 	const most = 60
 	b, err := json.Marshal(v)
@@ -275,7 +280,7 @@ func show(v any) string {
 	return string(b)
 }
 
-// number gives a bound exactly where it is whole, else as a decimal.
+// number formats a limit exactly if it is whole, otherwise as a decimal.
 func number(r *big.Rat) string {
 	if r.IsInt() {
 		return r.Num().String()

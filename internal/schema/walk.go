@@ -4,7 +4,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// inPlace gives the subschemas that apply to the same value as s.
+// inPlace returns the subschemas that apply to the same value as s.
 func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 	var out []*jsonschema.Schema
 	add := func(subs ...*jsonschema.Schema) {
@@ -32,7 +32,7 @@ func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 	return out
 }
 
-// below gives the subschemas that apply to parts of the value.
+// below returns the subschemas that apply to parts of the value.
 func below(s *jsonschema.Schema) []*jsonschema.Schema {
 	out := []*jsonschema.Schema{s.PropertyNames, s.UnevaluatedProperties, s.Contains, s.Items2020, s.UnevaluatedItems, s.ContentSchema}
 	for _, sub := range s.Properties {

@@ -4,8 +4,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// expansion gives the largest number of subschemas that apply to one and the same value anywhere in the schema, and the longest chain of them, both
-// counted only a little beyond their limits. Cycles count once here; checking a value finds them.
+// expansion returns the largest number of subschemas that apply to the same value anywhere in the
+// schema, and the longest chain of them; neither is counted far beyond its limit. Cycles count once
+// here; checking a value finds them.
 func expansion(root *jsonschema.Schema) (weight, chain int) {
 	type size struct{ weight, chain int }
 	sizes := map[*jsonschema.Schema]size{} // zero while being counted
@@ -15,7 +16,7 @@ func expansion(root *jsonschema.Schema) (weight, chain int) {
 			return known
 		}
 		if depth > MaxChain {
-			return size{1, 1} // enough for the first of the chain to be over the limit
+			return size{1, 1} // enough for the chain's start to exceed the limit
 		}
 		sizes[s] = size{}
 		all := size{1, 1}
@@ -66,9 +67,10 @@ func partOf(v any) *part {
 	return p
 }
 
-// work counts how often a subschema meets a part of the value, which bounds what the library does. The library has no limit of its own, and a schema
-// that refers to itself in two alternatives doubles its work with every level of the value. Each pair is looked at once here, so counting is
-// cheap where checking is not. It stops a little beyond MaxWork.
+// work counts how often a subschema meets a part of the value, which bounds the library's work. The
+// library has no limit of its own, and a schema that refers to itself in two alternatives doubles
+// its work with every level of the value. Each pair is visited once here, so counting is cheap even
+// if checking is not. It stops a little beyond MaxWork.
 func work(root *jsonschema.Schema, v any) int {
 	type pair struct {
 		s *jsonschema.Schema
@@ -99,7 +101,7 @@ func work(root *jsonschema.Schema, v any) int {
 				add(sub, child)
 			}
 			add(s.UnevaluatedProperties, child)
-			add(s.PropertyNames, child) // of the key, which has no parts; this counts more
+			add(s.PropertyNames, child) // of the key, which has no parts; this overestimates
 		}
 		for i, child := range p.items {
 			add(itemSchema(s, i), child)
@@ -112,7 +114,7 @@ func work(root *jsonschema.Schema, v any) int {
 	return count(root, partOf(v))
 }
 
-// keySchemas gives the subschemas of s that apply to a key of an object.
+// keySchemas returns the subschemas of s that apply to a key of an object.
 func keySchemas(s *jsonschema.Schema, key string) []*jsonschema.Schema {
 	var out []*jsonschema.Schema
 	sub, matched := s.Properties[key]

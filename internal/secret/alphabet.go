@@ -1,27 +1,28 @@
 package secret
 
-// alphabet is how the text of an encoding is read: different spellings of a character are one, and what may stand between two is skipped. A nil alphabet reads bytes as
-// they are.
+// alphabet defines how encoded text is read: different spellings of a character are equal, and
+// separators between characters are skipped. A nil alphabet reads bytes as they are.
 type alphabet struct {
 	norm [256]byte
 	is   [256]bool // a character of the encoding
 	gap  func(text []byte, i int) (from, to int)
 }
 
-// maxGap bounds what is skipped between two characters.
+// maxGap is the maximum number of bytes skipped between two characters.
 const maxGap = 32
 
-// base64Alphabet reads the standard alphabet and that for addresses as one, over line ends with the indentation behind them.
+// base64Alphabet reads the standard and the URL-safe alphabet as one, across line ends and the
+// indentation after them.
 var base64Alphabet = newAlphabet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_", map[byte]byte{'-': '+', '_': '/'}, func(c byte) bool {
 	return c == '\n' || c == '\r' || c == ' ' || c == '\t'
 }, true)
 
-// hexAlphabet reads digits of either case, over one or two characters between them, as dumps have.
+// hexAlphabet reads digits of either case, with one or two characters between them, as in dumps.
 var hexAlphabet = newAlphabet("0123456789abcdefABCDEF", map[byte]byte{'A': 'a', 'B': 'b', 'C': 'c', 'D': 'd', 'E': 'e', 'F': 'f'}, func(c byte) bool {
 	return c == ' ' || c == ':' || c == '-' || c == '_' || c == ',' || c == '\n' || c == '\r'
 }, false)
 
-// newAlphabet makes an alphabet. lines: what is skipped must have a line end.
+// newAlphabet returns an alphabet. If lines is set, skipped bytes must include a line end.
 func newAlphabet(of string, same map[byte]byte, between func(byte) bool, lines bool) *alphabet {
 	a := &alphabet{}
 	for i := range a.norm {
@@ -60,7 +61,7 @@ func newAlphabet(of string, same map[byte]byte, between func(byte) bool, lines b
 	return a
 }
 
-// skips tells whether the byte at i stands between two characters.
+// skips reports whether the byte at i is a separator between two characters.
 func (a *alphabet) skips(text []byte, i int) bool {
 	c := text[i]
 	if c > ' ' && (a != hexAlphabet || a.is[c] || c != ':' && c != '-' && c != '_' && c != ',') {
@@ -70,7 +71,7 @@ func (a *alphabet) skips(text []byte, i int) bool {
 	return from < to
 }
 
-// back gives where the last n characters before end begin.
+// back returns the position at which the last n characters before end begin.
 func (a *alphabet) back(text []byte, end, n int) int {
 	if a == nil {
 		return end - n

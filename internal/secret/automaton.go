@@ -6,29 +6,30 @@ import (
 	"slices"
 )
 
-// automaton finds all patterns in a text in one pass: the time does not depend on how many there are, or on what they have in common (Aho and Corasick, 1975).
-// It is read-only once it is made.
+// automaton finds all patterns in a text in one pass: the time does not depend on their number or
+// on common parts (Aho and Corasick, 1975). It is read-only once it is built.
 type automaton struct {
-	// pairs has a bit for each pair of bytes that begins a pattern: most places of a text are passed by it. No pattern is shorter than two bytes.
+	// pairs has a bit for each pair of bytes that starts a pattern, so most positions of a text are
+	// skipped quickly. No pattern is shorter than two bytes.
 	pairs [1 << 16 / 64]uint64
 	root  [256]int32 // the edges of the root
 	nodes []node
-	// by and to are the edges of all nodes: the byte, in order for each node, and the node that it leads to.
+	// by and to are the edges of all nodes: the byte, in order for each node, and the target node.
 	by []byte
 	to []int32
 }
 
-// node is the longest text just read that begins a pattern.
+// node represents the longest suffix of the text read so far that is a prefix of a pattern.
 type node struct {
-	first, edges int32 // in automaton.by
-	fail         int32 // the longest proper end of it that begins a pattern
+	first, edges int32 // indexes in automaton.by
+	fail         int32 // its longest proper suffix that is a prefix of a pattern
 	depth        int32 // its length
-	partial      int32 // the length of the longest end of it, itself too, that may become a longer pattern
-	found        int32 // the length of the longest pattern that ends here; 0: none does
+	partial      int32 // length of its longest suffix, or itself, that may become a longer pattern
+	found        int32 // length of the longest pattern that ends here; 0 means none
 	mark         string
 }
 
-// newAutomaton makes an automaton of patterns with their markers.
+// newAutomaton builds an automaton of patterns with their markers.
 func newAutomaton(patterns map[string]string) *automaton {
 	a := &automaton{}
 	t := newTrie(1 + len(patterns))
@@ -39,7 +40,7 @@ func newAutomaton(patterns map[string]string) *automaton {
 	}
 	a.nodes = make([]node, len(t.char))
 	order := make([]int32, 1, len(t.char))
-	for i := 0; i < len(order); i++ { // breadth first: what fail leads to is done before
+	for i := 0; i < len(order); i++ { // breadth first, so that fail targets are done before
 		at := order[i]
 		n := &a.nodes[at]
 		n.first = int32(len(a.by))
@@ -68,10 +69,11 @@ func newAutomaton(patterns map[string]string) *automaton {
 	return a
 }
 
-// trie has the beginnings of patterns, which are added in order: the root is 0, and the children of a node are in order.
+// trie holds the prefixes of patterns, which are added in order: the root is 0, and the children of
+// a node are in order.
 type trie struct {
 	char              []byte
-	child, next, last []int32 // the first child, the next sibling, the last child; 0: none
+	child, next, last []int32 // the first child, the next sibling, the last child; 0 means none
 	marks             map[int32]string
 }
 
@@ -99,7 +101,7 @@ func (t *trie) add(text, mark string) {
 	t.marks[at] = mark
 }
 
-// step gives the node after a byte.
+// step returns the node after a byte.
 func (a *automaton) step(at int32, c byte) int32 {
 	for at != 0 {
 		n := &a.nodes[at]
@@ -118,7 +120,7 @@ func (a *automaton) step(at int32, c byte) int32 {
 	return a.root[c]
 }
 
-// begins tells whether a pattern may begin with two bytes, as an alphabet reads them.
+// begins reports whether a pattern may start with two bytes, as an alphabet reads them.
 func (a *automaton) begins(c, next byte, read *alphabet) bool {
 	if read != nil {
 		if !read.is[c] {
@@ -133,13 +135,14 @@ func (a *automaton) begins(c, next byte, read *alphabet) bool {
 	return a.pairs[pair/64]&(1<<(pair%64)) != 0
 }
 
-// find is where a pattern is in a text, from start to before end.
+// find is the location of a pattern in a text, from start to before end.
 type find struct {
 	start, end int
 	mark       string
 }
 
-// scan finds patterns in a text as an alphabet reads it, and gives where what may become one begins; len(text): nowhere.
+// scan finds patterns in a text as read with an alphabet, and returns the start of the trailing
+// part that may become a pattern; len(text) if there is none.
 func (a *automaton) scan(text []byte, read *alphabet, finds func(find)) (partial int) {
 	at := int32(0)
 	for i, c := range text {
@@ -160,7 +163,8 @@ func (a *automaton) scan(text []byte, read *alphabet, finds func(find)) (partial
 	return read.back(text, len(text), int(a.nodes[at].partial))
 }
 
-// merge orders finds and joins those that overlap: the one that begins first, of these the longest, gives its marker.
+// merge sorts finds and joins overlapping ones; the marker is that of the find that starts first,
+// or of the longest of these.
 func merge(all []find) []find {
 	slices.SortFunc(all, func(a, b find) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), cmp.Compare(a.mark, b.mark))

@@ -5,19 +5,21 @@ import (
 	"unicode/utf8"
 )
 
-// maxLevels is how often escapes are decoded: JSON in JSON in an address is three.
+// maxLevels is the maximum number of times that escapes are decoded: JSON in JSON in a URL takes
+// three.
 const maxLevels = 4
 
-// maxEntity bounds a reference to a character in HTML, with its `&`.
+// maxEntity is the maximum length of an HTML character reference, including its `&`.
 const maxEntity = 48
 
-// view is a text after its escapes were decoded so often, and the position of each of its bytes in the text itself.
+// view is a text after a number of escape decodings, with the position of each of its bytes in the
+// original text.
 type view struct {
 	text       []byte
-	start, end []int32 // nil: the text itself
+	start, end []int32 // nil for the original text
 }
 
-// at gives the range in the text of the part from start to before end of a view.
+// at returns the range in the original text of the part of a view from start to before end.
 func (v *view) at(start, end int) (from, to int) {
 	if v.start == nil {
 		return start, end
@@ -25,7 +27,8 @@ func (v *view) at(start, end int) (from, to int) {
 	return int(v.start[start]), int(v.end[end-1])
 }
 
-// from gives the range of the rest of a view from i in the text of that length.
+// from returns the range in the original text, which has the given length, of the rest of a view
+// from i.
 func (v *view) from(i, length int) int {
 	switch {
 	case v.start == nil:
@@ -36,7 +39,8 @@ func (v *view) from(i, length int) int {
 	return int(v.start[i])
 }
 
-// unit gives the start of the unit of a view that holds a place in the text: a text that is cut there is decoded as before.
+// unit returns the start of the unit of a view that contains a position in the original text: a
+// text that is cut there is decoded the same.
 func (v *view) unit(place int) int {
 	if v.start == nil {
 		return place
@@ -49,14 +53,16 @@ func (v *view) unit(place int) int {
 			hi = mid
 		}
 	}
-	if lo == 0 || int(v.end[lo-1]) <= place { // it begins a unit, or is after the last one
+	if lo == 0 || int(v.end[lo-1]) <= place { // it starts a unit, or is after the last one
 		return place
 	}
 	return int(v.start[lo-1])
 }
 
-// decoded decodes the escapes of a view once: those of JSON, of Go, C, Java, JavaScript, Python, Perl and shells, percent signs, and references of HTML. more: something
-// was decoded. Unless it is the end, an escape that is not whole is left out, and cut is where it begins in the view; len: none is left out.
+// decoded decodes the escapes of a view once: those of JSON, of Go, C, Java, JavaScript, Python,
+// Perl and shells, percent encoding, and HTML references. more means that something was decoded.
+// Unless end is set, an incomplete escape is left out, and cut is its start in the view; cut is len
+// if none is left out.
 func (v *view) decoded(end bool) (next view, more bool, cut int) {
 	src := v.text
 	first := 0
@@ -99,7 +105,8 @@ func (v *view) decoded(end bool) (next view, more bool, cut int) {
 	return next, more, len(src)
 }
 
-// Each of the following decodes the escape at the beginning of src into out, and gives how long it is: 1 where it is none, 0 where it may be one that is not whole.
+// Each of the following functions decodes the escape at the start of src into out and returns its
+// length: 1 if it is not an escape, 0 if it may be an incomplete one.
 
 func backslash(out, src []byte) ([]byte, int) {
 	if len(src) == 1 {
@@ -115,7 +122,7 @@ func backslash(out, src []byte) ([]byte, int) {
 	case 'n', 't', 'r', 'b', 'f', 'v', 'a', 'e':
 		return append(out, "\n\t\r\b\f\v\a\x1b"[indexOf("ntrbfvae", c)]), 2
 	case '\n':
-		return out, 2 // a line that goes on
+		return out, 2 // line continuation
 	case '0', '1', '2', '3', '4', '5', '6', '7':
 		return octal(out, src)
 	default:
@@ -135,7 +142,7 @@ func indexOf(s string, c byte) int {
 	return 0
 }
 
-// unicode16 is \uXXXX, two of them for one character, and \u{X}.
+// unicode16 decodes \uXXXX, two of them for a surrogate pair, and \u{X}.
 func unicode16(out, src []byte) ([]byte, int) {
 	high, n := number(nil, src, 2, 4, true)
 	if n <= 1 || len(src) > 2 && src[2] == '{' {
@@ -158,7 +165,8 @@ func unicode16(out, src []byte) ([]byte, int) {
 	return utf8.AppendRune(out, utf8.RuneError), n
 }
 
-// escaped gives what number decoded, or the sign alone.
+// escaped appends the decoded bytes made to out, or only the escape sign if nothing was decoded (n
+// is 1).
 func escaped(out, made []byte, n int, src []byte) ([]byte, int) {
 	if n == 1 {
 		return append(out, src[0]), 1
@@ -166,7 +174,8 @@ func escaped(out, made []byte, n int, src []byte) ([]byte, int) {
 	return append(out, made...), n
 }
 
-// number reads hexadecimal digits from the byte at from: as many as are told, or any number to 8 in braces. isRune: they are a character's, not a byte's.
+// number reads hexadecimal digits from the byte at from: exactly digits of them, or up to 8 in
+// braces. isRune means that they encode a character, not a byte.
 func number(out, src []byte, from, digits int, isRune bool) ([]byte, int) {
 	braces := len(src) > from && src[from] == '{'
 	if braces {
@@ -195,7 +204,7 @@ func number(out, src []byte, from, digits int, isRune bool) ([]byte, int) {
 	return append(out, byte(value)), i
 }
 
-// octal is a backslash with up to three digits.
+// octal decodes a backslash with up to three digits.
 func octal(out, src []byte) ([]byte, int) {
 	value, i := 0, 1
 	for ; i < len(src) && i < 4 && src[i] >= '0' && src[i] <= '7'; i++ {
@@ -204,10 +213,10 @@ func octal(out, src []byte) ([]byte, int) {
 	if i == len(src) && i < 4 {
 		return nil, 0
 	}
-	return append(out, byte(value)), i // what is above a byte is no escape that an encoder writes
+	return append(out, byte(value)), i // no encoder writes values above a byte
 }
 
-// percent is %XX, and %uXXXX of JavaScript's escape.
+// percent decodes %XX, and %uXXXX of JavaScript's escape.
 func percent(out, src []byte) ([]byte, int) {
 	if len(src) == 1 {
 		return nil, 0
@@ -218,7 +227,7 @@ func percent(out, src []byte) ([]byte, int) {
 	return number(out, src, 1, 2, false)
 }
 
-// entity is a reference of HTML, by name, decimal or hexadecimal.
+// entity decodes an HTML reference by name, decimal or hexadecimal.
 func entity(out, src []byte) ([]byte, int) {
 	for i := 1; i < len(src) && i < maxEntity; i++ {
 		switch c := src[i]; {

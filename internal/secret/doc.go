@@ -1,19 +1,25 @@
-// Package secret resolves references to secrets when they are used, and takes the values that were used out of whatever is stored or shown (SEC11).
+// Package secret resolves references to secrets when they are used, and removes the used values
+// from whatever is stored or shown (SEC11).
 //
-// It refuses to hold secrets of its own, to give a value to an untrusted definition (its callers resolve only trusted ones), to read a file
-// that others may read, and to print a value in an error.
+// It does not hold its own secrets, does not return a value to an untrusted definition (its callers
+// resolve only trusted ones), does not read a file that others may read, and does not print a value
+// in an error.
 //
 // The flow:
 //
-//  1. Definitions hold references: ${env.NAME}, ${NAME}, $NAME, file:PATH. [Check] tells one from a literal secret.
-//  2. [Resolver.Value] gives the value when a call needs it, and tells its [Keeper].
-//  3. What comes back from models, tools and servers passes [Keeper.Redact] before anything else sees it; text that comes in pieces passes a [Tail].
+//  1. Definitions hold references: ${env.NAME}, ${NAME}, $NAME, file:PATH. [Check] distinguishes a
+//     reference from a literal secret.
+//  2. [Resolver.Value] returns the value when a call needs it, and adds it to its [Keeper].
+//  3. Results from models, tools and servers pass through [Keeper.Redact] before anything else sees
+//     them; streamed text passes through a [Tail].
 //  4. [Keeper.Handler] does the same for logs.
 //
-// A text is decoded, then compared: escapes of JSON and of programming languages, percent signs and references of HTML, up to four of them inside one another, and at
-// each of these levels base64 and hexadecimal digits (alphabet.go, decode.go). All values are looked for at once (automaton.go), in a time that is linear in the length of
-// the text.
+// A text is decoded, then searched: escapes of JSON and of programming languages, percent encoding
+// and HTML references, up to four levels deep, and at each level base64 and hexadecimal digits
+// (alphabet.go, decode.go). All values are searched for simultaneously (automaton.go), in time
+// linear in the length of the text.
 //
-// Invariants: a text without a kept value comes out as it went in, byte for byte; no output holds a kept value in one of these spellings; the sum of what a Tail gives is
-// what Redact gives of the sum of what it got. Encryption, compression, and a value that is taken apart are beyond this.
+// Invariants: a text without a kept value is returned unchanged, byte for byte; no output holds a
+// kept value in one of these spellings; the concatenated output of a Tail equals Redact of its
+// concatenated input. Encryption, compression, and values that are split up are out of scope.
 package secret

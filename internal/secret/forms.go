@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// minLine is the length from which a line of a value of several lines is a secret of its own.
+// minLine is the minimum length at which a line of a multi-line value is a separate secret.
 const minLine = 16
 
-// parts gives a value and its long lines.
+// parts returns a value and its long lines.
 func parts(value string) []string {
 	out := []string{value}
 	lines := strings.Split(value, "\n")
@@ -28,7 +28,8 @@ func parts(value string) []string {
 	return slices.Compact(out)
 }
 
-// decodedForms gives a part as it reads in a text whose escapes were decoded: as it is, and as its own escapes are decoded with the text's; a space may be a plus sign.
+// decodedForms returns the forms of a part in a text whose escapes were decoded: unchanged, and
+// with its own escapes decoded along with the text's; a space may be a plus sign.
 func decodedForms(part string) []string {
 	out := []string{part, strings.ReplaceAll(part, " ", "+"), latin1(part)}
 	v := view{text: []byte(part)}
@@ -45,7 +46,8 @@ func decodedForms(part string) []string {
 	return out
 }
 
-// latin1 gives a text with one byte for each character that Latin-1 has: what \xe4 and %E4 say where they stand for characters.
+// latin1 returns a text with one byte for each Latin-1 character, which is what \xe4 and %E4 mean
+// if they represent characters.
 func latin1(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -58,7 +60,7 @@ func latin1(text string) string {
 	return b.String()
 }
 
-// asciiJSON gives a text in JSON without the quotes, in ASCII alone.
+// asciiJSON returns a JSON string without its quotes, in pure ASCII.
 func asciiJSON(quoted string) string {
 	var b strings.Builder
 	for _, r := range quoted {
@@ -74,7 +76,8 @@ func asciiJSON(quoted string) string {
 	return b.String()
 }
 
-// quotedForms gives a part as JSON has it, with and without escapes for HTML: what is encoded further is often JSON.
+// quotedForms returns a part as a JSON string, with and without HTML escapes: data that is encoded
+// further is often JSON.
 func quotedForms(part string) []string {
 	out := []string{part}
 	if text, err := json.Marshal(part); err == nil {
@@ -91,14 +94,14 @@ func quotedForms(part string) []string {
 	return slices.Compact(out)
 }
 
-// base64Forms gives what base64 makes of a text wherever it begins in a longer text, such as user:password: the characters that only the text tells, in the standard
-// alphabet.
+// base64Forms returns the base64 encodings of a text at any offset in a longer text, such as
+// user:password, limited to the characters that depend only on the text, in the standard alphabet.
 func base64Forms(text string) []string {
 	var out []string
 	for shift := range 3 {
 		made := base64.RawStdEncoding.EncodeToString(append(make([]byte, shift), text...))
-		first := (shift*8 + 5) / 6          // characters that hold a bit of what is before
-		last := (shift + len(text)) * 8 / 6 // characters without a bit of what follows
+		first := (shift*8 + 5) / 6          // characters that share a bit with the preceding text
+		last := (shift + len(text)) * 8 / 6 // characters without a bit of the following text
 		if last-first >= minBase64 {
 			out = append(out, made[first:last])
 		}
@@ -106,7 +109,7 @@ func base64Forms(text string) []string {
 	return out
 }
 
-// utf16Text gives a text in UTF-16, little-endian: what PowerShell encodes further.
+// utf16Text returns a text in little-endian UTF-16, which PowerShell encodes further.
 func utf16Text(text string) string {
 	var b []byte
 	for _, u := range utf16.Encode([]rune(text)) {
@@ -115,7 +118,7 @@ func utf16Text(text string) string {
 	return string(b)
 }
 
-// quotedPrintable gives a text as mails have it, on one line.
+// quotedPrintable returns a text in the quoted-printable encoding of mail, on one line.
 func quotedPrintable(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -128,11 +131,12 @@ func quotedPrintable(text string) string {
 	return b.String()
 }
 
-// minBase64 is the length from which the middle of a base64 text is taken for a value's. A value of MinLen bytes has so many characters that no other byte tells, less
-// one.
+// minBase64 is the minimum length at which the middle of base64 text is attributed to a value. It
+// is one less than the number of characters that depend only on a value of MinLen bytes.
 const minBase64 = 7
 
-// patterns are what is looked for: in texts, in those read as base64, and in those read as hexadecimal digits.
+// patterns are the strings searched for: in plain text, in text read as base64, and in text read as
+// hexadecimal digits.
 type patterns struct{ plain, base64, hex map[string]string }
 
 func patternsOf(values map[string]string) patterns {
@@ -155,7 +159,7 @@ func patternsOf(values map[string]string) patterns {
 					add(p.base64, once)
 				}
 			}
-			for shift := range 3 { // base64 of base64, as in the file of a container registry
+			for shift := range 3 { // base64 of base64, as in container registry files
 				for _, once := range base64Whole(part, shift) {
 					for _, twice := range base64Forms(once) {
 						add(p.base64, twice)
@@ -167,10 +171,10 @@ func patternsOf(values map[string]string) patterns {
 	return p
 }
 
-// maxTwice bounds the values that are looked for as base64 of base64, in bytes.
+// maxTwice is the maximum size, in bytes, of values searched for as base64 of base64.
 const maxTwice = 256
 
-// base64Whole gives what only the text tells, in both alphabets.
+// base64Whole returns the characters that depend only on the text, in both alphabets.
 func base64Whole(text string, shift int) []string {
 	all := base64Forms(text)
 	if len(text) > maxTwice || shift >= len(all) || len(all[shift]) < 2*minBase64 {

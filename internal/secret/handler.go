@@ -7,7 +7,7 @@ import (
 	"log/slog"
 )
 
-// Handler gives a handler that takes kept values out of messages and attributes before h sees them.
+// Handler returns a handler that redacts kept values in messages and attributes before h sees them.
 func (k *Keeper) Handler(h slog.Handler) slog.Handler { return &handler{k, h} }
 
 type handler struct {
@@ -51,7 +51,8 @@ func (h *handler) attr(a slog.Attr) slog.Attr {
 		}
 		a.Value = slog.GroupValue(clean...)
 	case slog.KindAny:
-		// Handlers print values as text or as JSON: either form is looked at, and the text stands for a value that holds a secret.
+		// Handlers print values as text or as JSON: both forms are checked, and the text replaces a
+		// value that contains a secret.
 		text := fmt.Sprintf("%+v", v.Any())
 		switch raw := v.Any().(type) {
 		case []byte:

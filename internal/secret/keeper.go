@@ -11,25 +11,28 @@ import (
 )
 
 const (
-	// MinLen is the length in bytes from which a value is kept: a shorter one would tear words apart.
+	// MinLen is the minimum length in bytes of a kept value: redacting shorter ones would break up
+	// words.
 	MinLen = 6
-	// MaxValues bounds a Keeper.
+	// MaxValues is the maximum number of values in a Keeper.
 	MaxValues = 4096
 )
 
-// ErrFull is the error of one value more than MaxValues.
+// ErrFull is returned when a Keeper already holds MaxValues values.
 var ErrFull = errors.New("too many secrets")
 
-// Keeper knows the secrets that were used in this process and takes them out of texts. The zero Keeper and a nil one know none. Safe for concurrent
-// use; reading takes no lock, but after a value was added.
+// Keeper holds the secrets that were used in this process and redacts them in texts. The zero
+// Keeper and a nil one hold none. It is safe for concurrent use; reading takes no lock, except
+// after a value was added.
 type Keeper struct {
 	mu     sync.Mutex
 	values map[string]string       // name by value
-	found  atomic.Pointer[matcher] // nil: there are no values, or there is one that it does not know
+	found  atomic.Pointer[matcher] // nil if there are no values, or a new one is missing
 	any    atomic.Bool
 }
 
-// Add keeps a value that was used under a name. Values below MinLen are not kept. The error wraps ErrFull.
+// Add keeps a value that was used under a name. Values shorter than MinLen are not kept. The error
+// wraps ErrFull.
 func (k *Keeper) Add(name, value string) error {
 	if k == nil || len(value) < MinLen {
 		return nil
@@ -46,12 +49,13 @@ func (k *Keeper) Add(name, value string) error {
 		k.values = map[string]string{}
 	}
 	k.values[value] = name
-	k.found.Store(nil) // it is made when it is needed
+	k.found.Store(nil) // rebuilt on demand
 	k.any.Store(true)
 	return nil
 }
 
-// Redact gives a text with `[secret NAME]` for every kept value in it, in any of the forms in which values are commonly written.
+// Redact returns text with `[secret NAME]` in place of every kept value, in any of the forms in
+// which values are commonly written.
 func (k *Keeper) Redact(text string) string {
 	m := k.matcher()
 	if m == nil || text == "" {
@@ -61,7 +65,8 @@ func (k *Keeper) Redact(text string) string {
 	return out
 }
 
-// RedactJSON is Redact for a JSON value, which stays one. What is no JSON is taken as text.
+// RedactJSON is Redact for a JSON value and returns valid JSON. A value that is not JSON is treated
+// as text.
 func (k *Keeper) RedactJSON(value json.RawMessage) json.RawMessage {
 	m := k.matcher()
 	if m == nil || len(value) == 0 {
@@ -71,7 +76,7 @@ func (k *Keeper) RedactJSON(value json.RawMessage) json.RawMessage {
 	if out == string(value) || json.Valid([]byte(out)) || !json.Valid(value) {
 		return json.RawMessage(out)
 	}
-	// It is a part of a number: the whole value is replaced.
+	// The value is part of a number: the whole value is replaced.
 	text, err := json.Marshal(out)
 	if err != nil {
 		return json.RawMessage(`"` + marker("value") + `"`)
@@ -96,7 +101,8 @@ func (k *Keeper) matcher() *matcher {
 	return m
 }
 
-// Error gives an error with the text of err redacted; errors.Is and As see through it. It is err itself where nothing was in it.
+// Error returns an error with the text of err redacted; errors.Is and errors.As see through it. It
+// returns err itself if there was nothing to redact.
 func (k *Keeper) Error(err error) error {
 	if err == nil {
 		return nil
@@ -116,7 +122,8 @@ type redacted struct {
 func (e *redacted) Error() string { return e.text }
 func (e *redacted) Unwrap() error { return e.err }
 
-// marker is what stands for a value. It is safe inside JSON, YAML, HTML and addresses, whatever the name is.
+// marker returns the replacement for a value. It is safe inside JSON, YAML, HTML and URLs, whatever
+// the name is.
 func marker(name string) string {
 	safe := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:", r) {
@@ -135,10 +142,11 @@ func newMatcher(values map[string]string) *matcher {
 	return &matcher{newAutomaton(p.plain), newAutomaton(p.base64), newAutomaton(p.hex)}
 }
 
-// scan replaces what it finds. Unless it is the end, more text may follow, and rest is what must wait for it.
+// scan replaces the values it finds. Unless end is set, more text may follow, and rest is the part
+// that must wait for it.
 //
-// The text is looked at as it is, and after its escapes were decoded once, twice and so on; each time also as base64 and as hexadecimal digits. The time is linear in the
-// length of the text.
+// The text is searched as it is, and after its escapes were decoded once, twice and so on; each
+// time also as base64 and as hexadecimal digits. The time is linear in the length of the text.
 func (m *matcher) scan(text string, end bool) (out, rest string) {
 	var (
 		all  []find
@@ -170,14 +178,14 @@ func (m *matcher) scan(text string, end bool) (out, rest string) {
 		if !more && cut == len(v.text) {
 			break
 		}
-		v = next // also where nothing was decoded but an escape that is not whole: a value may go on in it
+		v = next // even if only an incomplete escape was decoded: a value may continue in it
 	}
 	all = merge(all)
 	if end {
 		safe = len(text)
 	} else {
 		safe = last.unit(safe)
-		for _, f := range slices.Backward(all) { // nothing is cut in its middle
+		for _, f := range slices.Backward(all) { // nothing is cut in the middle
 			if f.start < safe && safe < f.end {
 				safe = f.start
 			}
@@ -200,19 +208,21 @@ func (m *matcher) scan(text string, end bool) (out, rest string) {
 	return b.String(), text[safe:]
 }
 
-// maxRest bounds what a Tail holds back. Nothing but a text that goes on repeating the beginning of a value gets there.
+// maxRest is the maximum size of what a Tail holds back. Only a text that keeps repeating the
+// prefix of a value reaches it.
 const maxRest = 4 << 20
 
-// Tail redacts a text that comes in pieces: what may be the beginning of a value waits for the next piece. Not safe for concurrent use.
+// Tail redacts text that arrives in pieces: a possible prefix of a value waits for the next piece.
+// It is not safe for concurrent use.
 type Tail struct {
 	keeper *Keeper
 	rest   string
 }
 
-// Tail begins a text.
+// Tail starts a new text.
 func (k *Keeper) Tail() *Tail { return &Tail{keeper: k} }
 
-// Write takes a piece and gives what can be shown of the text so far.
+// Write accepts a piece and returns the part of the text that can be shown so far.
 func (t *Tail) Write(piece string) string {
 	m := t.keeper.matcher()
 	if m == nil {
@@ -227,7 +237,7 @@ func (t *Tail) Write(piece string) string {
 	return out
 }
 
-// Flush gives the rest at the end of the text.
+// Flush returns the rest at the end of the text.
 func (t *Tail) Flush() string {
 	out := t.keeper.Redact(t.rest)
 	t.rest = ""

@@ -6,21 +6,23 @@ import (
 	"strings"
 )
 
-// secretNames matches names that say what they hold.
+// secretNames matches names that suggest a secret.
 var secretNames = regexp.MustCompile(`(?i)(key|token|secret|pass|pwd|credential|auth|cookie|session|signature|private|pat\b|_pat|dsn|jwt|bearer|webhook|^file:)`)
 
-// plainText matches values that say too little to be secrets: words, numbers, versions, booleans.
+// plainText matches values that are too simple to be secrets: words, numbers, versions, booleans.
 var plainText = regexp.MustCompile(`^([a-z]+([-_.][a-z]+)*|[A-Z]+|[0-9.]{1,8}|v?[0-9]+(\.[0-9]+)+)$`)
 
-// LooksWritten tells whether a value that a definition gives under a name seems to be a literal secret: the name says so, no part of
-// it is a reference, and it is no plain word.
+// LooksWritten reports whether a value that a definition sets under a name seems to be a literal
+// secret: the name suggests it, no part of the value is a reference, and the value is not a plain
+// word.
 func LooksWritten(name, value string) bool {
 	return secretNames.MatchString(name) && len(value) >= MinLen && !strings.Contains(value, "$") && !plainText.MatchString(value)
 }
 
-// IsSecret tells whether a value that was looked up under a name is one that must not be shown. It errs on the side of saying so: what is plain are
-// paths, words, small numbers and addresses without a user or a query, under a name that does not say otherwise. If they were taken for secrets,
-// answers that speak of a host or a folder would lose it.
+// IsSecret reports whether a value that was looked up under a name must not be shown. It errs on
+// the side of true: only paths, words, small numbers and URLs without a user or a query are plain,
+// under a name that does not suggest otherwise. If these were treated as secrets, replies that
+// mention a host or a folder would lose it.
 func IsSecret(name, value string) bool {
 	if secretNames.MatchString(name) {
 		return true

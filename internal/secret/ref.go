@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// FilePrefix begins a reference to a file.
+// FilePrefix is the prefix of a reference to a file.
 const FilePrefix = "file:"
 
-// RefForm is the form of references, as a regular expression.
+// RefForm is a regular expression that matches references.
 const RefForm = `^(\$\{\s*(env\.)?[A-Za-z_][A-Za-z0-9_]*\s*\}|\$[A-Za-z_][A-Za-z0-9_]*|file:.+|\$\{\s*file:[^}]+\})$`
 
-// maxFileBytes bounds secrets in files.
+// maxFileBytes is the maximum size of a secret in a file.
 const maxFileBytes = 64 << 10
 
-// ErrMissing is in the chain of errors about variables that are not set and files that are not there.
+// ErrMissing is wrapped by errors about unset variables and missing files.
 var ErrMissing = errors.New("secret is missing")
 
 var (
@@ -29,7 +29,8 @@ var (
 	varText  = regexp.MustCompile(`^\$\{?\s*(?:env\.)?([A-Za-z_][A-Za-z0-9_]*)\s*\}?$`)
 )
 
-// Check tells whether text is a reference. The error never holds the text, which may be a secret.
+// Check returns an error if text is not a reference. The error never contains the text, which may
+// be a secret.
 func Check(text string) error {
 	if !refText.MatchString(text) {
 		return errNoRef
@@ -37,7 +38,7 @@ func Check(text string) error {
 	return nil
 }
 
-// Name gives what people know a reference by: the variable, or file:PATH.
+// Name returns the name by which people know a reference: the variable, or file:PATH.
 func Name(ref string) string {
 	if m := varText.FindStringSubmatch(ref); m != nil {
 		return m[1]
@@ -48,16 +49,16 @@ func Name(ref string) string {
 	return ref
 }
 
-// Resolver gives the values of references. Safe for concurrent use.
+// Resolver resolves references to their values. It is safe for concurrent use.
 type Resolver struct {
-	// Env gives the environment; nil: nothing is set.
+	// Env looks up an environment variable; nil means that none is set.
 	Env func(string) string
-	// Keeper gets every value that was given; nil: none.
+	// Keeper receives every resolved value; nil means that none is kept.
 	Keeper *Keeper
 }
 
-// Value gives the value of a reference. A variable's value loses blanks around it, a file's its line end. Errors wrap ErrMissing where there is no
-// value; no error holds one.
+// Value returns the value of a reference. It trims blanks around a variable's value and the line
+// end of a file's. Errors wrap ErrMissing if there is no value; no error contains one.
 func (r Resolver) Value(ref string) (string, error) {
 	if err := Check(ref); err != nil {
 		return "", err

@@ -32,7 +32,7 @@ func keeper(t testing.TB, values map[string]string) *secret.Keeper {
 	return k
 }
 
-// TestCheck (SEC11) holds what is a reference and what is a literal secret.
+// TestCheck (SEC11) checks which strings are references and which are literal secrets.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for _, ref := range []string{"${env.A}", "${A_1}", "${ env.A }", "$A", "file:/run/a", "file:a b"} {
@@ -47,7 +47,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestValue (SEC11) holds where values come from, who may read their files, and that no error shows one.
+// TestValue (SEC11) checks where values come from, who may read their files, and that no error
+// shows one.
 func TestValue(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -95,7 +96,7 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// TestForms (SEC11) holds the ways in which a value is found.
+// TestForms (SEC11) checks the forms in which a value is found.
 func TestForms(t *testing.T) {
 	t.Parallel()
 	k := keeper(t, map[string]string{"K": canary})
@@ -135,7 +136,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestRedactLaws holds that nothing kept comes out, that other text is not touched, and that pieces are the same as the whole, wherever they are cut.
+// TestRedactLaws checks that no kept value is output, that other text is unchanged, and that pieces
+// produce the same as the whole, wherever the text is cut.
 func TestRedactLaws(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -223,7 +225,7 @@ func TestKeeperBounds(t *testing.T) {
 
 type printed struct{ Inner string }
 
-// TestHandler (SEC11) holds that logs have no secret in any place of a record.
+// TestHandler (SEC11) checks that logs contain no secret in any part of a record.
 func TestHandler(t *testing.T) {
 	t.Parallel()
 	k := keeper(t, map[string]string{"K": canary})
@@ -261,7 +263,8 @@ func BenchmarkRedact(b *testing.B) {
 	}
 }
 
-// BenchmarkRedactLength shows that the time is linear in the length of the text, also of texts that are made to be slow.
+// BenchmarkRedactLength shows that the time is linear in the length of the text, also for texts
+// designed to be slow.
 func BenchmarkRedactLength(b *testing.B) {
 	k := &secret.Keeper{}
 	for i := range 200 {

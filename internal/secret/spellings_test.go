@@ -21,13 +21,14 @@ import (
 	"github.com/hocket-run/hocket/internal/secret"
 )
 
-// spelled is a text in which a value stands, with how many bytes around it spell something else.
+// spelled is a text that contains a value, with the number of bytes around it that belong to
+// something else.
 type spelled struct {
 	Encoder, Text string
 	Around        int
 }
 
-// spellings are the corpus: testdata/spellings says how it was made.
+// spellings returns the corpus; testdata/spellings describes how it was created.
 func spellings(t *testing.T) (values []string, all map[string][]spelled) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/spellings/values.txt")
@@ -81,7 +82,8 @@ func ofGo(values []string) (out []spelled) {
 	return out
 }
 
-// SEC11: a value is found in every spelling that the encoders of six languages give it, at any place of a longer text, at once and in pieces. Nothing of it is left.
+// SEC11: a value is found in every spelling produced by the encoders of six languages, at any
+// position in a longer text, whole and in pieces. Nothing of it is left.
 func TestSpellings(t *testing.T) {
 	t.Parallel()
 	values, all := spellings(t)
@@ -98,7 +100,8 @@ func TestSpellings(t *testing.T) {
 			whole := "before " + one.Text + " after"
 			got := k.Redact(whole)
 			left := strings.TrimSuffix(strings.TrimPrefix(strings.ReplaceAll(got, "[secret K]", ""), "before "), " after")
-			// Quotation marks, padding, line ends and a character of base64 that holds bits of its neighbours may be left.
+			// Quotation marks, padding, line ends and a base64 character that holds bits of its
+			// neighbors may be left.
 			if !strings.Contains(got, "[secret K]") || len(left) > one.Around+14 {
 				if missed[language+" "+one.Encoder]++; missed[language+" "+one.Encoder] == 1 {
 					t.Errorf("%s, %s: %q became %q", language, one.Encoder, one.Text, got)
@@ -127,8 +130,8 @@ func inPieces(k *secret.Keeper, text string, size int) string {
 	return b.String()
 }
 
-// SEC11: pieces are the same as the whole wherever they are cut, also in texts full of escapes that are whole, broken, nested and cut; and a text without a value comes
-// out as it went in.
+// SEC11: pieces produce the same as the whole wherever they are cut, also in texts full of escapes
+// that are complete, broken, nested or truncated; and a text without a value is returned unchanged.
 func TestPiecesOfEscapes(t *testing.T) {
 	t.Parallel()
 	values := []string{`a=b+c/d"e`, "a\\nb%3Dc&amp;d", "0a0b0c0d", "ba ba ba"}
@@ -172,16 +175,18 @@ func TestPiecesOfEscapes(t *testing.T) {
 	})
 }
 
-// SEC11: what PowerShell and mail programs make of a value (item 35 of the repairs).
+// SEC11: the spellings of a value produced by PowerShell and mail programs (item 35 of the
+// repairs).
 func TestSpellingsOfPowerShellAndMail(t *testing.T) {
 	k := &secret.Keeper{}
 	if err := k.Add("KEY", "sk-Ab+c/d=e\u00e4 x"); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{
-		"cwBrAC0AQQBiACsAYwAvAGQAPQBlAOQAIAB4AA==",                 // [Convert]::ToBase64String([Text.Encoding]::Unicode.GetBytes($v))
+		// [Convert]::ToBase64String([Text.Encoding]::Unicode.GetBytes($v))
+		"cwBrAC0AQQBiACsAYwAvAGQAPQBlAOQAIAB4AA==",
 		"73006b002d00410062002b0063002f0064003d006500e40020007800", // the same bytes as digits
-		"dQA6AHMAawAtAEEAYgArAGMALwBkAD0AZQDkACAAeAA=",             // behind u:
+		"dQA6AHMAawAtAEEAYgArAGMALwBkAD0AZQDkACAAeAA=",             // after u:
 		"sk-Ab+c/d=3De=C3=A4 x",                                    // quoted-printable
 	} {
 		if got := k.Redact("a " + text + " z"); !strings.Contains(got, "[secret KEY]") {

@@ -10,17 +10,22 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// Limits bound who may come, and how many at once (SEC17). Zero values are the operator's, else the defaults.
+// Limits limit who may connect, and the number of concurrent requests (SEC17). Zero values mean the
+// operator's settings, else the defaults.
 type Limits struct {
-	// Failures is how many wrong tokens and tickets an address may show in a minute.
+	// Failures is the maximum number of wrong tokens and tickets from one address per minute.
 	Failures int
-	// Requests is how many requests are under way at once, but for event streams and probes. Connections is how many connections are open; more wait to be accepted.
+	// Requests is the maximum number of concurrent requests, not counting event streams and probes.
+	// Connections is the maximum number of open connections; further ones wait to be accepted.
 	Requests, Connections int
-	// InFlight bounds the bytes of requests and answers in memory, TokenInFlight those of one token. 0: DefaultInFlight; a quarter of InFlight, and room for one body.
+	// InFlight limits the bytes of requests and responses in memory, TokenInFlight those of one
+	// token. 0 means DefaultInFlight, and a quarter of InFlight plus room for one body.
 	InFlight, TokenInFlight int64
-	// BodyIdle is how long a body may bring less than leastBody bytes before it is cut off.
+	// BodyIdle is how long a request body may deliver less than leastBody bytes before it is cut
+	// off.
 	BodyIdle time.Duration
-	// Streams and NamespaceStreams are how many event streams of runs are open, of all namespaces and of one.
+	// Streams and NamespaceStreams are the maximum numbers of open event streams of runs, over all
+	// namespaces and in one namespace.
 	Streams, NamespaceStreams int
 }
 
@@ -33,24 +38,25 @@ const (
 	DefaultBodyIdle    = 10 * time.Second
 )
 
-// overloadError says that the client must retry later.
+// overloadError is returned when the client must retry later.
 type overloadError struct {
 	service.LimitError
 	after time.Duration
 }
 
-// Unwrap gives the limit.
+// Unwrap returns the limit.
 func (e *overloadError) Unwrap() error { return &e.LimitError }
 
 const (
-	// failureTime is how long failures are counted together, from the first.
+	// failureTime is the period over which failures are counted, starting at the first one.
 	failureTime = time.Minute
-	// maxFailing bounds the addresses that are remembered.
+	// maxFailing is the maximum number of addresses that are remembered.
 	maxFailing = 4096
 )
 
-// failures counts wrong tokens and tickets by address. Only what is wrong is held up: a token is looked up first, so that a right one is let in whatever others at the same
-// address sent. Safe for concurrent use.
+// failures counts wrong tokens and tickets by address. Only wrong tokens are delayed: a token is
+// looked up first, so that a valid one is accepted whatever other clients at the same address sent.
+// It is safe for concurrent use.
 type failures struct {
 	most int
 	mu   sync.Mutex
@@ -62,7 +68,7 @@ type failing struct {
 	until time.Time
 }
 
-// check tells whether an address has shown too many wrong tokens. Errors: *overloadError.
+// check returns an *overloadError if an address has sent too many wrong tokens.
 func (f *failures) check(remote netip.Addr, now time.Time) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,7 +96,7 @@ func (f *failures) failed(remote netip.Addr, now time.Time) {
 	one.n++
 }
 
-// forget makes room for an address: those whose time is over go, else any.
+// forget makes room for an address: expired entries are removed, else an arbitrary one.
 func (f *failures) forget(now time.Time) {
 	if len(f.by) < maxFailing {
 		return
@@ -108,7 +114,8 @@ func (f *failures) forget(now time.Time) {
 	}
 }
 
-// network is whom an address belongs to: an IPv4 address, or 64 bits of an IPv6 address, which one subscriber has. All without an address are one.
+// network returns the client network of an address: an IPv4 address, or the 64-bit prefix of an
+// IPv6 address, which one subscriber has. All clients without an address share one network.
 func network(ip netip.Addr) netip.Prefix {
 	bits := 64
 	if ip.Is4() {
@@ -118,10 +125,11 @@ func network(ip netip.Addr) netip.Prefix {
 	return p
 }
 
-// DefaultInFlight is the budget of bytes in flight: a quarter of the process's memory limit.
+// DefaultInFlight returns the budget of bytes in flight: a quarter of the process's memory limit.
 func DefaultInFlight() int64 { return memlimit.Current().Bytes / 4 }
 
-// enter counts a request in. Errors: *overloadError. The caller leaves where there is none.
+// enter counts a request. It returns an *overloadError if there are too many; otherwise the caller
+// must call leave.
 func (s *Server) enter() (leave func(), err error) {
 	if int(s.requests.Add(1)) > s.cfg.Limits.Requests {
 		s.requests.Add(-1)
@@ -130,7 +138,8 @@ func (s *Server) enter() (leave func(), err error) {
 	return func() { s.requests.Add(-1) }, nil
 }
 
-// bounded is a listener that lets so many connections in; others wait where the machine keeps them.
+// bounded is a listener that limits the number of connections; further ones wait in the operating
+// system's backlog.
 type bounded struct {
 	net.Listener
 	slots  chan struct{}

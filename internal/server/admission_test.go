@@ -12,8 +12,9 @@ import (
 	"github.com/hocket-run/hocket/internal/server"
 )
 
-// SEC17: an address that showed too many wrong tokens waits a minute with more of them; it is told how long. Right tokens and tickets of the same address are let in, also
-// those that were not seen before, and other addresses are not held up.
+// SEC17: an address that sent too many wrong tokens must wait a minute before sending more, and is
+// told how long. Valid tokens and tickets of the same address are accepted, even if they were not
+// seen before, and other addresses are not delayed.
 func TestFailedAuthentications(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -37,7 +38,7 @@ func TestFailedAuthentications(t *testing.T) {
 		for i := range 3 {
 			check(same, "wrong", 401)
 			if rec := w.ask(t, "GET", "/test/who", "", func(r *http.Request) { r.RemoteAddr = one; r.Header.Del("Authorization") }); rec.Code != 401 {
-				t.Errorf("without a token, %d: status %d", i, rec.Code) // no token is no wrong one
+				t.Errorf("without a token, %d: status %d", i, rec.Code) // a missing token is not a wrong one
 			}
 		}
 		check(one, "wrong", 429)
@@ -64,7 +65,8 @@ func TestFailedAuthentications(t *testing.T) {
 	})
 }
 
-// SEC17: more requests at once than there may be are told to come back; probes and event streams are not counted.
+// SEC17: concurrent requests beyond the limit are told to retry later; probes and event streams are
+// not counted.
 func TestRequestsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Limits: server.Limits{Requests: 1}})
@@ -90,7 +92,7 @@ func TestRequestsAtOnce(t *testing.T) {
 	}
 }
 
-// SEC17: event streams of runs are bounded by what the server is told.
+// SEC17: event streams of runs are limited by the server's configuration.
 func TestStreamsAtOnce(t *testing.T) {
 	t.Parallel()
 	for says, limits := range map[string]server.Limits{"of this server": {Streams: 1, NamespaceStreams: 2}, "of this namespace": {Streams: 2, NamespaceStreams: 1}} {
@@ -121,7 +123,8 @@ func (l *endless) Accept() (net.Conn, error) {
 
 func (l *endless) Close() error { return nil }
 
-// SEC17: no more connections are accepted than there may be, until one closes; a close that comes twice counts once.
+// SEC17: no more connections are accepted than the limit until one closes; a connection closed
+// twice counts once.
 func TestConnectionsAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,16 +13,17 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
-// auditTime bounds how long the audit log is waited for.
+// auditTime is the timeout for writing to the audit log.
 const auditTime = 5 * time.Second
 
-// after tells log, metrics and audit what became of a request. r is the request as its transport got it, which its mux wrote the pattern on.
+// after reports the outcome of a request to log, metrics and audit. r is the request as its
+// transport received it, on which the transport's mux set the pattern.
 func (s *Server) after(v *visit, a *answer, r *http.Request) {
 	status := a.status
 	if status == 0 {
-		status = http.StatusOK // a transport that says nothing
+		status = http.StatusOK // the transport did not set one
 	}
-	route := cmp.Or(r.Pattern, v.pattern) // that of the transport where it had no say
+	route := cmp.Or(r.Pattern, v.pattern) // the transport's pattern if the mux set none
 	if v.mount == nil {
 		route = ""
 	}
@@ -43,7 +44,9 @@ func (s *Server) logRequest(v *visit, a *answer, r *http.Request, route string, 
 		slog.String("request", v.ID), slog.String("method", r.Method), slog.String("route", route), slog.Int("status", status), slog.Int64("bytes", a.bytes),
 		slog.Duration("took", time.Since(v.began).Round(time.Microsecond)), slog.String("remote", v.Remote),
 	}
-	if v.known { // a path is logged for known principals only: paths of open routes are secrets, and unknown clients write anything
+	// a path is logged for known principals only: paths of open routes are secrets, and unknown
+	// clients send anything
+	if v.known {
 		attrs = append(attrs, slog.String("path", r.URL.Path), slog.String("namespace", v.principal.Namespace), slog.String("token", v.principal.Name))
 	}
 	if err := v.Cause(); err != nil {
@@ -52,7 +55,8 @@ func (s *Server) logRequest(v *visit, a *answer, r *http.Request, route string, 
 	s.log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
-// from is the address that a request came from, for log and audit: that of the connection, or without a port what a trusted proxy says.
+// from returns the client address of a request, for log and audit: the address of the connection,
+// or the address reported by a trusted proxy, without a port.
 func (v *visit) from(r *http.Request) string {
 	if conn, err := netip.ParseAddrPort(r.RemoteAddr); err != nil || !v.remote.IsValid() || conn.Addr().Unmap().WithZone("") == v.remote {
 		return r.RemoteAddr
@@ -60,7 +64,8 @@ func (v *visit) from(r *http.Request) string {
 	return v.remote.String()
 }
 
-// audited tells the audit log of what was changed, or tried to be, by a known principal; through open routes, of what they say was done.
+// audited writes changes, or attempts at changes, by a known principal to the audit log; for open
+// routes, it writes the deeds that they report.
 func (s *Server) audited(v *visit, a *answer, r *http.Request, route string, status int) {
 	who := v.principal
 	if !v.known {
@@ -72,7 +77,7 @@ func (s *Server) audited(v *visit, a *answer, r *http.Request, route string, sta
 	if !told && (!v.known || safe(r.Method)) {
 		return
 	}
-	if !told { // the mux of the transport knows what the path names; what was made is where the answer says
+	if !told { // the transport's mux has the path's id; a created object is named by the response's Location
 		deeds[0].Target = cmp.Or(r.PathValue("id"), path.Base("/"+a.Header().Get("Location")))
 		deeds[0].Target = strings.Trim(deeds[0].Target, "/")
 	}
@@ -85,7 +90,7 @@ func (s *Server) audited(v *visit, a *answer, r *http.Request, route string, sta
 	}
 }
 
-// channelOf names a way in as answers are recorded that came by it.
+// channelOf returns the channel name under which answers through a mount are recorded.
 func channelOf(d *Mount) string {
 	switch {
 	case d == nil:
@@ -98,7 +103,7 @@ func channelOf(d *Mount) string {
 	return d.Name
 }
 
-// safe tells of methods that change nothing.
+// safe reports whether a method changes nothing.
 func safe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }

@@ -8,32 +8,34 @@ import (
 	"github.com/hocket-run/hocket/internal/inflight"
 )
 
-// ioTime bounds one write of at most pieceBytes. There is no bound for a whole answer: event streams last as long as their run.
+// ioTime is the timeout of one write of at most pieceBytes. A whole response has no timeout: event
+// streams last as long as their run.
 const (
 	ioTime     = 30 * time.Second
 	pieceBytes = 64 << 10
 )
 
-// answer remembers what was answered, and bounds the time and the bytes of each write: a client that does not read is let go, and what it was to get is charged to its
-// claim until then. The status is sent with the first bytes, so that a transport's answer for which there is no room becomes a problem.
+// answer records the response, and limits the time and the bytes of each write: a client that does
+// not read is disconnected, and until then its unsent response is charged to its claim. The status
+// is sent with the first bytes, so that a response for which there is no room becomes a problem.
 type answer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	claim   *inflight.Claim // nil until the request is admitted
-	refuse  func(error)     // answers with a problem
+	refuse  func(error)     // responds with a problem
 	status  int
 	bytes   int64
 	sent    bool   // the status was sent
-	failed  error  // why the transport's answer was dropped
-	cut     bool   // it was dropped in its middle
-	base    string // the path of the server's public address
+	failed  error  // why the transport's response was dropped
+	cut     bool   // dropped partway through
+	base    string // path of the server's public address
 }
 
 func newAnswer(w http.ResponseWriter, base string) *answer {
 	return &answer{ResponseWriter: w, control: http.NewResponseController(w), base: base}
 }
 
-// Unwrap lets http.ResponseController find what is behind.
+// Unwrap returns the underlying ResponseWriter for http.ResponseController.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // WriteHeader implements http.ResponseWriter.
@@ -65,7 +67,7 @@ func (a *answer) Write(p []byte) (int, error) {
 	written := 0
 	for {
 		piece := p[written:min(len(p), written+pieceBytes)]
-		_ = a.control.SetWriteDeadline(time.Now().Add(ioTime)) // a test's recorder has no deadlines
+		_ = a.control.SetWriteDeadline(time.Now().Add(ioTime)) // a test recorder has no deadlines
 		n, err := a.ResponseWriter.Write(piece)
 		written += n
 		a.bytes += int64(n)
@@ -82,14 +84,16 @@ func (a *answer) commit() {
 	}
 	if !a.sent {
 		a.sent = true
-		if at := a.Header().Get("Location"); a.base != "" && strings.HasPrefix(at, "/") && !strings.HasPrefix(at, "//") { // clients follow it from the public address
+		// clients resolve it against the public address
+		if at := a.Header().Get("Location"); a.base != "" && strings.HasPrefix(at, "/") && !strings.HasPrefix(at, "//") {
 			a.Header().Set("Location", a.base+at)
 		}
 		a.ResponseWriter.WriteHeader(a.status)
 	}
 }
 
-// reset drops the status and the headers of an answer that has not begun. False: it has.
+// reset discards the status and the headers of a response and reports whether it did; it cannot
+// once the response has begun.
 func (a *answer) reset() bool {
 	if a.sent {
 		return false
@@ -102,7 +106,7 @@ func (a *answer) reset() bool {
 	return true
 }
 
-// end sends a status without a body. False: the answer broke off in its middle.
+// end sends a status without a body if none was sent. It returns false if the response was cut off.
 func (a *answer) end() bool {
 	if a.status != 0 {
 		a.commit()
@@ -113,7 +117,7 @@ func (a *answer) end() bool {
 // Flush implements http.Flusher.
 func (a *answer) Flush() { _ = a.FlushError() }
 
-// FlushError is what http.ResponseController calls.
+// FlushError is called by http.ResponseController.
 func (a *answer) FlushError() error {
 	if a.failed != nil {
 		return a.failed

@@ -6,7 +6,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/live"
 )
 
-// apiMount is the HTTP API with its event streams, which tickets open to browsers.
+// apiMount returns the mount of the HTTP API with its event streams, which browsers open with
+// tickets.
 func (s *Server) apiMount() Mount {
 	tickets := &access.Tickets{}
 	s.tickets = tickets
@@ -24,7 +25,7 @@ func (s *Server) apiMount() Mount {
 	}
 }
 
-// apiRoutes are the operations of the API, and its document.
+// apiRoutes returns the operations of the API, and its document.
 func apiRoutes(api *httpapi.API) []string {
 	routes := []string{"GET " + httpapi.SpecPath}
 	for _, o := range api.Operations() {

@@ -11,10 +11,10 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
-// actorOpen is the actor of who came through a transport that asks for no token.
+// actorOpen is the actor of a caller that came through a transport without tokens.
 const actorOpen = "by link"
 
-// auditLog writes deeds into the audit log of their namespace.
+// auditLog writes deeds to the audit log of their namespace.
 type auditLog struct{ log access.Log }
 
 // Record implements Audit.
@@ -30,14 +30,14 @@ func (l auditLog) Record(ctx context.Context, d transport.Deed) error {
 	return l.log.Record(ctx, r)
 }
 
-// codes are the codes of problems by status, as far as a status has one.
+// codes maps statuses to problem codes, if a status has one.
 var codes = map[int]string{
 	http.StatusBadRequest: "invalid", http.StatusUnauthorized: "unauthorized", http.StatusForbidden: "forbidden", http.StatusNotFound: "not_found", http.StatusConflict: "conflict",
 	http.StatusGone: "gone", http.StatusRequestEntityTooLarge: "too_large", http.StatusUnprocessableEntity: "invalid", http.StatusTooManyRequests: "limit",
 	http.StatusInternalServerError: "internal", http.StatusMethodNotAllowed: "method_not_allowed", http.StatusServiceUnavailable: "unavailable",
 }
 
-// outcome is what the audit log says of a status.
+// outcome returns the audit log's term for a status.
 func outcome(status int) string {
 	if status < http.StatusBadRequest {
 		return access.OutcomeOK

@@ -12,18 +12,21 @@ import (
 )
 
 const (
-	// bodyTime bounds the time of a whole body.
+	// bodyTime is the maximum time for a whole body.
 	bodyTime = 5 * time.Minute
-	// leastBody is how many bytes of a body have to come within Limits.BodyIdle.
+	// leastBody is the number of bytes of a body that must arrive within Limits.BodyIdle.
 	leastBody = 16 << 10
-	// bodyWeight is how many bytes of the budget a byte of a body takes: one as it came, one as what is read of it.
+	// bodyWeight is the number of budget bytes that a byte of a body costs: one as received, one
+	// for what is decoded from it.
 	bodyWeight = 2
-	// restTime bounds how long the rest of a body that no transport read is waited for, so that the connection can be used again.
+	// restTime is the maximum time to wait for the rest of a body that no transport read, so that
+	// the connection can be reused.
 	restTime = 500 * time.Millisecond
 )
 
-// body charges what arrives to the claim of its request, and bounds the time of reads, one by one and together: a client that sends its body in drops, or stops, is let
-// go. Only time spent waiting counts. Not safe for concurrent use.
+// body charges the received bytes to the claim of its request, and limits the time of reads,
+// individually and in total: a client that sends its body in a trickle, or stops, is disconnected.
+// Only time spent waiting counts. It is not safe for concurrent use.
 type body struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -31,9 +34,9 @@ type body struct {
 	until   time.Time
 	idle    time.Duration
 
-	came   int64 // since waited was 0
+	came   int64 // bytes since waited was 0
 	waited time.Duration
-	err    error // that of every further read
+	err    error // returned by every further read
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -49,7 +52,8 @@ func (b *body) Read(p []byte) (int, error) {
 	err := b.control.SetReadDeadline(deadline)
 	n, rerr := b.ReadCloser.Read(p)
 	if err == nil {
-		// Once the body has ended the connection is read in the background to see whether the client leaves: that has no end of time.
+		// Once the body has ended, the connection is read in the background to detect whether the
+		// client leaves; that read has no deadline.
 		err = b.control.SetReadDeadline(time.Time{})
 	}
 	if b.came += int64(n); b.came >= leastBody {
@@ -71,7 +75,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, b.err
 }
 
-// end bounds how long the server waits for what is left of the body. A nil body has ended.
+// end limits how long the server waits for the rest of the body. A nil body has ended.
 func (b *body) end() {
 	if b == nil || errors.Is(b.err, io.EOF) {
 		return

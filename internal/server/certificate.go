@@ -9,17 +9,19 @@ import (
 	"time"
 )
 
-// certificate is read from its files, and again when they change, so that a renewed one needs no restart. Safe for concurrent use.
+// certificate is loaded from its files, and reloaded when they change, so that a renewed one needs
+// no restart. It is safe for concurrent use.
 type certificate struct {
 	cert, key string
 	log       *slog.Logger
 
 	mu     sync.Mutex
 	loaded *tls.Certificate
-	at     [2]time.Time // when the files that were looked at last had changed
+	at     [2]time.Time // modification times of the files last loaded
 }
 
-// get gives the certificate for a connection. Files that cannot be used leave the one before in place.
+// get returns the certificate for a connection. If the files are invalid, the previous certificate
+// remains in use.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

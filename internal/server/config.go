@@ -19,54 +19,68 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// DefaultAddr is where a server listens without an address.
+// DefaultAddr is the default listen address.
 const DefaultAddr = "127.0.0.1:7788"
 
 // Defaults of limits (SEC17).
 const (
-	// DefaultBody bounds the body of a request: the largest document, and what stands around it.
+	// DefaultBody is the maximum size of a request body: the largest document, plus what surrounds
+	// it.
 	DefaultBody = service.MaxDocumentBytes + 1<<20
-	// DefaultGrace is how long requests under way may take when the server ends.
+	// DefaultGrace is how long requests in flight may take when the server shuts down.
 	DefaultGrace = 10 * time.Second
-	// DefaultDrain is how long calls of runs in progress may go on when a worker ends.
+	// DefaultDrain is how long calls of active runs may continue when a worker shuts down.
 	DefaultDrain = 20 * time.Second
 )
 
-// Config is what a Server is made of. The zero Config serves the default store.
+// Config configures a Server. The zero Config serves the default store.
 type Config struct {
-	// Service is what the services of all namespaces are made of; its Kind is journal.KindServe, or journal.KindWorker for OnlyWork. Logger, Keeper, Env and Operator are the server's too.
+	// Service is the configuration of the services of all namespaces; its Kind is
+	// journal.KindServe, or journal.KindWorker for OnlyWork. Logger, Keeper, Env and Operator also
+	// apply to the server.
 	Service service.Config
-	// Addr is host:port; "": the operator's, else DefaultAddr, and for OnlyWork none. Port 0 takes a free one.
+	// Addr is host:port; "" means the operator's setting, else DefaultAddr, and for OnlyWork none.
+	// Port 0 picks a free port.
 	Addr string
-	// OnlyWork makes a worker: it drives runs, and has no endpoints but probes and metrics, no schedules and no notifications.
+	// OnlyWork makes the process a worker: it drives runs, and has no endpoints except probes and
+	// metrics, no schedules and no notifications.
 	OnlyWork bool
 	// Schedules configures the scheduler; NoSchedules leaves schedules to other processes.
 	Schedules   service.ScheduleRequest
 	NoSchedules bool
-	// Report is called with what schedules do, one event at a time; nil: no reports.
+	// Report is called for each scheduler event, one at a time; nil means no reports.
 	Report func(namespace string, e scheduler.Event)
-	// URL is the address under which others reach the server; "": the operator's. Its host is a known one.
+	// URL is the address at which clients reach the server; "" means the operator's setting. Its
+	// host is a known host.
 	URL string
-	// Hosts and Origins are known beside the server's own, as are the operator's: names, `*.example.com`, and `https://app.example.com`.
+	// Hosts and Origins are known in addition to the server's own and the operator's: names,
+	// `*.example.com`, and `https://app.example.com`.
 	Hosts, Origins []string
-	// TrustedProxies are addresses and networks of proxies that say in X-Forwarded-For or Forwarded who their client is, beside the operator's.
+	// TrustedProxies are addresses and networks of proxies that report their client in
+	// X-Forwarded-For or Forwarded, in addition to the operator's.
 	TrustedProxies []string
-	// Cert and Key are the files of a certificate; both "": the operator's, else plain HTTP.
+	// Cert and Key are the files of a certificate; if both are "", the operator's setting applies,
+	// else plain HTTP.
 	Cert, Key string
-	// NoPage: browsers get no page; the operator's `page: false` too.
+	// NoPage disables the page for browsers; so does the operator's `page: false`.
 	NoPage bool
-	// Metrics is who may read them: config.MetricsToken or config.MetricsPublic; "": the operator's, else the first.
+	// Metrics determines who may read the metrics: config.MetricsToken or config.MetricsPublic; ""
+	// means the operator's setting, else the former.
 	Metrics string
-	// Body bounds the body of a request, in bytes; 0: the operator's, else DefaultBody.
+	// Body is the maximum size of a request body in bytes; 0 means the operator's setting, else
+	// DefaultBody.
 	Body int64
-	// Limits bound who may come, and how many at once.
+	// Limits limit who may connect, and the number of concurrent requests.
 	Limits Limits
-	// MCPWorkflows are the published workflows that are MCP tools of their own, beside the operator's; mcpserver.All alone is every one.
+	// MCPWorkflows are the published workflows that are separate MCP tools, in addition to the
+	// operator's; mcpserver.All alone means every workflow.
 	MCPWorkflows []string
-	// Grace bounds how long requests under way are waited for when the server ends; 0: the operator's, else DefaultGrace. Delay is how long before that /readyz
-	// says so while requests are still taken; 0: the operator's, else no time.
+	// Grace is how long requests in flight are waited for when the server shuts down; 0 means the
+	// operator's setting, else DefaultGrace. Delay is how long before that /readyz reports the
+	// shutdown while requests are still accepted; 0 means the operator's setting, else no delay.
 	Grace, Delay time.Duration
-	// Drain is how long calls of runs in progress may go on when the process ends; 0: the operator's, else DefaultDrain of a worker and no time of a server.
+	// Drain is how long calls of active runs may continue when the process shuts down; 0 means the
+	// operator's setting, else DefaultDrain for a worker and no time for a server.
 	Drain time.Duration
 }
 
@@ -105,7 +119,7 @@ func (c Config) withDefaults() Config {
 	c.Limits.Requests = cmp.Or(c.Limits.Requests, l.Requests, DefaultRequests)
 	c.Limits.Connections = cmp.Or(c.Limits.Connections, l.Connections, DefaultConnections)
 	c.Limits.BodyIdle = cmp.Or(c.Limits.BodyIdle, time.Duration(l.BodyIdle), DefaultBodyIdle)
-	one := bodyWeight * c.Body // what the largest body takes
+	one := bodyWeight * c.Body // cost of the largest body
 	if c.Limits.InFlight = cmp.Or(c.Limits.InFlight, l.InFlight); c.Limits.InFlight == 0 {
 		c.Limits.InFlight = max(DefaultInFlight(), one)
 	}
@@ -123,7 +137,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate tells what cannot be served. Errors: *service.InvalidError.
+// Validate returns a *service.InvalidError if the configuration cannot be served.
 func (c Config) Validate() error {
 	if err := service.CheckPlace(c.Service.Place); err != nil {
 		return err
@@ -164,12 +178,14 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// invalidSetting says what is wrong with a setting, by its key in the section server of hocket.yaml.
+// invalidSetting describes the error in a setting, identified by its key in the section server of
+// hocket.yaml.
 func invalidSetting(setting, format string, args ...any) error {
 	return service.Refuse(errcode.InvalidServerSetting, errcode.Fields{"setting": setting}, fmt.Errorf(format, args...))
 }
 
-// isHost tells whether a text is the name of a host or of all below a name, or an address.
+// isHost reports whether a string is a host name, a wildcard for all names below one, or an
+// address.
 func isHost(h string) bool {
 	if _, err := netip.ParseAddr(strings.Trim(h, "[]")); err == nil {
 		return true
@@ -178,7 +194,7 @@ func isHost(h string) bool {
 	return h != "" && !strings.ContainsAny(h, "*/:@? \t") && !strings.HasPrefix(h, ".")
 }
 
-// listen opens the address of the configuration.
+// listen opens the listener for the configured address.
 func listen(ctx context.Context, addr string) (net.Listener, error) {
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {

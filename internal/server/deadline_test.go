@@ -15,7 +15,8 @@ import (
 	"github.com/hocket-run/hocket/internal/server"
 )
 
-// late waits for a person, reminds after a minute, and after two goes along the edge of the timeout.
+// late is a workflow that waits for a person, sends a reminder after a minute, and follows the
+// timeout edge after two.
 const late = `{"id": "late", "name": "Late", "nodes": [
   {"id": "s", "type": "start", "data": {"initialInput": "hi"}},
   {"id": "ok", "type": "approval", "data": {"prompt": "Print it?", "remindAfter": "1m", "deadline": "2m"}},
@@ -23,8 +24,9 @@ const late = `{"id": "late", "name": "Late", "nodes": [
   {"id": "n", "type": "agent", "data": {"agentName": "missing", "model": "own/m"}}],
  "connections": [{"source": "s", "target": "ok"}, {"source": "ok", "target": "p", "sourceHandle": "approve"}, {"source": "ok", "target": "n", "sourceHandle": "timeout"}]}`
 
-// P33, P24: a reminder, a deadline and the edge that it leads along survive restarts of the server before each of them, and are seen over HTTP; how many waits are open is
-// what the journal tells, in every view. A decision after the deadline is 410, also after a restart.
+// P33, P24: a reminder, a deadline and the edge that it takes survive restarts of the server before
+// each of them, and are visible over HTTP; the number of open waits matches the journal in every
+// view. A decision after the deadline is 410, also after a restart.
 func TestDeadlineOverRestarts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -101,7 +103,7 @@ func TestDeadlineOverRestarts(t *testing.T) {
 		count("before the deadline", 1, 1)
 		end()
 		s = nil
-		pass(time.Minute) // it passes while there is no server
+		pass(time.Minute) // it passes while no server runs
 		again()
 		pass(5 * time.Second)
 		count("after the deadline", 0, 1)

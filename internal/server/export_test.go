@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/store"
 )
 
-// AddMount puts a transport beside those that there are.
+// AddMount adds a transport to the existing ones.
 func (s *Server) AddMount(d Mount) error { return s.mount(append(s.table, d)) }
 
 // Swap replaces ports.
@@ -26,33 +26,34 @@ func (s *Server) Swap(t Tokens, a Audit, k Tickets) {
 	}
 }
 
-// Bound is bound.
+// Bound wraps a listener with bounded.
 func Bound(ln net.Listener, n int) net.Listener { return bound(ln, n) }
 
-// Store is where tokens and the audit log are.
+// Store returns the store of tokens and the audit log.
 func (s *Server) Store() store.Access { return s.access }
 
-// Service is the service of a namespace.
+// Service returns the service of a namespace.
 func (s *Server) Service(ctx context.Context, name string) (*service.Service, error) {
 	return s.namespaces.Service(ctx, name)
 }
 
-// Flight gives the bytes in flight, and the most that there were.
+// Flight returns the current and the peak number of bytes in flight.
 func (s *Server) Flight() (now, peak int64) { return s.flight.InUse() }
 
-// BodyWeight is bodyWeight.
+// BodyWeight exports bodyWeight.
 const BodyWeight = bodyWeight
 
-// Validated is Validate after the defaults.
+// Validated calls Validate after the defaults are applied.
 func (c Config) Validated() error { return c.withDefaults().Validate() }
 
-// Tickets are those of the API.
+// Tickets returns the tickets of the API.
 func (s *Server) Tickets() *access.Tickets {
 	t, _ := s.tickets.(*access.Tickets)
 	return t
 }
 
-// ClientOf is the address of a request's client as a server with these trusted proxies knows it.
+// ClientOf returns the address of a request's client as seen by a server with the given trusted
+// proxies.
 func ClientOf(trusted []string, r *http.Request) (string, error) {
 	p, err := parseProxies(trusted)
 	return p.client(r).String(), err

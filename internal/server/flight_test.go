@@ -19,7 +19,8 @@ import (
 
 const mib = 1 << 20
 
-// send opens a connection and sends the head of a request with a body of size bytes, and as much of it as part has.
+// send opens a connection and sends the head of a request with a body of size bytes, and the prefix
+// of the body in part.
 func (s *served) send(t *testing.T, method, path, auth string, size int, part string) net.Conn {
 	t.Helper()
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
@@ -34,14 +35,14 @@ func (s *served) send(t *testing.T, method, path, auth string, size int, part st
 	return c
 }
 
-// rawReply is an answer as it came over a connection.
+// rawReply is a response as read from a connection.
 type rawReply struct {
 	StatusCode int
 	Header     http.Header
 	Body       io.Reader
 }
 
-// answered reads the status and the head of an answer.
+// answered reads the status and the head of a response.
 func answered(t *testing.T, c net.Conn) rawReply {
 	t.Helper()
 	if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
@@ -55,7 +56,7 @@ func answered(t *testing.T, c net.Conn) rawReply {
 	return rawReply{resp.StatusCode, resp.Header, resp.Body}
 }
 
-// until waits until a condition holds, for five minutes at most.
+// until waits for a condition to hold, for five minutes at most.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(5 * time.Minute); !holds(); {
@@ -66,7 +67,8 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// keeping adds a transport that reads bodies whole, says so, and answers when it is released or the client leaves.
+// keeping adds a transport that reads whole bodies, reports it, and responds when it is released or
+// the client leaves.
 func (s *served) keeping(t *testing.T) {
 	t.Helper()
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -89,15 +91,16 @@ func (s *served) keeping(t *testing.T) {
 	}
 }
 
-// SEC17: bodies that stall are charged for what came of them, not for what was promised; one token uses its share, then 429; all tokens use the budget, then 503; what
-// clients hold is free as soon as they leave.
+// SEC17: stalled bodies are charged for the bytes received, not for the bytes announced; one token
+// uses up its share, then 429; all tokens use up the budget, then 503; the bytes of a client are
+// released as soon as it leaves.
 func TestStalledBodiesHaveABudget(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Body: mib, Limits: server.Limits{InFlight: 12 * mib, TokenInFlight: 4 * mib, BodyIdle: time.Hour}})
 	s.keeping(t)
 	half := strings.Repeat("x", mib/2)
 	var stalled []net.Conn
-	for range 4 { // promised: 8 MiB; came: half
+	for range 4 { // announced: 8 MiB; received: half
 		stalled = append(stalled, s.send(t, "POST", "/keep/a", token, mib, half))
 	}
 	until(t, "four half bodies are charged", func() bool { now, _ := s.Flight(); return now == 4*mib })
@@ -132,7 +135,7 @@ func TestStalledBodiesHaveABudget(t *testing.T) {
 	}
 }
 
-// SEC17: the budget of the process is 503.
+// SEC17: exceeding the budget of the process is 503.
 func TestBudgetOfTheProcess(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Body: mib, Limits: server.Limits{InFlight: 2 * mib, TokenInFlight: 2 * mib, BodyIdle: time.Hour}})
@@ -159,7 +162,8 @@ func read(t *testing.T, resp rawReply) string {
 	return string(text)
 }
 
-// SEC17: a body that brings nothing, or drops, is cut off with 408 at every transport, and holds nothing afterwards.
+// SEC17: a body that stalls or trickles is cut off with 408 at every transport, and holds nothing
+// afterwards.
 func TestSlowBodiesAreCutOff(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Limits: server.Limits{BodyIdle: 50 * time.Millisecond}})
@@ -167,7 +171,7 @@ func TestSlowBodiesAreCutOff(t *testing.T) {
 	for _, path := range []string{"/keep/a", "/free/a", "/api/v1/runs", "/mcp", "/v1/chat/completions", "/hooks/" + strings.Repeat("a", 22)} {
 		c := s.send(t, "POST", path, token, mib, `{"document": "xxx`)
 		stop := make(chan struct{})
-		go func() { // 10 bytes a second and more are not enough
+		go func() { // even more than 10 bytes a second is not enough
 			for {
 				select {
 				case <-stop:
@@ -188,7 +192,8 @@ func TestSlowBodiesAreCutOff(t *testing.T) {
 	until(t, "nothing is held", func() bool { now, _ := s.Flight(); return now == 0 })
 }
 
-// SEC1, SEC17: a request without a valid token is refused before its body is read: it holds no bytes, and no connection that stalls.
+// SEC1, SEC17: a request without a valid token is rejected before its body is read: it holds no
+// bytes, and no stalled connection.
 func TestStrangersHoldNothing(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Limits: server.Limits{BodyIdle: time.Hour}})
@@ -206,7 +211,7 @@ func TestStrangersHoldNothing(t *testing.T) {
 			t.Errorf("%d: the connection stays open", i)
 		}
 	}
-	// An unknown webhook is read and dropped.
+	// The body for an unknown webhook is read and discarded.
 	c := s.send(t, "POST", "/hooks/"+strings.Repeat("a", 22), "", 900_000, strings.Repeat("x", 900_000))
 	if resp := answered(t, c); resp.StatusCode != http.StatusNotFound {
 		t.Errorf("a webhook that does not exist: %d", resp.StatusCode)
@@ -216,8 +221,8 @@ func TestStrangersHoldNothing(t *testing.T) {
 	}
 }
 
-// SEC17: an answer that its client does not read is charged, and one for which there is no room becomes 429 with none of the transport's headers. An answer that has begun is
-// broken off.
+// SEC17: a response that its client does not read is charged, and a response for which there is no
+// room becomes 429 with none of the transport's headers. A response that has begun is cut off.
 func TestAnswersHaveABudget(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Body: mib, Limits: server.Limits{InFlight: 64 * mib, TokenInFlight: 24 * mib}})
@@ -261,7 +266,8 @@ func TestAnswersHaveABudget(t *testing.T) {
 	until(t, "a client that left holds nothing", func() bool { now, _ := s.Flight(); return now == 0 })
 }
 
-// A transport's claim is the one of its request, and its error is a problem that says when to come again.
+// TestDoorsClaim checks that a transport's claim is the claim of its request, and that its error is
+// a problem that says when to retry.
 func TestDoorsClaim(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{Body: mib, Limits: server.Limits{InFlight: 8 * mib, TokenInFlight: 4 * mib}})

@@ -20,7 +20,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// requestID is the form of ids of requests that are taken over from a proxy.
+// requestID matches request ids that are accepted from a proxy.
 var requestID = regexp.MustCompile(`^[A-Za-z0-9._:/+=@-]{1,128}$`)
 
 // visit is one request in the guard.
@@ -28,15 +28,15 @@ type visit struct {
 	*transport.Request
 	began     time.Time
 	remote    netip.Addr // of the client
-	stream    bool       // it asks for events for as long as there are some
+	stream    bool       // it requests an event stream
 	mount     *Mount
 	pattern   string // of the transport
 	principal access.Principal
-	session   string // the secret of the session by which the caller is known; "": none
+	session   string // secret of the session that identifies the caller, or ""
 	known     bool
 }
 
-// ServeHTTP is the one way in: see the flow in the package's documentation.
+// ServeHTTP is the only entry point; the package documentation describes the flow.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.visits.Add(1)
 	defer s.visits.Done()
@@ -66,7 +66,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		in.end()
 		s.after(v, a, served)
 		if aborted {
-			panic(http.ErrAbortHandler) // the server closes the connection, so that the client knows that the answer is no whole one
+			// the server closes the connection, so that the client knows that the response is
+			// incomplete
+			panic(http.ErrAbortHandler)
 		}
 	}()
 	_, v.pattern = s.mux.Handler(r)
@@ -119,7 +121,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(a, next)
 }
 
-// holder is whose share of the bytes in flight a request takes. All who came through a transport that asks for no token have one share, until the transport knows more.
+// holder returns whose share of the bytes in flight a request uses. All callers of transports
+// without tokens share one, until the transport knows more.
 func (v *visit) holder() string {
 	if !v.known {
 		return "open"
@@ -127,7 +130,8 @@ func (v *visit) holder() string {
 	return "token " + v.principal.Namespace + "/" + v.principal.Token
 }
 
-// secure sets what browsers shall make of answers: nothing (SEC15). A transport that answers with a page says more.
+// secure sets headers that forbid browsers to render or embed responses (SEC15). A transport that
+// serves a page relaxes them.
 func secure(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -138,7 +142,8 @@ func secure(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// admit finds out who calls, and gives the request as its transport gets it. Call cancel when it is answered.
+// admit identifies the caller, and returns the request as its transport receives it. The caller
+// must call cancel after the response.
 func (s *Server) admit(v *visit, a *answer, r *http.Request) (next *http.Request, cancel func(), err error) {
 	ctx, cancel := r.Context(), func() {}
 	if v.mount == nil || !v.mount.Open {
@@ -179,12 +184,12 @@ func (s *Server) tooLarge() error {
 	return &transport.TooLargeError{Limit: "a body can have at most " + strconv.FormatInt(s.cfg.Body, 10) + " bytes (server: {limits: {body: …}})"}
 }
 
-// streams tells whether a request asks for events for as long as there are some.
+// streams reports whether a request asks for an event stream.
 func streams(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 }
 
-// untilClosing gives a context that is also done when the server begins to end.
+// untilClosing returns a context that is also done when the server begins to shut down.
 func (s *Server) untilClosing(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
@@ -198,10 +203,10 @@ func (s *Server) untilClosing(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { close(done); cancel(nil) }
 }
 
-// errClosing is why event streams end with the server.
+// errClosing is the cause when event streams end because the server shuts down.
 var errClosing = errors.New("the server is shutting down")
 
-// principal finds the principal of the token or the ticket of a request (SEC1).
+// principal returns the principal of the token or the ticket of a request (SEC1).
 func (s *Server) principal(v *visit, r *http.Request) (access.Principal, error) {
 	if header := r.Header.Values("Authorization"); len(header) > 0 {
 		scheme, token, _ := strings.Cut(header[0], " ")
@@ -236,7 +241,8 @@ func (s *Server) principal(v *visit, r *http.Request) (access.Principal, error) 
 	return access.Principal{}, transport.ErrUnauthorized
 }
 
-// try looks a token or a ticket up. One that is right is let in. One that is wrong is counted for the address, which has to wait where it has shown too many (SEC17).
+// try looks up a token or a ticket. A valid one is accepted. A wrong one is counted for the
+// address, which has to wait if it has sent too many (SEC17).
 func (s *Server) try(v *visit, find func() (access.Principal, error)) (access.Principal, error) {
 	p, err := find()
 	if err == nil || transport.ProblemOf(err).Status != http.StatusUnauthorized {
@@ -250,10 +256,10 @@ func (s *Server) try(v *visit, find func() (access.Principal, error)) (access.Pr
 	return access.Principal{}, err
 }
 
-// maxToken bounds what is looked up as a token.
+// maxToken is the maximum length of a string that is looked up as a token.
 const maxToken = 512
 
-// refuse answers with what is wrong. What is broken inside is the log's.
+// refuse responds with a problem. Details of internal errors go only to the log.
 func (s *Server) refuse(a *answer, r *http.Request, err error) {
 	p := transport.ProblemOf(err)
 	if p.Status >= http.StatusInternalServerError {
@@ -268,10 +274,11 @@ func (s *Server) refuse(a *answer, r *http.Request, err error) {
 	s.writeProblem(a, r, p)
 }
 
-// recovered answers after a panic, and tells whether an answer had begun, which cannot be taken back.
+// recovered responds after a panic, and reports whether a response had begun, which cannot be
+// undone.
 func (s *Server) recovered(value any, v *visit, a *answer, r *http.Request) (aborted bool) {
 	err, _ := value.(error)
-	abort := errors.Is(err, http.ErrAbortHandler) // a transport's own way to break off
+	abort := errors.Is(err, http.ErrAbortHandler) // a transport's own way to abort
 	if !abort {
 		s.log.Error("panic in a request handler: this is a bug", "request", v.ID, "panic", value, "stack", string(debug.Stack()))
 	}

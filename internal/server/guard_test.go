@@ -22,14 +22,14 @@ import (
 
 const token = "hk_test-token-of-the-environment"
 
-// world is a server with the token above, on a store that keeps nothing.
+// world is a server with the token above, on an in-memory store.
 type world struct {
 	*server.Server
 	log   *buffer
 	audit *auditor
 }
 
-// buffer may be written by several goroutines.
+// buffer is a buffer that is safe for concurrent writes.
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -101,7 +101,7 @@ func open(t *testing.T, cfg server.Config) *world {
 	return w
 }
 
-// testMount is a transport as others are: a mux of its own.
+// testMount is a typical transport with its own mux.
 func testMount() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /test/who", func(w http.ResponseWriter, r *http.Request) {
@@ -134,7 +134,7 @@ func testMount() http.Handler {
 	return mux
 }
 
-// ask makes a request with the token, which edit may change.
+// ask sends a request with the token; edit may change the request.
 func (w *world) ask(t *testing.T, method, path, body string, edit func(*http.Request)) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, "http://localhost:7788"+path, strings.NewReader(body))
@@ -147,7 +147,7 @@ func (w *world) ask(t *testing.T, method, path, body string, edit func(*http.Req
 	return rec
 }
 
-// problem reads the problem of an answer.
+// problem decodes the problem in a response.
 func problem(t *testing.T, rec *httptest.ResponseRecorder) (p transport.Problem) {
 	t.Helper()
 	if ct := rec.Header().Get("Content-Type"); ct != "application/problem+json" {
@@ -162,7 +162,7 @@ func problem(t *testing.T, rec *httptest.ResponseRecorder) (p transport.Problem)
 	return p
 }
 
-// TestAuthentication refuses callers without a valid token (SEC1).
+// TestAuthentication checks that callers without a valid token are rejected (SEC1).
 func TestAuthentication(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{})
@@ -200,7 +200,8 @@ func TestAuthentication(t *testing.T) {
 	}
 }
 
-// TestRoutes walks all routes of all transports: without a token 401, from foreign pages 403, health alone is for everybody (SEC1, SEC9, SEC20).
+// TestRoutes checks all routes of all transports: without a token 401, from foreign pages 403; only
+// health is open to everyone (SEC1, SEC9, SEC20).
 func TestRoutes(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{})
@@ -248,7 +249,8 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// TestBodyLimit refuses bodies that are too large, told and untold (SEC17).
+// TestBodyLimit checks that oversized bodies are rejected, with and without a declared length
+// (SEC17).
 func TestBodyLimit(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{Body: 100})
@@ -274,7 +276,7 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
-// TestPanic: only the log has the cause of a panic.
+// TestPanic checks that only the log contains the cause of a panic.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{})
@@ -299,7 +301,8 @@ func TestPanic(t *testing.T) {
 	}()
 }
 
-// TestAudit has who did what, with the route and never the path, and nothing of those who only read.
+// TestAudit checks that the audit log records who did what, with the route and never the path, and
+// nothing of read-only requests.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{})

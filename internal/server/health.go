@@ -14,24 +14,26 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// Times of looking whether the store answers: requests without a token do not reach it more often than readyEvery.
+// Timing of store checks: requests without a token do not reach the store more often than
+// readyEvery.
 const (
 	readyTime  = 2 * time.Second
 	readyEvery = time.Second
 )
 
-// readiness remembers whether the store answered.
+// readiness caches whether the store responded.
 type readiness struct {
 	mu   sync.Mutex
 	at   time.Time
 	last error
-	told string // the reason that was logged last
+	told string // reason that was logged last
 }
 
-// healthz tells that the process lives.
+// healthz responds that the process is alive.
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) { writeStatus(w, "ok") }
 
-// readyz tells whether requests are welcome: the store answers and takes what is written, and the server does not end.
+// readyz responds whether the server is ready: the store responds and is writable, and the server
+// is not shutting down.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	reason := ""
 	if s.leaving.Load() {
@@ -53,7 +55,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 
 func writeStatus(w http.ResponseWriter, status string) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write([]byte(`{"status":"` + status + `"}` + "\n")) // the client may be gone
+	_, _ = w.Write([]byte(`{"status":"` + status + `"}` + "\n")) // the client may have disconnected
 }
 
 func (s *Server) askStore(ctx context.Context) error {
@@ -72,13 +74,13 @@ func (s *Server) askStore(ctx context.Context) error {
 	return err
 }
 
-// notWritableError says that the store is read and takes nothing.
+// notWritableError is returned when the store can be read but not written.
 type notWritableError struct{ err error }
 
 func (e *notWritableError) Error() string { return "the store is not writable: " + e.err.Error() }
 func (e *notWritableError) Unwrap() error { return e.err }
 
-// carried words why Temporal could not be used since the server began.
+// carried describes why Temporal has been unusable since the server started.
 var carried = map[errcode.Code]string{
 	errcode.TemporalUnreachable: "the Temporal server cannot be reached",
 	errcode.TemporalTLS:         "the connection to the Temporal server is not secure",
@@ -86,7 +88,8 @@ var carried = map[errcode.Code]string{
 	errcode.TemporalNamespace:   "the namespace of Temporal does not exist",
 }
 
-// whyNotReady words why the server is not ready for callers who may be strangers: it names no file and no process.
+// whyNotReady describes why the server is not ready to callers who may be strangers: it names no
+// file and no process.
 func whyNotReady(err error) string {
 	var (
 		locked *journal.LockedError
@@ -106,7 +109,7 @@ func whyNotReady(err error) string {
 	return "the store is temporarily unavailable"
 }
 
-// tell tells whether a reason is another one than before; "" is none.
+// tell records a reason and reports whether it differs from the previous one; "" is none.
 func (r *readiness) tell(reason string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -115,7 +118,7 @@ func (r *readiness) tell(reason string) bool {
 	return changed
 }
 
-// look asks, or gives the last answer where that is fresh.
+// look calls ask, or returns its last result if that is recent.
 func (r *readiness) look(ctx context.Context, ask func(context.Context) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,8 +13,9 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// openHooks makes webhooks, notifications and approve links of all namespaces. Addresses that the operator wrote down are allowed; those that were made through
-// the API must be public, or named in outbound.allow (SEC8).
+// openHooks opens the webhooks, notifications and approve links of all namespaces. Addresses
+// configured by the operator are allowed; addresses created through the API must be public, or
+// named in outbound.allow (SEC8).
 func (s *Server) openHooks() (*hooks.Hooks, error) {
 	op := cmp.Or(s.cfg.Service.Operator, &config.Config{})
 	allow := slices.Clone(op.Outbound.Allow)
@@ -51,7 +52,7 @@ func (s *Server) openHooks() (*hooks.Hooks, error) {
 	return h, nil
 }
 
-// hookMounts are the routes with a secret of their own.
+// hookMounts returns the mounts whose routes have their own secret.
 func (s *Server) hookMounts() []Mount {
 	return []Mount{
 		{Name: "hooks", Patterns: []string{"/hooks/"}, Handler: s.hooks.Receive(), Routes: []string{"POST /hooks/{path}", "POST /hooks/{namespace}/{path}"}, Open: true},

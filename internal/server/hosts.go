@@ -11,10 +11,11 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
-// hosts decides by Host and Origin whether another web page drives the server (SEC9). A page whose name is made to point here has that name in Host; a page that
-// comes from elsewhere has its own origin in Origin.
+// hosts decides by Host and Origin whether a foreign web page drives the server (SEC9). A page
+// whose name was made to resolve to this address has that name in Host; a page served from
+// elsewhere has its own origin in Origin.
 type hosts struct {
-	// names are in lower case, those that begin with a dot are for all below them.
+	// names are in lower case; a leading dot matches all names below.
 	names   []string
 	origins []string
 	cross   *http.CrossOriginProtection
@@ -42,7 +43,8 @@ func newHosts(cfg Config) (*hosts, error) {
 	return h, nil
 }
 
-// check gives why a request is refused; nil where its Host is known and its Origin is the server's own or a known one.
+// check returns why a request is rejected, or nil if its Host is known and its Origin is the
+// server's own or a known one.
 func (h *hosts) check(r *http.Request) error {
 	name := hostname(r.Host)
 	if !h.known(name, r) {
@@ -61,7 +63,8 @@ func (h *hosts) check(r *http.Request) error {
 	return nil
 }
 
-// hostname is the name in a Host header, in lower case, without port and brackets; "" where it is none.
+// hostname returns the name in a Host header, in lower case, without port and brackets; "" if it is
+// not a name.
 func hostname(host string) string {
 	u, err := url.Parse("//" + host)
 	if err != nil || u.Host != host || u.User != nil || u.Path != "" {
@@ -70,8 +73,9 @@ func hostname(host string) string {
 	return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 }
 
-// known tells whether a name is one of the server's: configured, a loopback address, or the very address at which the connection arrived. Such an address cannot be
-// a foreign name that resolves to this address.
+// known reports whether a name is one of the server's: configured, a loopback address, or the exact
+// address at which the connection arrived. Such an address cannot be a foreign name that resolves
+// to this address.
 func (h *hosts) known(name string, r *http.Request) bool {
 	if name == "" {
 		return false
@@ -94,18 +98,20 @@ func (h *hosts) known(name string, r *http.Request) bool {
 	return err == nil && at.Addr().Unmap().WithZone("") == addr.Unmap().WithZone("")
 }
 
-// own tells whether an origin is that of the server itself, as the client calls it. The scheme is not looked at: a proxy may have taken off TLS.
+// own reports whether an origin is the server itself, as the client calls it. The scheme is
+// ignored: a proxy may have terminated TLS.
 func (h *hosts) own(origin string, r *http.Request) bool {
 	u, err := url.Parse(origin)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(u.Host, r.Host)
 }
 
-// allowed tells whether the operator named an origin.
+// allowed reports whether the operator allowed an origin.
 func (h *hosts) allowed(origin string) bool {
 	return slices.Contains(h.origins, strings.ToLower(origin))
 }
 
-// allow answers what browsers ask of servers for pages of other origins. It gives nothing to origins that the operator did not name, and cookies to none.
+// allow sets the CORS headers and reports whether it answered a preflight request. It allows
+// nothing to origins that the operator did not name, and cookies to none.
 func (h *hosts) allow(w http.ResponseWriter, r *http.Request) (answered bool) {
 	origin := r.Header.Get("Origin")
 	if len(h.origins) > 0 {
@@ -127,12 +133,13 @@ func (h *hosts) allow(w http.ResponseWriter, r *http.Request) (answered bool) {
 	return true
 }
 
-// corsHeaders are the headers of requests that the transports read.
+// corsHeaders are the request headers that the transports read.
 var corsHeaders = []string{
 	"Accept", "Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID", "Mcp-Protocol-Version", "Mcp-Session-Id", "Prefer", "X-Request-Id",
 }
 
-// sdkHeaders are those of a preflight that official clients of OpenAI send by default, and that are not read.
+// sdkHeaders returns the headers of a preflight request that official OpenAI clients send by
+// default, and that are not read.
 func sdkHeaders(r *http.Request) (names []string) {
 	for name := range strings.SplitSeq(r.Header.Get("Access-Control-Request-Headers"), ",") {
 		name = strings.ToLower(strings.TrimSpace(name))
@@ -147,5 +154,5 @@ func sdkHeaders(r *http.Request) (names []string) {
 	return names
 }
 
-// maxSDKHeaders bounds the headers of sdkHeaders.
+// maxSDKHeaders is the maximum number of headers that sdkHeaders returns.
 const maxSDKHeaders = 32

@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// TestHosts tells known Hosts and Origins from those by which other pages would drive the server (SEC9).
+// TestHosts checks that known Hosts and Origins are distinguished from those with which foreign
+// pages would drive the server (SEC9).
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	plain := open(t, server.Config{})
@@ -71,7 +72,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestCrossOrigin answers what browsers ask beforehand for named origins alone, and refuses what they say comes from elsewhere (SEC9).
+// TestCrossOrigin checks that only preflight requests of named origins are answered, and that
+// requests from other origins are rejected (SEC9).
 func TestCrossOrigin(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{Origins: []string{"https://app.example.com"}})
@@ -107,7 +109,8 @@ func TestCrossOrigin(t *testing.T) {
 	}
 }
 
-// TestAssistantsByPublicName: behind a proxy on the same machine the MCP endpoint is called by the server's public name, and by no name that was not allowed (SEC9).
+// TestAssistantsByPublicName checks that behind a proxy on the same machine the MCP endpoint
+// accepts the server's public name, and no name that was not allowed (SEC9).
 func TestAssistantsByPublicName(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Hosts: []string{"hocket.example.com"}})

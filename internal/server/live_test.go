@@ -14,8 +14,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// SEC1, SEC10: an EventSource, which sends no token, is let in by a ticket for the stream of its run, and by nothing else nor anywhere else; neither
-// tokens nor tickets are logged.
+// SEC1, SEC10: an EventSource, which sends no token, is admitted with a ticket for the stream of
+// its run, and in no other way and nowhere else; neither tokens nor tickets are logged.
 func TestEventStreamByTicket(t *testing.T) {
 	t.Parallel()
 	w := &world{log: &buffer{}}
@@ -75,7 +75,7 @@ func TestEventStreamByTicket(t *testing.T) {
 		t.Fatalf("%d %s", code, body)
 	}
 	q := "?ticket=" + issued.Ticket
-	for range 2 { // it comes back with the same address
+	for range 2 { // it reconnects with the same URL
 		if code, body := ask("GET", at+q, "", "", stream); code != http.StatusOK || !strings.Contains(body, "event: end\n") {
 			t.Errorf("%d %s", code, body)
 		}

@@ -6,14 +6,15 @@ import (
 )
 
 const (
-	// muchMemory is how many bytes must have been given back before the system gets them.
+	// muchMemory is the number of bytes that must have been freed before they are returned to the
+	// system.
 	muchMemory = 32 << 20
-	// freeEvery is how often that happens at most: it is a full collection of garbage.
+	// freeEvery is the minimum time between two returns, as each is a full garbage collection.
 	freeEvery = 10 * time.Second
 )
 
-// returnMemory gives memory back to the system where requests held much and hold it no more. The runtime of Go would keep it for minutes. It gives when that was done
-// last.
+// returnMemory returns memory to the system if requests held much and no longer do; the Go runtime
+// would keep it for minutes. It returns the time of the last return.
 func (s *Server) returnMemory(now, last time.Time) time.Time {
 	if now.Sub(last) < freeEvery || !s.flight.Freed(muchMemory) {
 		return last

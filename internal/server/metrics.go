@@ -22,15 +22,16 @@ import (
 	"github.com/hocket-run/hocket/internal/telemetry"
 )
 
-// scrapeTime bounds how long one reading of the metrics may take.
+// scrapeTime is the timeout of one scrape of the metrics.
 const scrapeTime = 5 * time.Second
 
-// metrics are those of the process, in the form that Prometheus reads. Labels have a bounded number of values: routes are patterns, never paths.
+// metrics are the metrics of the process, in the Prometheus format. Labels have a bounded number of
+// values: routes are patterns, never paths.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
 	took     *prometheus.HistogramVec
-	hooks    map[string]*prometheus.CounterVec // by what hooks.Config.Count tells of
+	hooks    map[string]*prometheus.CounterVec // by the kinds of hooks.Config.Count
 	active   prometheus.Gauge
 	streams  prometheus.Gauge
 }
@@ -78,13 +79,14 @@ func (m *metrics) handler(public bool, log *slog.Logger) http.Handler {
 	})
 }
 
-// metricsMount is the transport of the metrics: for those who have a token, unless the operator allows anyone to read.
+// metricsMount returns the mount of the metrics: for callers with a token, unless the operator
+// makes them public.
 func (s *Server) metricsMount() Mount {
 	public := s.cfg.Metrics == config.MetricsPublic
 	return Mount{Name: "metrics", Patterns: []string{"/metrics"}, Handler: s.metrics.handler(public, s.log), Routes: []string{"GET /metrics"}, Open: public}
 }
 
-// begin notes that a request is under way, until the function that it gives is called.
+// begin records that a request is in flight, until the returned function is called.
 func (m *metrics) begin(stream bool) (end func()) {
 	m.active.Inc()
 	if stream {
@@ -98,17 +100,17 @@ func (m *metrics) begin(stream bool) (end func()) {
 	}
 }
 
-// hooked counts what became of a delivery to a webhook, or of a try to send a notification.
+// hooked counts the result of a delivery to a webhook, or of an attempt to send a notification.
 func (m *metrics) hooked(what, result string) {
 	if c := m.hooks[what]; c != nil {
 		c.WithLabelValues(result).Inc()
 	}
 }
 
-// methods are those that have a label of their own.
+// methods are the methods that have their own label value.
 var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
 
-// answered counts an answer.
+// answered counts a response.
 func (m *metrics) answered(route, method string, status int, took time.Duration, stream bool) {
 	if _, path, ok := strings.Cut(route, " "); ok {
 		route = path
@@ -125,10 +127,11 @@ func (m *metrics) answered(route, method string, status int, took time.Duration,
 	}
 }
 
-// runMetrics gives what the services of all namespaces count of runs, calls, tokens and costs: the metrics of telemetry, with the namespace.
+// runMetrics collects what the services of all namespaces count of runs, calls, tokens and costs:
+// the telemetry metrics, with the namespace.
 type runMetrics struct{ *Server }
 
-// Describe implements prometheus.Collector: what there is follows from what ran.
+// Describe implements prometheus.Collector: the metrics depend on what ran.
 func (runMetrics) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
@@ -143,7 +146,7 @@ func (c runMetrics) Collect(out chan<- prometheus.Metric) {
 	for _, name := range names {
 		svc, err := c.namespaces.Service(ctx, name)
 		if err != nil {
-			continue // the opener of namespaces logs why
+			continue // the namespace opener logs the reason
 		}
 		c.collectStore(ctx, name, svc, out)
 		for _, m := range svc.Metrics(ctx) {
@@ -155,7 +158,7 @@ func (c runMetrics) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// labelsOf gives the keys of all points of a metric, so that each of them has the same labels.
+// labelsOf returns the keys of all points of a metric, so that each point has the same labels.
 func labelsOf(m telemetry.Metric) []string {
 	var keys []string
 	for _, p := range m.Points {
@@ -169,10 +172,11 @@ func labelsOf(m telemetry.Metric) []string {
 	return keys
 }
 
-// plain is a name as Prometheus has it.
+// plain returns a name in Prometheus form.
 func plain(name string) string { return strings.ReplaceAll(name, ".", "_") }
 
-// constMetric gives one point as Prometheus has it, under the name that OpenTelemetry's own exporter would give.
+// constMetric returns one point in Prometheus form, under the name that OpenTelemetry's own
+// exporter would use.
 func constMetric(m telemetry.Metric, p telemetry.Point, keys []string, namespace string) prometheus.Metric {
 	name := plain(m.Name)
 	switch m.Unit {

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// Descriptions of what is looked up when metrics are read.
+// Descriptions of metrics that are looked up at scrape time.
 var (
 	callsActive   = prometheus.NewDesc("hocket_calls_active", "Calls of models, tools and functions in progress (limits: {maxCalls: ...})", nil, nil)
 	callsWaiting  = prometheus.NewDesc("hocket_calls_waiting", "Calls that wait for a free slot, or for the rate limit of their provider", []string{"for"}, nil)
@@ -20,12 +20,12 @@ func gauge(out chan<- prometheus.Metric, d *prometheus.Desc, n int64, labels ...
 	out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(n), labels...)
 }
 
-// collectCalls gives the calls of the process: all namespaces share their places and rates.
+// collectCalls collects the calls of the process: all namespaces share its slots and rate limits.
 func (c runMetrics) collectCalls(ctx context.Context, names []string, out chan<- prometheus.Metric) {
 	for _, name := range names {
 		svc, err := c.namespaces.Service(ctx, name)
 		if err != nil {
-			continue // another one tells the same
+			continue // another namespace reports the same
 		}
 		active, slot, rate := svc.Calls()
 		gauge(out, callsActive, int64(active))
@@ -35,7 +35,7 @@ func (c runMetrics) collectCalls(ctx context.Context, names []string, out chan<-
 	}
 }
 
-// collectStore gives what the store of a namespace holds.
+// collectStore collects the contents of the store of a namespace.
 func (c runMetrics) collectStore(ctx context.Context, name string, svc *service.Service, out chan<- prometheus.Metric) {
 	pending, dead, err := c.hooks.Backlog(ctx, name)
 	if err != nil {

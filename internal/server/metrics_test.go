@@ -15,7 +15,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// TestMetrics counts requests by pattern, whatever strangers ask for, and says nothing without a token unless the operator allows anyone to read.
+// TestMetrics checks that requests are counted by pattern, whatever strangers request, and that
+// metrics require a token unless the operator makes them public.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	anonymous := func(r *http.Request) { r.Header.Del("Authorization") }

@@ -13,21 +13,27 @@ import (
 )
 
 const (
-	// leastPacked is the size from which on an answer is packed: a smaller one fits into a packet or two.
+	// leastPacked is the minimum size of a response that is compressed: a smaller one fits into a
+	// packet or two.
 	leastPacked = 1400
-	// packerBytes is what the packing of one answer holds in memory, as it is charged to the claim of the request.
+	// packerBytes is the memory used to compress one response, which is charged to the claim of the
+	// request.
 	packerBytes = 1 << 20
 )
 
-// packed packs the answers of a transport with gzip, for clients that take it: JSON and text from leastPacked bytes on that are answered to GET. Event streams are not
-// packed, and pass each message on at once.
+// packed compresses the responses of a transport with gzip for clients that accept it: JSON and
+// text of at least leastPacked bytes in response to GET. Event streams are not compressed, and each
+// message is passed on immediately.
 //
-// What is secret and what others choose could be guessed from the size of a packed answer that has both (BREACH). Secrets of the API are answered to POST alone, which
-// is never packed; and a page of others cannot send a request with the rights of a session at all (SEC9).
+// If a compressed response contains both secrets and data chosen by others, its size could reveal
+// the secrets (BREACH). Secrets of the API are returned only to POST, which is never compressed;
+// and a foreign page cannot send a request with the permissions of a session at all (SEC9).
 //
-// An answer has the same ETag packed and not: it names a version of what is stored, for If-Match.
+// A response has the same ETag compressed and uncompressed: it names a version of the stored data,
+// for If-Match.
 func packed(next http.Handler) http.Handler {
-	writers := &sync.Pool{New: func() any { z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed); return z }} // the level is a constant
+	// the level is a constant
+	writers := &sync.Pool{New: func() any { z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed); return z }}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet || streams(r) {
 			next.ServeHTTP(w, r)
@@ -35,25 +41,25 @@ func packed(next http.Handler) http.Handler {
 		}
 		claim := inflight.From(r.Context())
 		p := &packing{ResponseWriter: w, writers: writers, takes: transport.TakesGzip(r), room: func() bool { return claim.Take(packerBytes) == nil }}
-		next.ServeHTTP(p, r) // where it panics, the answer broke off, and must not look like a whole one
+		next.ServeHTTP(p, r) // after a panic the response is cut off, and must not look complete
 		p.end()
 	})
 }
 
-// packing is one answer, which is packed or not once leastPacked bytes of it are known.
+// packing is one response, whose compression is decided once leastPacked bytes of it are known.
 type packing struct {
 	http.ResponseWriter
 	writers *sync.Pool
-	takes   bool        // the client takes gzip
-	room    func() bool // charges packerBytes; false: the budget is used up
+	takes   bool        // the client accepts gzip
+	room    func() bool // charges packerBytes; false if the budget is used up
 
 	status  int
-	begun   bytes.Buffer // what came before it was decided
+	begun   bytes.Buffer // bytes received before the decision
 	decided bool
-	z       *gzip.Writer // nil: not packed
+	z       *gzip.Writer // nil if not compressed
 }
 
-// Unwrap lets http.ResponseController find what is behind.
+// Unwrap returns the underlying ResponseWriter for http.ResponseController.
 func (p *packing) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // WriteHeader implements http.ResponseWriter.
@@ -80,7 +86,7 @@ func (p *packing) Write(b []byte) (int, error) {
 	return p.ResponseWriter.Write(b)
 }
 
-// decide sends the status, and what came before, packed or not.
+// decide sends the status and the buffered bytes, compressed or not.
 func (p *packing) decide(large bool) error {
 	if p.decided {
 		return nil
@@ -112,7 +118,7 @@ func (p *packing) decide(large bool) error {
 	return err
 }
 
-// worth tells whether an answer is of a kind that shrinks.
+// worth reports whether a response is of a compressible kind.
 func (p *packing) worth(h http.Header) bool {
 	if h.Get("Content-Encoding") != "" || h.Get("Content-Range") != "" || p.status == http.StatusNoContent || p.status == http.StatusNotModified {
 		return false
@@ -124,7 +130,7 @@ func (p *packing) worth(h http.Header) bool {
 // Flush implements http.Flusher.
 func (p *packing) Flush() { _ = p.FlushError() }
 
-// FlushError is what http.ResponseController calls.
+// FlushError is called by http.ResponseController.
 func (p *packing) FlushError() error {
 	if err := p.decide(p.begun.Len() >= leastPacked); err != nil {
 		return err
@@ -137,7 +143,7 @@ func (p *packing) FlushError() error {
 	return http.NewResponseController(p.ResponseWriter).Flush()
 }
 
-// end sends what is left. An error was told to the transport's answer before.
+// end sends what is left. Errors were already returned to the transport's writes.
 func (p *packing) end() {
 	_ = p.decide(false)
 	if p.z == nil {

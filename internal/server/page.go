@@ -17,7 +17,8 @@ import (
 	"github.com/hocket-run/hocket/web"
 )
 
-// pageMounts is the page for browsers. Its files are for everyone; what it shows it asks of the API.
+// pageMounts returns the mount of the page for browsers. Its files are public; it gets its data
+// from the API.
 func (s *Server) pageMounts() ([]Mount, error) {
 	if s.cfg.NoPage {
 		return nil, nil
@@ -29,8 +30,9 @@ func (s *Server) pageMounts() ([]Mount, error) {
 	return []Mount{{Name: "page", Patterns: p.Patterns(), Handler: p, Routes: p.Routes(), Open: true, Elsewhere: http.HandlerFunc(p.NotFound)}}, nil
 }
 
-// isLost tells whether a request is that of a browser at an address where nothing is, so that the page says so: it asks for nothing that a token is needed for. What is
-// beside the routes of another transport stays that transport's: nothing there looks like a page.
+// isLost reports whether a request comes from a browser at an address that does not exist, so that
+// the page can say so; such a request needs no token. Paths next to the routes of another transport
+// belong to that transport: nothing there looks like a page.
 func (s *Server) isLost(r *http.Request) bool {
 	if s.elsewhere == nil || r.Method != http.MethodGet && r.Method != http.MethodHead || !isPlain(r.URL) || !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return false
@@ -38,13 +40,14 @@ func (s *Server) isLost(r *http.Request) bool {
 	return !s.taken[firstPart(r.URL.Path)]
 }
 
-// firstPart gives the first part of a path.
+// firstPart returns the first part of a path.
 func firstPart(path string) string {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return first
 }
 
-// basePath gives the path of the server's public address, without a slash at its end; "" is the root.
+// basePath returns the path of the server's public address, without a trailing slash; "" is the
+// root.
 func basePath(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Path == "" {
@@ -53,8 +56,8 @@ func basePath(address string) string {
 	return strings.TrimSuffix(path.Clean("/"+u.Path), "/")
 }
 
-// belowBase gives a request as if its path began behind that of the public address: a proxy may leave it there. A path that is a route as it is stays: the proxy took
-// it off.
+// belowBase returns a request whose path has the prefix of the public address removed, which a
+// proxy may leave in place. A path that already is a route is kept: the proxy removed the prefix.
 func (s *Server) belowBase(r *http.Request) *http.Request {
 	if s.base == "" || r.URL.Path != s.base && !strings.HasPrefix(r.URL.Path, s.base+"/") {
 		return r
@@ -69,7 +72,7 @@ func (s *Server) belowBase(r *http.Request) *http.Request {
 	if raw := r.URL.RawPath; raw != "" {
 		at := (&url.URL{Path: s.base}).EscapedPath()
 		if !strings.HasPrefix(raw, at) {
-			return r // the base is written in another way: nothing is at such a path
+			return r // the base is spelled differently: no such path exists
 		}
 		u.RawPath = "/" + strings.TrimPrefix(strings.TrimPrefix(raw, at), "/")
 	}
@@ -77,10 +80,11 @@ func (s *Server) belowBase(r *http.Request) *http.Request {
 	return below
 }
 
-// AddressFile is the name of the file beside the store that says where the server is that started last: its own address, and on the next line that of its page.
+// AddressFile is the name of the file next to the store that contains the address of the server
+// that started last, and on the next line the address of its page.
 const AddressFile = "address"
 
-// Page is the address of the page for people; "" where none is served.
+// Page returns the address of the page for people; "" if none is served.
 func (s *Server) Page(start Start) string {
 	if s.cfg.NoPage {
 		return ""
@@ -98,8 +102,10 @@ func (s *Server) Page(start Start) string {
 	return u.String() + "/"
 }
 
-// Link is the address of the page with a code that signs a browser in, once and soon: with the rights of the token of the environment, else those of the strongest token of the
-// namespace default. Errors: access.ErrUnknownToken where there is none, or no page; those of the store.
+// Link returns the address of the page with a code that signs a browser in, once and for a short
+// time: with the permissions of the environment's token, else of the strongest token of the
+// namespace default. It returns access.ErrUnknownToken if there is no token or no page, or an error
+// of the store.
 func (s *Server) Link(ctx context.Context, start Start) (string, error) {
 	at := s.Page(start)
 	if at == "" {
@@ -119,10 +125,11 @@ func (s *Server) Link(ctx context.Context, start Start) (string, error) {
 	return PageLink(at, code), nil
 }
 
-// PageLink gives the link to the page at an address that signs a browser in with a code: in the fragment, which no browser sends.
+// PageLink returns the link to the page at an address that signs a browser in with a code. The code
+// is in the fragment, which no browser sends.
 func PageLink(at, code string) string { return strings.TrimSuffix(at, "/") + "/#code=" + code }
 
-// announce writes where the server is, for `hocket open`.
+// announce writes the server's address to a file, for `hocket open`.
 func (s *Server) announce(ctx context.Context, start Start) error {
 	page := s.Page(start)
 	if page == "" || s.cfg.OnlyWork {
@@ -136,7 +143,7 @@ func (s *Server) announce(ctx context.Context, start Start) error {
 	if path == "" {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil { // a store on a server has made no folder
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil { // a store on a server creates no folder
 		return fmt.Errorf("store the address: %w", err)
 	}
 	if err := os.WriteFile(path, []byte(start.URL+"\n"+page+"\n"), 0o600); err != nil {

@@ -16,17 +16,17 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// plainClient does not ask for packed answers by itself.
+// plainClient does not request compressed responses automatically.
 var plainClient = &http.Client{Transport: &http.Transport{DisableCompression: true}}
 
-// fetched is the head of an answer.
+// fetched is the head of a response.
 type fetched struct {
 	StatusCode int
 	Status     string
 	Header     http.Header
 }
 
-// fetch asks without a token, with the headers alone that are given.
+// fetch sends a request without a token, with only the given headers.
 func (s *served) fetch(t *testing.T, method, path string, header ...string) (fetched, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, nil)
@@ -48,7 +48,8 @@ func (s *served) fetch(t *testing.T, method, path string, header ...string) (fet
 	return fetched{answer.StatusCode, answer.Status, answer.Header}, string(body)
 }
 
-// The page is for everyone, its data for who signs in; what is no page asks for a token as before.
+// TestPage checks that the page is public, that its data requires signing in, and that other paths
+// still require a token.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{})
@@ -102,7 +103,8 @@ func TestNoPage(t *testing.T) {
 	}
 }
 
-// A proxy may leave the path of the public address in place or take it off. Both ways all is where it belongs.
+// TestBelowPath checks that a proxy may keep or remove the path of the public address, and that
+// everything is reachable either way.
 func TestBelowPath(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{URL: "https://example.com/hocket/"})
@@ -146,7 +148,8 @@ func TestBelowPath(t *testing.T) {
 	}
 }
 
-// Answers of the API are packed for who takes that, where they are long; what makes a secret never is.
+// TestPacked checks that long API responses are compressed for clients that accept it, and that
+// responses that create a secret never are.
 func TestPacked(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{})
@@ -175,7 +178,8 @@ func TestPacked(t *testing.T) {
 	}
 }
 
-// The link signs in once, as the strongest token, and is in no log. What is beside the store says where the server is.
+// TestLink checks that the link signs in once, as the strongest token, and is in no log, and that
+// the file next to the store contains the server's address.
 func TestLink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -208,7 +212,8 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// Without a token of its own a link has the rights of the token of the environment.
+// TestLinkOfEnvironment checks that without a stored token a link has the permissions of the
+// environment's token.
 func TestLinkOfEnvironment(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{})

@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/server"
 )
 
-// TestPlainPaths: a path that is not written as routes are is a problem, never a page that leads elsewhere, and methods that a path does not have are 405 with Allow.
+// TestPlainPaths checks that a path that is not in the form of routes results in a problem, never
+// in a redirect page, and that unsupported methods of a path are 405 with Allow.
 func TestPlainPaths(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{})
@@ -35,7 +36,8 @@ func TestPlainPaths(t *testing.T) {
 	}
 }
 
-// TestBroke: the reason of a 500 is in the log, under the id that the caller gets, and answers that may be retried say when.
+// TestBroke checks that the reason for a 500 is logged under the id that the caller receives, and
+// that responses that may be retried say when.
 func TestBroke(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{})

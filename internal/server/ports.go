@@ -8,39 +8,44 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// Tokens says who has a token.
+// Tokens looks up the owners of tokens.
 type Tokens interface {
-	// Find gives the principal of the token. Errors: access.ErrUnknownToken where there is none, or not any more.
+	// Find returns the principal of the token. It returns access.ErrUnknownToken if there is none,
+	// or no longer.
 	Find(ctx context.Context, token string) (access.Principal, error)
-	// ByID gives the principal of a token that can be used, for sessions. Errors: access.ErrUnknownToken.
+	// ByID returns the principal of a valid token, for sessions. It returns access.ErrUnknownToken
+	// if there is none.
 	ByID(ctx context.Context, namespace, id string) (access.Principal, error)
-	// Any tells whether there is a token that can be used.
+	// Any reports whether there is a valid token.
 	Any(ctx context.Context) (bool, error)
-	// First makes the first token: of an admin of the namespace default who may approve.
+	// First creates the first token: for an admin of the namespace default who may approve.
 	First(ctx context.Context) (token string, err error)
 }
 
-// Namespaces gives the service of each tenant (SEC10).
+// Namespaces provides the service of each tenant (SEC10).
 type Namespaces interface {
-	// Names gives all namespaces.
+	// Names returns all namespaces.
 	Names(ctx context.Context) ([]string, error)
-	// Service gives the service of a namespace, and opens it if need be. Errors: access.ErrNoNamespace, or another that says why it cannot be used.
+	// Service returns the service of a namespace, and opens it if necessary. It returns
+	// access.ErrNoNamespace, or another error that says why the service cannot be used.
 	Service(ctx context.Context, namespace string) (*service.Service, error)
-	// DB names the store.
+	// DB returns the name of the store.
 	DB() string
-	// Drain begins no call of a run any more, and returns when none is in progress, or ctx is done.
+	// Drain stops starting calls of runs, and returns when none is in progress or ctx is done.
 	Drain(ctx context.Context)
-	// Close interrupts what is driven and closes all services.
+	// Close interrupts the runs being driven and closes all services.
 	Close() error
 }
 
-// Audit keeps who did what.
+// Audit records who did what.
 type Audit interface {
 	Record(ctx context.Context, d transport.Deed) error
 }
 
-// Tickets are given to clients that cannot send headers: each is good for one request of one path, soon.
+// Tickets are for clients that cannot send headers: each is valid for one request for one path, for
+// a short time.
 type Tickets interface {
-	// Redeem gives the principal to whom the ticket for the path was issued; false where it is not valid, or not any more.
+	// Redeem returns the principal for whom the ticket for the path was issued, or false if it is
+	// not valid, or no longer.
 	Redeem(ticket, path string) (access.Principal, bool)
 }

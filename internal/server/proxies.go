@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// proxies are the addresses whose word about the client's address is taken.
+// proxies are the addresses that are trusted to report the client's address.
 type proxies []netip.Prefix
 
-// parseProxies reads addresses and networks in CIDR form. Errors say which entry is neither.
+// parseProxies parses addresses and networks in CIDR form. The error names the entry that is
+// neither.
 func parseProxies(list []string) (proxies, error) {
 	var out proxies
 	for _, text := range list {
@@ -31,15 +32,17 @@ func parseProxies(list []string) (proxies, error) {
 	return out, nil
 }
 
-// trusts tells whether an address is one of a proxy.
+// trusts reports whether an address belongs to a proxy.
 func (p proxies) trusts(a netip.Addr) bool {
 	return slices.ContainsFunc(p, func(one netip.Prefix) bool { return one.Contains(a) })
 }
 
-// client gives the address of the client of a request. That is the address of the connection, unless that is a trusted proxy: then it is the right-most address of
-// X-Forwarded-For, or of Forwarded (RFC 7239), which is no trusted proxy. What stands left of it was written by the client. Where an address that a proxy wrote cannot be
-// read, or the two headers do not agree, which means that a proxy passed one of them on, it is that of the last proxy which is known for certain. The zero Addr: the
-// connection has no address.
+// client returns the address of the client of a request. That is the address of the connection,
+// unless it is a trusted proxy: then it is the rightmost address of X-Forwarded-For, or of
+// Forwarded (RFC 7239), that is not a trusted proxy. Anything to its left was written by the
+// client. If an address that a proxy wrote cannot be parsed, or the two headers do not agree, which
+// means that a proxy passed one of them on, the result is the last proxy known for certain. It is
+// the zero Addr if the connection has no address.
 func (p proxies) client(r *http.Request) netip.Addr {
 	conn, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -63,7 +66,8 @@ func (p proxies) client(r *http.Request) netip.Addr {
 	return a
 }
 
-// rightmost walks the items of a header from the right, as far as each is the word of a trusted proxy.
+// rightmost walks the items of a header from the right, as long as each was written by a trusted
+// proxy.
 func (p proxies) rightmost(from netip.Addr, values []string, address func(item string) string) netip.Addr {
 	for _, value := range slices.Backward(values) {
 		for rest, more := value, true; more; {
@@ -85,7 +89,7 @@ func (p proxies) rightmost(from netip.Addr, values []string, address func(item s
 	return from
 }
 
-// forOf gives the parameter `for` of an item of the header Forwarded; "" where it has none, or two.
+// forOf returns the parameter `for` of an item of the header Forwarded; "" if it has none, or two.
 func forOf(item string) string {
 	found := ""
 	for pair := range strings.SplitSeq(item, ";") {
@@ -104,7 +108,7 @@ func forOf(item string) string {
 	return found
 }
 
-// parseHop reads an address with or without a port, IPv6 with or without brackets.
+// parseHop parses an address with or without a port, IPv6 with or without brackets.
 func parseHop(text string) (netip.Addr, bool) {
 	if ap, err := netip.ParseAddrPort(text); err == nil {
 		return ap.Addr().Unmap().WithZone(""), true

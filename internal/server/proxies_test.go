@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// SEC17: only a trusted proxy is believed about who its client is, and only as far as trusted proxies wrote it.
+// SEC17: only a trusted proxy is believed about its client, and only for entries written by trusted
+// proxies.
 func TestClientBehindProxies(t *testing.T) {
 	t.Parallel()
 	trusted := []string{"10.0.0.0/8", "192.0.2.1", "2001:db8:7::/48"}
@@ -62,8 +63,8 @@ func TestClientBehindProxies(t *testing.T) {
 	}
 }
 
-// SEC17: behind a trusted proxy wrong tokens are counted by client, and log and audit name the client. A client that writes another address for each request is still
-// one.
+// SEC17: behind a trusted proxy wrong tokens are counted by client, and log and audit name the
+// client. A client that sends a different address with each request still counts as one.
 func TestFailuresBehindAProxy(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{Limits: server.Limits{Failures: 3}, TrustedProxies: []string{"10.0.0.0/8"}})
@@ -99,7 +100,8 @@ func TestFailuresBehindAProxy(t *testing.T) {
 	}
 }
 
-// SEC1: a token that can be guessed protects no address that others reach, a proxy's too.
+// SEC1: a guessable token does not protect an address that others can reach, directly or through a
+// proxy.
 func TestShortToken(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -132,7 +134,8 @@ func TestShortToken(t *testing.T) {
 	}
 }
 
-// SEC1: a host or a proxy that the operator names says, as a URL does, that others reach a server on a loopback address.
+// SEC1: a host or a proxy in the operator's configuration means, as a URL does, that others can
+// reach a server on a loopback address.
 func TestShortTokenBehindProxy(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -8,10 +8,12 @@ import (
 	"github.com/hocket-run/hocket/internal/store"
 )
 
-// sweepEvery is how long it takes at most until streams end whose token another process revoked, or which expired.
+// sweepEvery is the maximum delay until streams end whose token was revoked by another process or
+// has expired.
 const sweepEvery = 2 * time.Second
 
-// sweep cuts off what was revoked elsewhere, and gives memory back to the system, until ctx is done.
+// sweep ends streams whose token was revoked elsewhere, and returns memory to the system, until ctx
+// is done.
 func (s *Server) sweep(ctx context.Context) {
 	t := time.NewTicker(sweepEvery)
 	defer t.Stop()
@@ -31,7 +33,7 @@ func (s *Server) sweep(ctx context.Context) {
 	}
 }
 
-// revoking is the store of tokens whose revocations take effect at once.
+// revoking is the token store whose revocations take effect immediately.
 type revoking struct {
 	store.Access
 	revoked *access.Revocations

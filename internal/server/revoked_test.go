@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// reply is an answer whose head is there. The test closes its body.
+// reply is a response whose head has been read. The test closes its body.
 type reply struct {
 	StatusCode int
 	Status     string
@@ -23,7 +23,8 @@ type reply struct {
 	Body       io.Reader
 }
 
-// with makes a request over the network with a token, "" being none, and gives the answer once its head is there. The caller reads or leaves the body.
+// with sends a request over the network with a token, "" meaning none, and returns the response
+// once its head has arrived. The caller may or may not read the body.
 func (s *served) with(t *testing.T, token, method, path, body string, headers ...string) reply {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
@@ -47,8 +48,9 @@ func (s *served) with(t *testing.T, token, method, path, body string, headers ..
 	return reply{answer.StatusCode, answer.Status, answer.Header, answer.Body}
 }
 
-// SEC1: when a token is revoked, its event streams end, those that its tickets opened too, and so do its MCP sessions; tickets open nothing any more. It is so whether
-// this server revokes it or another process does. Streams of other tokens go on.
+// SEC1: when a token is revoked, its event streams end, including those opened with its tickets,
+// and so do its MCP sessions; its tickets no longer open anything. This holds whether this server
+// or another process revokes it. Streams of other tokens continue.
 func TestRevokedStreams(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(), "hocket.db")}})
@@ -107,7 +109,7 @@ func TestRevokedStreams(t *testing.T) {
 	}
 }
 
-// TestRevokedByItself: a token may revoke itself, and is told so.
+// TestRevokedByItself checks that a token may revoke itself, and receives the response.
 func TestRevokedByItself(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{})

@@ -14,26 +14,30 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
-// Mount is a way into the server.
+// Mount is an entry point of the server.
 type Mount struct {
-	// Name is a word for logs and metrics.
+	// Name identifies the mount in logs and metrics.
 	Name string
-	// Patterns are where the handler stands, as http.ServeMux reads them, without methods: `/api/v1/`, `/mcp`.
+	// Patterns are the http.ServeMux patterns of the handler, without methods: `/api/v1/`, `/mcp`.
 	Patterns []string
 	Handler  http.Handler
-	// Routes are what is behind the patterns, such as `GET /api/v1/runs/{id}`; nil: the patterns. Tests ask each without a token and from foreign pages (SEC20).
+	// Routes are the routes behind the patterns, such as `GET /api/v1/runs/{id}`; nil means the
+	// patterns. Tests request each one without a token and from foreign pages (SEC20).
 	Routes []string
-	// Open: the caller has a secret of its own in path or body, so that no token is required.
+	// Open means that the caller has a separate secret in path or body, so that no token is
+	// required.
 	Open bool
-	// Elsewhere, if not nil, answers browsers at addresses where no mount is; of one mount at most.
+	// Elsewhere, if not nil, answers browsers at addresses without a mount; at most one mount may
+	// set it.
 	Elsewhere http.Handler
-	// Problem tells a request of this transport why the guard refused it; nil: transport.WriteProblem.
+	// Problem writes the response to a request of this transport that the guard rejected; nil means
+	// transport.WriteProblem.
 	Problem func(http.ResponseWriter, *http.Request, transport.Problem)
 	// Close, if not nil, is called after the last request, before services close.
 	Close func() error
 }
 
-// probes are the ways in that a worker has too.
+// probes returns the mounts that a worker has too.
 func (s *Server) probes() []Mount {
 	return []Mount{
 		s.metricsMount(),
@@ -42,7 +46,7 @@ func (s *Server) probes() []Mount {
 	}
 }
 
-// mounts are the other ways in.
+// mounts returns all other mounts.
 func (s *Server) mounts() []Mount {
 	assistants := mcpserver.New(mcpserver.Config{
 		Version: s.cfg.Service.Version, Workflows: s.cfg.MCPWorkflows, MaxBody: s.cfg.Body, Logger: s.log,
@@ -80,7 +84,7 @@ func (s *Server) mount(mounts []Mount) error {
 			s.mux.Handle(p, d.Handler)
 		}
 	}
-	for i := range mounts { // what is one slash short is the transport's to refuse: the mux would lead there with a page
+	for i := range mounts { // the transport rejects a missing final slash: the mux would redirect with a page
 		for _, p := range mounts[i].Patterns {
 			if short := strings.TrimSuffix(p, "/"); short != "" && s.byPattern[short] == nil {
 				s.byPattern[short] = &mounts[i]
@@ -91,15 +95,16 @@ func (s *Server) mount(mounts []Mount) error {
 	return nil
 }
 
-// isPlain tells whether a path is written as routes are: without empty parts and dots. The mux would lead others to the plain one with a page, and a client that
-// follows with a token; they are paths at which nothing is.
+// isPlain reports whether a path is in the form of routes: without empty parts and dots. The mux
+// would redirect other paths to the clean one with a page, and a client that follows would send its
+// token; such paths are treated as not found.
 func isPlain(u *url.URL) bool {
 	p := u.EscapedPath()
 	clean := path.Clean(p)
 	return p == clean || p == clean+"/" && clean != "/"
 }
 
-// writeProblem answers a request that the guard refused, in the form of its endpoint.
+// writeProblem answers a request that the guard rejected, in the form of its endpoint.
 func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, p transport.Problem) {
 	_, pattern := s.mux.Handler(r)
 	if d := s.byPattern[pattern]; d != nil && d.Problem != nil {
@@ -109,7 +114,7 @@ func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, p transpor
 	transport.WriteProblem(w, r, p)
 }
 
-// Routes gives all routes of all transports, public those that ask for no token.
+// Routes returns all routes of all transports; public are those that require no token.
 func (s *Server) Routes() (guarded, public []string) {
 	for _, d := range s.table {
 		routes := d.Routes
@@ -125,7 +130,7 @@ func (s *Server) Routes() (guarded, public []string) {
 	return guarded, public
 }
 
-// reading serves GET and HEAD alone.
+// reading serves only GET and HEAD.
 func reading(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -137,11 +142,12 @@ func reading(h http.HandlerFunc) http.Handler {
 	})
 }
 
-// byOwnName hands requests on as if they named the machine itself. The guard has checked the name (SEC9); the MCP SDK, which checks it again, knows none of the
-// names that an operator allows, and would refuse them all behind a proxy on the same machine.
+// byOwnName passes requests on as if they were addressed to the machine itself. The guard has
+// checked the name (SEC9); the MCP SDK, which checks it again, knows none of the names that an
+// operator allows, and would reject them all behind a proxy on the same machine.
 func byOwnName(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r = r.WithContext(r.Context()) // the log keeps the name that was used
+		r = r.WithContext(r.Context()) // the log keeps the original name
 		r.Host = "localhost"
 		h.ServeHTTP(w, r)
 	})

@@ -27,13 +27,14 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// served is a server at work. Its end is what Serve gave.
+// served is a running server. Its end carries the result of Serve.
 type served struct {
 	*world
 	url  string
 	stop context.CancelFunc
 	end  chan error
-	// entered has a word for each request that is in its transport; release lets those in /wait/plain go on.
+	// entered receives a string for each request that is in its transport; release lets requests to
+	// /wait/plain continue.
 	entered chan string
 	release chan struct{}
 }
@@ -70,13 +71,13 @@ func serve(t *testing.T, cfg server.Config) *served {
 	return s
 }
 
-// begun is an answer whose head is there. read gives the rest.
+// begun is a response whose head has arrived. read returns the rest.
 type begun struct {
 	path string
 	read func() (string, error)
 }
 
-// get asks, and gives the answer once its head is there.
+// get sends a request, and returns the response once its head has arrived.
 func (s *served) get(t *testing.T, path, accept string) begun {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, nil)
@@ -96,7 +97,8 @@ func (s *served) get(t *testing.T, path, accept string) begun {
 	}}
 }
 
-// TestOrderlyEnd: event streams end at once, requests under way are answered whole, and Serve returns without an error.
+// TestOrderlyEnd checks that event streams end immediately, requests in flight are answered
+// completely, and Serve returns without an error.
 func TestOrderlyEnd(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Grace: time.Minute})
@@ -132,7 +134,8 @@ func TestOrderlyEnd(t *testing.T) {
 	}
 }
 
-// TestGrace: what takes longer than the grace is broken off, and the server ends.
+// TestGrace checks that requests that take longer than the grace period are cut off, and that the
+// server ends.
 func TestGrace(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Grace: time.Millisecond})
@@ -150,7 +153,8 @@ func TestGrace(t *testing.T) {
 	}
 }
 
-// TestUnprotected: an address that others reach is not served without a token, whichever process opened it (SEC1).
+// TestUnprotected checks that an address that others can reach is not served without a token,
+// whichever process opened it (SEC1).
 func TestUnprotected(t *testing.T) {
 	t.Parallel()
 	s, err := server.Open(t.Context(), server.Config{Addr: "0.0.0.0:0", Service: service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }}})
@@ -174,7 +178,8 @@ func TestUnprotected(t *testing.T) {
 	}
 }
 
-// TestFirstToken: a fresh install on a loopback address makes one token, which works, is in a file of its owner, and is not made again (SEC1).
+// TestFirstToken checks that a fresh install on a loopback address creates one token, which works,
+// is in a file readable only by its owner, and is not created again (SEC1).
 func TestFirstToken(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -213,7 +218,7 @@ func TestFirstToken(t *testing.T) {
 	}
 }
 
-// TestHugeHeader: a connection whose head does not end is refused (SEC17).
+// TestHugeHeader checks that a connection with an endless head is rejected (SEC17).
 func TestHugeHeader(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{})
@@ -223,7 +228,8 @@ func TestHugeHeader(t *testing.T) {
 	}
 	defer c.Close()
 	go func() {
-		_, _ = io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: "+strings.Repeat("x", 1<<20)+"\r\n\r\n") // it is not read to its end
+		// it is not read to the end
+		_, _ = io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: "+strings.Repeat("x", 1<<20)+"\r\n\r\n")
 	}()
 	answer, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
@@ -235,7 +241,8 @@ func TestHugeHeader(t *testing.T) {
 	}
 }
 
-// TestCertificate: the server speaks TLS, takes a renewed certificate without a restart, and keeps the one before where the new one is broken.
+// TestCertificate checks that the server speaks TLS, uses a renewed certificate without a restart,
+// and keeps the previous one if the new one is broken.
 func TestCertificate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -280,7 +287,7 @@ func TestCertificate(t *testing.T) {
 	}
 }
 
-// certificate makes one for 127.0.0.1, with its key, in PEM.
+// certificate creates a certificate for 127.0.0.1, with its key, in PEM.
 func certificate(t *testing.T, serial int64) (cert, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -28,7 +28,7 @@ import (
 	"github.com/hocket-run/hocket/internal/store"
 )
 
-// Server is one process that serves. Safe for concurrent use.
+// Server is one serving process. It is safe for concurrent use.
 type Server struct {
 	cfg        Config
 	log        *slog.Logger
@@ -36,42 +36,45 @@ type Server struct {
 	namespaces Namespaces
 	access     store.Access
 	hooks      *hooks.Hooks
-	audit      Audit   // nil: no audit
-	tickets    Tickets // nil: there are none
+	audit      Audit   // nil means no audit
+	tickets    Tickets // nil means no tickets
 	sessions   *access.Sessions
-	cookie     string // the name of that of sessions
-	base       string // the path of the public address, "" for the root
+	cookie     string // name of the session cookie
+	base       string // path of the public address, "" for the root
 	revoked    access.Revocations
 	failures   failures
 	proxies    proxies
 	flight     *inflight.Pool
-	requests   atomic.Int64 // requests under way that Limits.Requests counts
+	requests   atomic.Int64 // requests in flight counted by Limits.Requests
 	hosts      *hosts
-	cert       *certificate // nil: plain HTTP
+	cert       *certificate // nil means plain HTTP
 	ready      readiness
 	metrics    *metrics
 
 	table     []Mount
 	byPattern map[string]*Mount
-	// elsewhere answers browsers where no mount is, nil: none; taken are the first parts of paths of mounts.
+	// elsewhere answers browsers at addresses without a mount, nil for none; taken are the first
+	// path parts of mounts.
 	elsewhere *Mount
 	taken     map[string]bool
 	mux       *http.ServeMux
 
-	// leaving: no new work is welcome; closing is closed when streams have to end, too.
+	// leaving means that no new work is accepted; closing is closed when streams have to end, too.
 	leaving atomic.Bool
 	closing chan struct{}
 	closed  sync.Once
-	// reporting lets one schedule report at a time.
+	// reporting serializes the reports of schedules.
 	reporting sync.Mutex
-	// visits are the requests under way, work what the server does of itself until stop.
+	// visits are the requests in flight, work the server's own background work until stop.
 	visits, work sync.WaitGroup
 	stop         context.CancelFunc
 }
 
-// Open opens stores and transports. Runs that a former server left go on from here, and its scheduler starts scheduled runs. Close it.
+// Open opens stores and transports. Runs left by a previous server continue here, and the scheduler
+// starts scheduled runs. The caller must call Close.
 //
-// Errors: *service.InvalidError where the configuration cannot be served; those of service.Open.
+// It returns a *service.InvalidError if the configuration cannot be served, or an error of
+// service.Open.
 func Open(ctx context.Context, cfg Config) (*Server, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.Validate(); err != nil {
@@ -102,7 +105,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	carrier := cfg.Service.Carrier
 	if carrier != nil {
-		_ = carrier.Prepare(ctx) // Watch logs it, and readyz says it
+		_ = carrier.Prepare(ctx) // Watch logs it, and readyz reports it
 	}
 	set, err := namespace.Open(ctx, namespace.Config{Service: cfg.Service, Prepare: s.prepare, Tend: s.tend})
 	if err != nil {
@@ -145,7 +148,7 @@ func (s *Server) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range names { // what was interrupted there goes on
+	for _, n := range names { // runs interrupted there continue
 		if _, err := s.namespaces.Service(ctx, n); err != nil {
 			s.log.Error("cannot open namespace", "namespace", n, "err", err)
 		}
@@ -153,7 +156,8 @@ func (s *Server) open(ctx context.Context) error {
 	return s.mount(mounts)
 }
 
-// prepare stores where the notifications of a namespace begin, before a request can reach it. What fails is tried again by tend.
+// prepare stores the starting position of the notifications of a namespace, before a request can
+// reach it. tend retries failures.
 func (s *Server) prepare(ctx context.Context, namespace string, svc *service.Service) {
 	if s.cfg.OnlyWork {
 		return
@@ -163,7 +167,8 @@ func (s *Server) prepare(ctx context.Context, namespace string, svc *service.Ser
 	}
 }
 
-// tend is the work of a server for one namespace until ctx is done: schedules, interrupted runs, deadlines, notifications.
+// tend performs the background work of a server for one namespace until ctx is done: schedules,
+// interrupted runs, deadlines, notifications.
 func (s *Server) tend(ctx context.Context, namespace string, svc *service.Service) {
 	if s.cfg.OnlyWork {
 		svc.Tend(ctx)
@@ -190,28 +195,32 @@ func (s *Server) tend(ctx context.Context, namespace string, svc *service.Servic
 	}
 }
 
-// Place is where the process continues runs that need files or programs of a machine.
+// Place returns the location at which the process continues runs that need files or programs of a
+// machine.
 func (s *Server) Place() string {
 	return s.cfg.Service.Place
 }
 
-// Start is what a server says of itself when it begins.
+// Start is the information that a server prints on startup.
 type Start struct {
-	// URL is where it listens, DB where it keeps things.
+	// URL is the address it listens on, DB the name of its store.
 	URL, DB string
-	// TokenFile is where the token stands that was made now; Token is it, and the only place where it stands if TokenFile is "". Both are "" where there was one.
+	// TokenFile is the file that contains the token that was just created; Token is the token
+	// itself, which is stored nowhere else if TokenFile is "". Both are "" if a token already
+	// existed.
 	TokenFile, Token string
-	// FromEnv: the token of the environment is accepted.
+	// FromEnv means that the environment's token is accepted.
 	FromEnv bool
-	// Exposed: others reach the address. TLS: what they send is encrypted.
+	// Exposed means that others can reach the address. TLS means that their traffic is encrypted.
 	Exposed, TLS bool
 }
 
-// Listen opens the address of the configuration, and makes the first token where there is none.
+// Listen opens the configured address, and creates the first token if there is none.
 //
-// Errors: *UnprotectedError where others could reach the address, and there is no token (SEC1); *service.InvalidError where the address cannot be used.
+// It returns an *UnprotectedError if others could reach the address and there is no token (SEC1),
+// or a *service.InvalidError if the address cannot be used.
 //
-// A worker asks for no token where it shows nothing; without an address its listener is nil.
+// A worker requires no token if it exposes nothing; without an address its listener is nil.
 func (s *Server) Listen(ctx context.Context) (net.Listener, Start, error) {
 	if s.cfg.OnlyWork && s.cfg.Addr == "" {
 		return nil, Start{DB: s.namespaces.DB()}, nil
@@ -224,7 +233,7 @@ func (s *Server) Listen(ctx context.Context) (net.Listener, Start, error) {
 	if err != nil {
 		return nil, Start{}, errors.Join(err, ln.Close())
 	}
-	if err := s.announce(ctx, start); err != nil { // a server on a full disk serves what is there
+	if err := s.announce(ctx, start); err != nil { // even with a full disk a server serves existing data
 		s.log.Warn("hocket open will not find this server", "err", err)
 	}
 	return ln, start, nil
@@ -232,7 +241,7 @@ func (s *Server) Listen(ctx context.Context) (net.Listener, Start, error) {
 
 // protect ensures that no request reaches the server without a token.
 func (s *Server) protect(ctx context.Context, ln net.Listener) (Start, error) {
-	if s.cfg.OnlyWork { // probes are open, and metrics ask for a token that is there
+	if s.cfg.OnlyWork { // probes are open, and metrics require an existing token
 		return Start{URL: s.scheme() + ln.Addr().String(), DB: s.namespaces.DB(), TLS: s.cert != nil}, nil
 	}
 	svc, err := s.namespaces.Service(ctx, access.DefaultNamespace)
@@ -263,7 +272,7 @@ func (s *Server) protect(ctx context.Context, ln net.Listener) (Start, error) {
 	return start, err
 }
 
-// scheme is how the URL of the server begins.
+// scheme returns the scheme prefix of the server's URL.
 func (s *Server) scheme() string {
 	if s.cert != nil {
 		return "https://"
@@ -271,7 +280,8 @@ func (s *Server) scheme() string {
 	return "http://"
 }
 
-// reachable gives an address at which others reach the server, that of a proxy before it too; "" where there is none.
+// reachable returns an address at which others reach the server, directly or through a proxy; "" if
+// there is none.
 func (s *Server) reachable(start Start) string {
 	if start.Exposed {
 		return start.URL
@@ -290,7 +300,7 @@ func (s *Server) reachable(start Start) string {
 	return ""
 }
 
-// isLocalName tells whether a name or an address is that of the machine itself.
+// isLocalName reports whether a name or an address refers to the machine itself.
 func isLocalName(name string) bool {
 	a, err := netip.ParseAddr(name)
 	return strings.EqualFold(name, "localhost") || err == nil && a.Unmap().IsLoopback()
@@ -301,28 +311,30 @@ func isLoopback(a net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// Bounds of what a connection may take before a request is known (SEC17).
+// Limits of a connection before its request is known (SEC17).
 const (
 	headerTime = 10 * time.Second
 	idleTime   = 2 * time.Minute
 	maxHeader  = 64 << 10
 )
 
-// Serve answers on a listener until ctx is done, and then lets what is under way end. It closes the listener. With a nil listener it only waits.
+// Serve serves requests on a listener until ctx is done, and then lets requests in flight finish.
+// It closes the listener. With a nil listener it only waits.
 //
-// Errors: *UnprotectedError before anything is answered; that of a listener that fails.
+// It returns an *UnprotectedError before any request is served, or the error of a failed listener.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	if ln == nil {
 		<-ctx.Done()
 		s.begin()
 		return nil
 	}
-	if _, err := s.protect(context.WithoutCancel(ctx), ln); err != nil { // a signal that comes now ends the server as any other
+	// a signal arriving now ends the server like any other
+	if _, err := s.protect(context.WithoutCancel(ctx), ln); err != nil {
 		return errors.Join(err, ln.Close())
 	}
 	h := &http.Server{
 		Handler: s, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // what strangers send that is no HTTP
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // non-HTTP input from strangers
 	}
 	s.log.Info("memory limits", "process", memlimit.Current().Bytes, "inFlight", s.cfg.Limits.InFlight, "tokenInFlight", s.cfg.Limits.TokenInFlight)
 	ln = bound(ln, s.cfg.Limits.Connections)
@@ -348,13 +360,13 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	return err
 }
 
-// begin lets readiness and event streams end.
+// begin ends readiness and event streams.
 func (s *Server) begin() {
 	s.leaving.Store(true)
 	s.closed.Do(func() { close(s.closing) })
 }
 
-// drain ends a server whose requests are waited for, for as long as the grace lasts.
+// drain shuts down a server, waiting for its requests up to the grace period.
 func (s *Server) drain(ctx context.Context, h *http.Server) error {
 	s.leaving.Store(true)
 	if s.cfg.Delay > 0 {
@@ -374,10 +386,12 @@ func (s *Server) drain(ctx context.Context, h *http.Server) error {
 	return nil
 }
 
-// Close waits for requests, ends transports, lets calls in progress end for as long as Config.Drain says, interrupts what is driven, so that the next server goes on with it, and closes all stores. Nothing may be served any more.
+// Close waits for requests, ends transports, lets calls in progress finish within Config.Drain,
+// interrupts the runs being driven, so that the next server continues them, and closes all stores.
+// Nothing may be served afterwards.
 func (s *Server) Close() error {
 	s.begin()
-	s.visits.Wait() // their contexts are done where they were broken off
+	s.visits.Wait() // their contexts are done if they were cut off
 	s.stop()
 	s.work.Wait()
 	var err error

@@ -16,18 +16,21 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// PageHeader is what the page sends with each request that is to be taken for its session. A foreign page cannot send it without asking first (CORS), and is
-// told no, so that a cookie alone reads and changes nothing (SEC9).
+// PageHeader is the header that the page sends with each request made with its session. A foreign
+// page cannot send it without a preflight request (CORS), which is denied, so that a cookie alone
+// reads and changes nothing (SEC9).
 const PageHeader = "Hocket-Page"
 
-// sessionPath is where sessions begin and end.
+// sessionPath is the path at which sessions begin and end.
 const sessionPath = httpapi.Prefix + "/session"
 
-// isLogin tells whether a request begins a session: the only one that a one-time code is good for.
+// isLogin reports whether a request begins a session, which is the only request for which a
+// one-time code is valid.
 func isLogin(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Path == sessionPath }
 
-// cookieName is that of the session's cookie. Ports of a host share their cookies; the name differs by store, so that servers do not sign each other out. A store
-// in memory is like no other.
+// cookieName returns the name of the session cookie. Ports of a host share their cookies, so the
+// name differs by store and servers do not sign each other out. Each in-memory store has a unique
+// name.
 func (s *Server) cookieName() string {
 	db := s.namespaces.DB()
 	if db == service.Memory {
@@ -37,7 +40,8 @@ func (s *Server) cookieName() string {
 	return "hocket_" + hex.EncodeToString(sum[:6])
 }
 
-// sessionOf gives the secret of the session that a page of this server sent; "" where there is none.
+// sessionOf returns the secret of the session sent by a page of this server, or "" if there is
+// none.
 func (s *Server) sessionOf(r *http.Request) string {
 	if r.Header.Get(PageHeader) == "" || r.Header.Get("Sec-Fetch-Site") != "" && r.Header.Get("Sec-Fetch-Site") != "same-origin" {
 		return ""
@@ -49,7 +53,7 @@ func (s *Server) sessionOf(r *http.Request) string {
 	return c.Value
 }
 
-// sessionConfig is what the API needs to begin and end sessions.
+// sessionConfig returns what the API needs to begin and end sessions.
 func (s *Server) sessionConfig() httpapi.Sessions {
 	at := cmp.Or(s.base, "/")
 	u, err := url.Parse(s.cfg.URL)
@@ -67,7 +71,7 @@ func (s *Server) sessionConfig() httpapi.Sessions {
 	}
 }
 
-// owner gives a principal whose token is one that sessions can be of.
+// owner returns a principal whose token can own sessions.
 func (s *Server) owner(p access.Principal) access.Principal {
 	if env, ok := s.tokens.(*envTokens); ok && p.Token == envPrincipal {
 		p.Token = env.id()
@@ -75,10 +79,12 @@ func (s *Server) owner(p access.Principal) access.Principal {
 	return p
 }
 
-// sessionEvery is how long it takes at most until the streams of a session end that ended. The page then comes back and is refused: all of it in two seconds.
+// sessionEvery is the maximum delay until the streams of an ended session end. The page then
+// reconnects and is rejected: two seconds in total.
 const sessionEvery = time.Second
 
-// whileSession gives a context that is also done when the session ends: here, in another process, or because its token was revoked or time is over.
+// whileSession returns a context that is also done when the session ends: here, in another process,
+// or because its token was revoked or has expired.
 func (s *Server) whileSession(ctx context.Context, session string) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -89,7 +95,8 @@ func (s *Server) whileSession(ctx context.Context, session string) (context.Cont
 			case <-ctx.Done():
 				return
 			case <-t.C:
-				if _, err := s.sessions.Find(ctx, session); errors.Is(err, access.ErrNoSession) { // a store that does not answer is none
+				// a store error does not end the session
+				if _, err := s.sessions.Find(ctx, session); errors.Is(err, access.ErrNoSession) {
 					cancel(access.ErrRevoked)
 				}
 			}

@@ -19,7 +19,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// signIn begins a session with a token or a code, and gives its cookie as a browser sends it.
+// signIn begins a session with a token or a code, and returns its cookie in the form in which a
+// browser sends it.
 func (s *served) signIn(t *testing.T, token string) string {
 	t.Helper()
 	answer := s.with(t, token, "POST", "/api/v1/session", "")
@@ -36,7 +37,8 @@ func (s *served) signIn(t *testing.T, token string) string {
 	return c.Name + "=" + c.Value
 }
 
-// SEC9: a session is good for pages of this server alone; without their header a cookie reads and changes nothing, and pages of others cannot send the header.
+// SEC9: a session is valid only for pages of this server; without their header a cookie reads and
+// changes nothing, and foreign pages cannot send the header.
 func TestSession(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(), "hocket.db")}})
@@ -78,7 +80,7 @@ func TestSession(t *testing.T) {
 	if got := s.with(t, "", "GET", "/api/v1/runs", "", "Cookie", strings.Split(cookie, "=")[0]+"="+token, own, "1").StatusCode; got != http.StatusUnauthorized {
 		t.Errorf("a token as a session: %d", got)
 	}
-	// Signed out is signed out, here and in the other tabs; the token stays.
+	// Signing out applies here and in the other tabs; the token remains.
 	other := s.signIn(t, token)
 	end := s.with(t, "", "DELETE", "/api/v1/session", "", "Cookie", cookie, own, "1")
 	if c := end.Header.Get("Set-Cookie"); end.StatusCode != http.StatusNoContent || !strings.Contains(c, "Max-Age=0") {
@@ -99,7 +101,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// A stream of a session ends within a second of the session, which ends with its token or when it is signed out, also where another process revokes it.
+// TestSessionEnds checks that a stream of a session ends within a second after the session, which
+// ends with its token or on sign-out, also if another process revokes it.
 func TestSessionEnds(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(t *testing.T, s *world, made access.Token, cookie string) error{
@@ -117,7 +120,7 @@ func TestSessionEnds(t *testing.T) {
 			return nil
 		},
 		"revoked elsewhere": func(t *testing.T, s *world, made access.Token, _ string) error {
-			_, err := s.Store().Revoke(t.Context(), made.Namespace, made.ID) // as another process does
+			_, err := s.Store().Revoke(t.Context(), made.Namespace, made.ID) // as another process would
 			return err
 		},
 	} {
@@ -160,7 +163,7 @@ func TestSessionEnds(t *testing.T) {
 	}
 }
 
-// byCookie shows the cookie of a session as the page does.
+// byCookie sends the session cookie as the page does.
 func byCookie(cookie string) func(*http.Request) {
 	return func(r *http.Request) {
 		r.Header.Set("Cookie", cookie)
@@ -169,7 +172,7 @@ func byCookie(cookie string) func(*http.Request) {
 	}
 }
 
-// A code signs one browser in, once, and is good for nothing else.
+// TestSessionCode checks that a code signs one browser in, once, and is valid for nothing else.
 func TestSessionCode(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(), "hocket.db")}})
@@ -193,7 +196,8 @@ func TestSessionCode(t *testing.T) {
 	}
 }
 
-// The streams of a session end with it, and those of another one go on.
+// TestSessionStreams checks that the streams of a session end with it, and that those of another
+// session continue.
 func TestSessionStreams(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(), "hocket.db")}})

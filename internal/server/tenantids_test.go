@@ -27,10 +27,11 @@ const gate = `{"id": "flow-of-b", "nodes": [
   {"id": "b", "type": "agent", "data": {"agentName": "writer"}}],
  "connections": [{"source": "s", "target": "ok"}, {"source": "ok", "target": "b", "sourceHandle": "approve"}]}`
 
-// ofB are the ids of what fill puts into a namespace, by the segment of a path that an id stands behind.
+// ofB holds the ids of the items that fill adds to a namespace, keyed by the path segment that
+// precedes the id.
 type ofB map[string]string
 
-// fill gives a namespace a published workflow, an agent, and a paused run of the workflow.
+// fill adds a published workflow, an agent, and a paused run of the workflow to a namespace.
 func (w *world) fill(t *testing.T, namespace, token string) {
 	t.Helper()
 	svc, err := w.Service(t.Context(), namespace)
@@ -57,7 +58,7 @@ func (w *world) fill(t *testing.T, namespace, token string) {
 	}
 }
 
-// made makes something by POST, and gives its id.
+// made creates an item with POST, and returns its id.
 func (w *world) made(t *testing.T, token, path, body string) string {
 	t.Helper()
 	rec := w.by(t, token, "POST", path, body)
@@ -68,7 +69,7 @@ func (w *world) made(t *testing.T, token, path, body string) string {
 	return made.ID
 }
 
-// untold gives the id of a notification that could not be delivered yet.
+// untold returns the id of a notification that could not be delivered yet.
 func (w *world) untold(t *testing.T, token string) (id string) {
 	t.Helper()
 	until(t, "a notification was tried", func() bool {
@@ -92,8 +93,9 @@ func (w *world) untold(t *testing.T, token string) (id string) {
 	return id
 }
 
-// TestIDsOfOthers asks every route that takes an id for what is another tenant's, and for unknown ids: the answers are the same, and nothing is changed (SEC10,
-// SEC20). The owner, who gets something else, shows that the ids are right.
+// TestIDsOfOthers requests every route that takes an id with ids of another tenant and with unknown
+// ids: the responses are the same, and nothing is changed (SEC10, SEC20). The owner gets a
+// different response, which shows that the ids are correct.
 func TestIDsOfOthers(t *testing.T) {
 	t.Parallel()
 	deaf := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
@@ -126,7 +128,8 @@ func TestIDsOfOthers(t *testing.T) {
 		})
 	}
 	plain := func(body string, ids ofB) string {
-		for _, segment := range slices.SortedFunc(maps.Keys(ids), func(x, y string) int { return len(ids[y]) - len(ids[x]) }) { // some are parts of others
+		// some contain others
+		for _, segment := range slices.SortedFunc(maps.Keys(ids), func(x, y string) int { return len(ids[y]) - len(ids[x]) }) {
 			if segment != "versions" && segment != "steps" {
 				body = strings.ReplaceAll(body, ids[segment], segment)
 			}
@@ -149,7 +152,7 @@ func TestIDsOfOthers(t *testing.T) {
 			if foreign.Code != none.Code || plain(foreign.Body.String(), ids) != plain(none.Body.String(), random) {
 				t.Errorf("%s %s with %s\nof another: %d %s\nunknown: %d %s", method, route, body, foreign.Code, foreign.Body, none.Code, none.Body)
 			}
-			// A PUT makes the caller's own, and a document that comes along is checked whatever there is.
+			// A PUT creates the caller's own item, and a submitted document is checked regardless.
 			if foreign.Code < 300 && method != http.MethodPut && !strings.HasSuffix(route, "/validate") {
 				t.Errorf("%s %s with %s: %d %s", method, route, body, foreign.Code, foreign.Body)
 			}

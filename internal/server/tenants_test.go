@@ -14,10 +14,10 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// tokens makes tokens of a server's store.
+// tokens returns the tokens of a server's store.
 func (w *world) tokens() *access.Tokens { return access.NewTokens(access.Config{Store: w.Store()}) }
 
-// create makes a token.
+// create creates a token.
 func (w *world) create(t *testing.T, g access.Grant) (string, access.Token) {
 	t.Helper()
 	text, made, err := w.tokens().Create(t.Context(), g)
@@ -27,7 +27,7 @@ func (w *world) create(t *testing.T, g access.Grant) (string, access.Token) {
 	return text, made
 }
 
-// by makes a request with a token.
+// by sends a request with a token.
 func (w *world) by(t *testing.T, token, method, path, body string) *httptest.ResponseRecorder {
 	t.Helper()
 	return w.ask(t, method, path, body, func(r *http.Request) {
@@ -38,7 +38,8 @@ func (w *world) by(t *testing.T, token, method, path, body string) *httptest.Res
 	})
 }
 
-// TestNamespaces: a token leads into its own namespace, in which nothing is to be seen of others (SEC10); one that was revoked or names a role opens no more than that.
+// TestNamespaces checks that a token is limited to its own namespace, in which nothing of others is
+// visible (SEC10), that a revoked token is rejected, and that an unknown namespace is an error.
 func TestNamespaces(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(), "hocket.db")}})
@@ -81,7 +82,7 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-// TestAuditLog: each act is in the log of its namespace, with its actor and outcome.
+// TestAuditLog checks that each action is in the log of its namespace, with its actor and outcome.
 func TestAuditLog(t *testing.T) {
 	t.Parallel()
 	s, err := server.Open(t.Context(), server.Config{Service: service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }}})

@@ -20,7 +20,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// answers is a model that says what a function gives.
+// answers is a model that replies with the result of a function.
 type answers func(ctx context.Context, q model.Request) (string, error)
 
 func (f answers) Call(ctx context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
@@ -31,7 +31,8 @@ func (f answers) Call(ctx context.Context, q model.Request, _ func(model.Delta))
 	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text)}, Model: q.Model, StopReason: model.StopEnd}, nil
 }
 
-// modelled is the configuration of a server on a file, whose agents of the model own/m say what f gives.
+// modelled returns the configuration of a server on a file, whose agents with the model own/m reply
+// with the result of f.
 func modelled(t *testing.T, db string, f answers) server.Config {
 	t.Helper()
 	if db == "" {
@@ -42,7 +43,7 @@ func modelled(t *testing.T, db string, f answers) server.Config {
 
 const (
 	work = "agents:\n  worker: {model: own/m, instruction: Work.}\nworkflow:\n  - {id: a, type: agent, name: worker}\n"
-	// ask waits for a person before its agent works.
+	// ask is a workflow that waits for a person before its agent runs.
 	ask = `{"nodes": [
   {"id": "s", "type": "start", "data": {"initialInput": "hi"}}, {"id": "ok", "type": "approval"},
   {"id": "b", "type": "agent", "data": {"agentName": "writer", "model": "own/m"}}],
@@ -58,7 +59,8 @@ func starting(t *testing.T, doc, session, ifBusy string) string {
 	return strings.ReplaceAll(string(text), `,"ifBusy":""`, "")
 }
 
-// call makes a request over the network with the token of the environment, and gives its status and its body, decoded as a run object where it is one.
+// call sends a request over the network with the environment's token, and returns its status and
+// its body, also decoded as a run object if it is one.
 func (s *served) call(t *testing.T, method, path, body string) (int, string, project.Run) {
 	t.Helper()
 	answer := s.with(t, token, method, path, body)
@@ -75,7 +77,7 @@ func (s *served) call(t *testing.T, method, path, body string) (int, string, pro
 	return answer.StatusCode, string(text), run
 }
 
-// at calls f n times at once.
+// at makes n concurrent calls of f.
 func at(n int, f func(i int)) {
 	var all sync.WaitGroup
 	begin := make(chan struct{})
@@ -89,8 +91,9 @@ func at(n int, f func(i int)) {
 	all.Wait()
 }
 
-// P19: of 100 starts of one session at once, half of them at each of two servers on one store, exactly one is accepted; the others are 409, name the run that is in the
-// way, and store nothing. Of those that queue each gets its turn, one at a time; cancel_previous leaves one.
+// P19: of 100 concurrent starts of one session, half of them at each of two servers on one store,
+// exactly one is accepted; the others are 409, name the active run, and store nothing. Queued runs
+// each get their turn, one at a time; cancel_previous leaves one.
 func TestSessionOfTwoServers(t *testing.T) {
 	t.Parallel()
 	says := func(context.Context, model.Request) (string, error) { return "done", nil }
@@ -153,8 +156,9 @@ func TestSessionOfTwoServers(t *testing.T) {
 	}
 }
 
-// P24: of 100 equal decisions at once, half of them at each of two servers on one store, one has an effect, and all get the same answer; the opposite one is 409, and
-// one on a run that was cancelled 410.
+// P24: of 100 equal concurrent decisions, half of them at each of two servers on one store, one
+// takes effect, and all get the same response; the opposite decision is 409, and a decision on a
+// cancelled run is 410.
 func TestDecisionsAtTwoServers(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
@@ -175,7 +179,7 @@ func TestDecisionsAtTwoServers(t *testing.T) {
 	var got [100]string
 	at(len(got), func(i int) {
 		code, text, done := two[i%2].call(t, "POST", path+"/resume?wait=1m", decide(run, "approve"))
-		for code == http.StatusServiceUnavailable { // the store was busy for too long, and the same request may be made again
+		for code == http.StatusServiceUnavailable { // the store was busy for too long; the request may be retried
 			code, text, done = two[i%2].call(t, "POST", path+"/resume?wait=1m", decide(run, "approve"))
 		}
 		got[i] = fmt.Sprint(code, " ", done.Status, " ", text)
@@ -204,7 +208,8 @@ func TestDecisionsAtTwoServers(t *testing.T) {
 	}
 }
 
-// P40: 200 runs that are started over HTTP make their calls at the same time: none of the calls ends before all have begun. Meanwhile the server answers other requests.
+// P40: 200 runs started over HTTP make their calls concurrently: no call ends before all have
+// begun. Meanwhile the server answers other requests.
 func TestRunsOverlap(t *testing.T) {
 	t.Parallel()
 	const n = 200
@@ -241,7 +246,7 @@ func TestRunsOverlap(t *testing.T) {
 	}
 }
 
-// rested waits for a run to end or to pause.
+// rested waits for a run to end or to pause, and returns its status.
 func (s *served) rested(t *testing.T, run string) string {
 	t.Helper()
 	_, _ = io.Copy(io.Discard, s.with(t, token, "GET", "/api/v1/runs/"+run+"/events", "", "Accept", "text/event-stream").Body)

@@ -14,29 +14,32 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 )
 
-// EnvToken is the variable that holds a token: for a server one that is accepted beside those that are stored, for a client the one to send.
+// EnvToken is the environment variable that holds a token: for a server, a token accepted in
+// addition to the stored ones; for a client, the token to send.
 const EnvToken = "HOCKET_TOKEN" //nolint:gosec // a name
 
-// TokenFile is the name of the file beside the store that holds the first token.
+// TokenFile is the name of the file next to the store that holds the first token.
 const TokenFile = "token"
 
-// envPrincipal is the id of the token of the environment in logs. It is not stored, so that it cannot be revoked.
+// envPrincipal is the id of the environment's token in logs. The token is not stored, so it cannot
+// be revoked.
 const envPrincipal = "env"
 
-// UnprotectedError says that others could reach the server, and that there is no token (SEC1).
+// UnprotectedError is returned when others could reach the server and there is no token (SEC1).
 type UnprotectedError struct{ Addr string }
 
 func (e *UnprotectedError) Error() string {
 	return fmt.Sprintf("%s is reachable from other machines, and no token is set: set %s, or start once on %s, which creates a token", e.Addr, EnvToken, DefaultAddr)
 }
 
-// Bounds of a token of the environment at an address that others reach: a token that can be guessed protects nothing (SEC1).
+// Minimums for the environment's token at an address that others can reach: a guessable token
+// protects nothing (SEC1).
 const (
 	minToken    = 20 // characters
-	minDistinct = 8  // different ones
+	minDistinct = 8  // distinct characters
 )
 
-// ShortTokenError says that others could reach the server, and that its token can be guessed.
+// ShortTokenError is returned when others could reach the server and its token can be guessed.
 type ShortTokenError struct{ Addr string }
 
 func (e *ShortTokenError) Error() string {
@@ -44,7 +47,7 @@ func (e *ShortTokenError) Error() string {
 		e.Addr, EnvToken, minToken, minDistinct, DefaultAddr)
 }
 
-// isWeak tells whether a token can be guessed.
+// isWeak reports whether a token can be guessed.
 func isWeak(token string) bool {
 	distinct := map[rune]bool{}
 	n := 0
@@ -55,7 +58,7 @@ func isWeak(token string) bool {
 	return n < minToken || len(distinct) < minDistinct
 }
 
-// envTokens puts the token of the environment before others.
+// envTokens checks the environment's token before others.
 type envTokens struct {
 	Tokens
 	hash [sha256.Size]byte
@@ -78,7 +81,8 @@ func (t *envTokens) Find(ctx context.Context, token string) (access.Principal, e
 	return t.Tokens.Find(ctx, token)
 }
 
-// id is what sessions of the token of the environment are of. It differs for each token, so that a session ends when another one is set.
+// id returns the owner id of sessions of the environment's token. It differs for each token, so
+// that a session ends when another token is set.
 func (t *envTokens) id() string { return envPrincipal + ":" + hex.EncodeToString(t.hash[:8]) }
 
 // ByID implements Tokens.
@@ -96,16 +100,16 @@ func (t *envTokens) principal() access.Principal {
 // Any implements Tokens.
 func (t *envTokens) Any(context.Context) (bool, error) { return true, nil }
 
-// writeToken keeps the first token where the clients of this machine find it.
+// writeToken stores the first token where the clients of this machine find it.
 func writeToken(path, token string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil { // a store on a server has made no folder
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil { // a store on a server creates no folder
 		return fmt.Errorf("store the token: %w", err)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("store the token: %w", err)
 	}
-	err = f.Chmod(0o600) // it may have been there
+	err = f.Chmod(0o600) // the file may have existed
 	if err == nil {
 		_, err = f.WriteString(token + "\n")
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// sends is an HTTP client with headers of its own.
+// sends is an HTTP client that adds its own headers.
 type sends http.Header
 
 func (s sends) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -24,8 +24,9 @@ func (s sends) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestTraceOfCallers: whichever way a run is started, its caller's trace context is kept with it, and one that is not valid is ignored. Of an MCP call `_meta` wins over
-// the HTTP request.
+// TestTraceOfCallers checks that the caller's trace context is stored with a run however the run is
+// started, and that an invalid one is ignored. For an MCP call, `_meta` takes precedence over the
+// HTTP request.
 func TestTraceOfCallers(t *testing.T) {
 	t.Parallel()
 	s := serve(t, modelled(t, "", func(context.Context, model.Request) (string, error) { return "done", nil }))
@@ -106,7 +107,7 @@ func TestTraceOfCallers(t *testing.T) {
 	}
 }
 
-// newest gives the run that was started last.
+// newest returns the run that was started last.
 func newest(t *testing.T, s *served) string {
 	t.Helper()
 	svc, err := s.Service(t.Context(), "default")

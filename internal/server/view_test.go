@@ -20,7 +20,7 @@ import (
 	"github.com/hocket-run/hocket/internal/sse"
 )
 
-// loop writes until a person approves, with two branches before the end.
+// loop is a workflow that writes until a person approves, with two branches before the end.
 const loop = `{"id": "post", "name": "Post", "nodes": [
   {"id": "s", "type": "start", "data": {"initialInput": "bees"}},
   {"id": "w", "type": "agent", "data": {"agentName": "writer", "userPrompt": "{{PREVIOUS_OUTPUT}}", "model": "own/m"}},
@@ -30,8 +30,9 @@ const loop = `{"id": "post", "name": "Post", "nodes": [
   {"source": "s", "target": "w"}, {"source": "w", "target": "ok"},
   {"source": "ok", "target": "p", "sourceHandle": "approve"}, {"source": "ok", "target": "w", "sourceHandle": "reject"}]}`
 
-// P36: what folds the event stream of a run sees at each rest, and at the end, the run object that GET gives at that time, and that a server which was started anew
-// gives; each (node, iteration) is there once.
+// P36: a client that folds the event stream of a run sees, at each rest and at the end, the run
+// object that GET returns at that time, and that a restarted server returns; each (node, iteration)
+// occurs once.
 func TestStreamIsTheRun(t *testing.T) {
 	t.Parallel()
 	cfg := modelled(t, filepath.Join(t.TempDir(), "hocket.db"), func(_ context.Context, q model.Request) (string, error) { return "by " + q.Agent, nil })
@@ -63,7 +64,7 @@ func TestStreamIsTheRun(t *testing.T) {
 		if err := json.Unmarshal([]byte(want), &told); err != nil {
 			t.Fatal(err)
 		}
-		delete(told.(map[string]any), "stepsNext") // the cursor of pages is the server's
+		delete(told.(map[string]any), "stepsNext") // the page cursor comes from the server
 		if diff := cmp.Diff(folded, told); diff != "" {
 			t.Errorf("%s (-folded +told):\n%s", when, diff)
 		}

@@ -21,7 +21,8 @@ import (
 	"github.com/hocket-run/hocket/internal/server"
 )
 
-// like draws names of users that look like hints: words that transports word differently, and whole hints of the tables.
+// like draws user-defined names that look like hints: words that differ between transports, and
+// whole hints of the tables.
 func like(hints []string) *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		words := rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(hints), rapid.SampledFrom([]string{
@@ -32,7 +33,8 @@ func like(hints []string) *rapid.Generator[string] {
 	})
 }
 
-// TestDataOfUsersIsUnchanged: names that look like the words of a hint come back as they were sent, from all three transports, each of which adds a hint in its own words.
+// TestDataOfUsersIsUnchanged checks that names that look like the words of a hint are returned as
+// they were sent, by all three transports, each of which adds a hint in its own words.
 func TestDataOfUsersIsUnchanged(t *testing.T) {
 	t.Parallel()
 	var hints []string
@@ -104,7 +106,8 @@ func TestDataOfUsersIsUnchanged(t *testing.T) {
 			r.Fatalf("the command line says %q, want %q and %q", said, want, hint)
 		}
 
-		// the name of a branch, over the wire: the server's error, worded for the command line and for HTTP
+		// the name of a branch, over the wire: the server's error, formatted for the command line
+		// and for HTTP
 		branch := like(hints).Draw(r, "branch")
 		start, _ := json.Marshal(map[string]any{"document": single, "branch": branch})
 		rec = s.ask(t, "POST", "/api/v1/runs", string(start), func(q *http.Request) { q.Header.Set("Content-Type", "application/json") })
@@ -121,7 +124,7 @@ func TestDataOfUsersIsUnchanged(t *testing.T) {
 	})
 }
 
-// one fails unless a problem has the message and the hint.
+// one fails unless a problem has the given message and hint.
 func one(t *rapid.T, at string, list []diag.Diagnostic, message, hint string) {
 	for _, d := range list {
 		if d.Message == message && d.Hint == hint {

@@ -18,45 +18,47 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Report is what Diagnose finds.
+// Report is the result of Diagnose.
 type Report struct {
 	Version      string                 `json:"version"`
 	Config       resources.ConfigReport `json:"config"`
 	Store        StoreReport            `json:"store"`
 	DefaultModel string                 `json:"defaultModel"`
-	// ModelProblem is why the default model cannot be used; empty where it can, or where there is none.
+	// ModelProblem is why the default model cannot be used; empty if it can, or if there is none.
 	ModelProblem string `json:"modelProblem,omitempty"`
-	// Warnings are about what works now and will not; their codes are those of diagnostics.
+	// Warnings are about things that work now and will stop working; their codes are diagnostic
+	// codes.
 	Warnings  diag.List              `json:"warnings,omitempty"`
 	Providers []model.Finding        `json:"providers"`
 	Tools     []resources.ToolReport `json:"tools"`
 }
 
-// StoreReport is the state of the store. Problem is empty where it can be used.
+// StoreReport is the state of the store. Problem is empty if it can be used.
 type StoreReport struct {
 	Path    string `json:"path"`
 	Exists  bool   `json:"exists"`
 	Bytes   int64  `json:"bytes"`
 	Problem string `json:"problem,omitempty"`
-	// Server is what the database server of the store says of itself; empty for a store that has none.
+	// Server is what the database server of the store reports about itself; empty for a store
+	// without one.
 	Server []store.Fact `json:"server,omitempty"`
-	// Processes are the living ones that drive runs, or may.
+	// Processes are the living processes that drive runs, or may.
 	Processes []ProcessReport `json:"processes,omitempty"`
 }
 
 // ProcessReport is a living process on a store.
 type ProcessReport struct {
-	// Kind is the verb, such as `serve` and `worker`; PID its number on Host.
+	// Kind is the verb, such as `serve` and `worker`; PID its process id on Host.
 	Kind string `json:"kind"`
 	PID  int    `json:"pid"`
 	Host string `json:"host"`
-	// Place is where it continues runs of servers; "": it continues none.
+	// Place is the location at which it continues runs of servers; "" means that it continues none.
 	Place string `json:"place,omitempty"`
-	// SeenAt is its last heartbeat by its own clock; absent: there was none.
+	// SeenAt is its last heartbeat by its own clock; absent if there was none.
 	SeenAt *time.Time `json:"seenAt,omitempty"`
 }
 
-// Processes gives the living processes on the store, by kind, host and number.
+// Processes returns the living processes on the store, by kind, host and process id.
 func (s *Service) Processes(ctx context.Context) ([]ProcessReport, error) {
 	return processes(ctx, s.home)
 }
@@ -80,7 +82,8 @@ func processes(ctx context.Context, home *store.Home) ([]ProcessReport, error) {
 	return out, nil
 }
 
-// Diagnose looks at what this machine offers. It connects to nothing but the database server of the store, and leaves nothing behind.
+// Diagnose inspects what this machine provides. It connects only to the database server of the
+// store, and leaves nothing behind.
 func Diagnose(ctx context.Context, cfg Config) Report {
 	cfg = cfg.withDefaults()
 	r := Report{Version: cfg.Version, DefaultModel: cmp.Or(cfg.Env("HOCKET_MODEL"), cfg.Operator.DefaultModel), Store: diagnoseStore(ctx, cfg), Config: resources.ReportConfig(cfg.Operator)}

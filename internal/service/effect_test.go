@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/config"
 )
 
-// TestEveryKeyIsCarriedOut holds that no key of hocket.yaml is read for nothing: whatever the reader fills in is used by the service, the server or the command line.
+// TestEveryKeyIsCarriedOut checks that every key of hocket.yaml has an effect: every field that the
+// reader fills in is used by the service, the server or the command line.
 func TestEveryKeyIsCarriedOut(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}

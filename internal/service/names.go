@@ -21,13 +21,14 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// The names of the parts under which transports, clients and the command line know them.
+// The names of the parts as used by transports, clients and the command line.
 
 // Errors: package failure.
 type (
-	// Code is the family of an error, which decides exit status, HTTP status and the code of a problem.
+	// Code is the family of an error, which determines the exit status, the HTTP status and the
+	// code of a problem.
 	Code = failure.Code
-	// Described is an error as transports word it.
+	// Described is an error in the form that transports use.
 	Described = failure.Described
 
 	AllowedElsewhereError = failure.AllowedElsewhereError
@@ -44,7 +45,7 @@ type (
 	StoreError            = failure.StoreError
 )
 
-// The families of errors.
+// The error families.
 const (
 	CodeInternal    = failure.CodeInternal
 	CodeInvalid     = failure.CodeInvalid
@@ -204,14 +205,14 @@ type (
 	Starts        = run.Starts
 )
 
-// What becomes of a start whose session has a run that has not ended.
+// How a start is handled whose session has an unfinished run.
 const (
 	IfBusyReject         = run.IfBusyReject
 	IfBusyQueue          = run.IfBusyQueue
 	IfBusyCancelPrevious = run.IfBusyCancelPrevious
 )
 
-// Names and bounds of requests.
+// Names and limits of requests.
 const (
 	MaxKey = run.MaxKey
 
@@ -253,7 +254,7 @@ type (
 	GraphsRequest   = schedule.GraphsRequest
 )
 
-// What a person may say of a schedule.
+// Actions of a person on a schedule.
 const (
 	PauseSchedule, ResumeSchedule = schedule.Pause, schedule.Resume
 	SkipSchedule, RunSchedule     = schedule.Skip, schedule.RunNow

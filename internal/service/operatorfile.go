@@ -14,9 +14,11 @@ import (
 	"github.com/hocket-run/hocket/internal/telemetry/otlp"
 )
 
-// ReadOperator fills Operator and Prices from a configuration that must be there, and from the file of prices that it names.
+// ReadOperator fills Operator and Prices from a configuration file, which must exist, and from the
+// price file that it names.
 //
-// Errors: that of a file that cannot be read; a diag.List where something is wrong in one. The Config is then as it was.
+// It returns the error of a file that cannot be read, or a diag.List if a file contains errors. The
+// Config is then unchanged.
 func (c *Config) ReadOperator(path string) error {
 	operator, problems, err := config.Load(path, func(string) string { return "" })
 	if err != nil {
@@ -36,7 +38,8 @@ func (c *Config) ReadOperator(path string) error {
 	return nil
 }
 
-// OperatorPrices reads the operator's file of prices, over those that Hocket knows; nil where he names none.
+// OperatorPrices reads the operator's price file, which overrides the built-in prices; it returns
+// nil if the operator names none.
 func OperatorPrices(c *config.Config) (*price.Table, diag.List, error) {
 	if c.Prices == "" {
 		return nil, nil, nil
@@ -49,7 +52,7 @@ func OperatorPrices(c *config.Config) (*price.Table, diag.List, error) {
 	return table.Over(price.Default()), problems, nil
 }
 
-// OperatorTelemetry gives base with the addresses of the operator's collector.
+// OperatorTelemetry returns base with the addresses of the operator's collector.
 func OperatorTelemetry(c *config.Config, base otlp.Config) otlp.Config {
 	if c == nil || c.Telemetry.Endpoint == "" {
 		return base
@@ -59,8 +62,10 @@ func OperatorTelemetry(c *config.Config, base otlp.Config) otlp.Config {
 	return base
 }
 
-// Exporter gives where traces and metrics go by base and OpenTelemetry's standard variables, which win; nil where none is wanted. What goes along in
-// headers is registered with the keeper, and what collectors answer is logged without it (SEC11). The error joins what cannot be used; the rest holds.
+// Exporter returns where traces and metrics are sent according to base and to OpenTelemetry's
+// standard variables, which take precedence; nil if neither is wanted. Header values are registered
+// with the keeper, and responses of collectors are logged without them (SEC11). The error joins the
+// settings that cannot be used; the others apply.
 func Exporter(base otlp.Config, env func(string) string, keeper *secret.Keeper, log *slog.Logger) (*telemetry.Config, error) {
 	cfg, err := otlp.FromEnv(base, env)
 	if !cfg.On() {

@@ -8,10 +8,11 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// sharesRuns tells whether the process is one of those that continue each other's runs.
+// sharesRuns reports whether the process is one of those that continue each other's runs.
 func (c Config) sharesRuns() bool { return c.Kind == journal.KindServe || c.Kind == journal.KindWorker }
 
-// runKind is the kind of the runs that are started and continued here: workers continue those of servers.
+// runKind returns the kind of the runs that are started and continued here: workers continue runs
+// of servers.
 func (c Config) runKind() journal.Kind {
 	if c.Kind == journal.KindWorker {
 		return journal.KindServe
@@ -19,7 +20,7 @@ func (c Config) runKind() journal.Kind {
 	return c.Kind
 }
 
-// drivesAt is where the process continues runs of others; "": nowhere.
+// drivesAt returns the place at which the process continues runs of others; "" means nowhere.
 func (c Config) drivesAt() string {
 	if c.NoDrive || !c.sharesRuns() {
 		return ""
@@ -27,9 +28,10 @@ func (c Config) drivesAt() string {
 	return c.Place
 }
 
-// HostPlace is the place of a machine that was given none: its name, with _ for what the name of a place cannot have.
+// HostPlace returns the default place of a machine: its host name, with _ in place of characters
+// that a place name cannot contain.
 func HostPlace() string {
-	host, _ := os.Hostname() // without it there is one place
+	host, _ := os.Hostname() // without a host name there is one place
 	host = strings.Map(func(r rune) rune {
 		if r <= ' ' || r == 0x7f || r == '\ufffd' {
 			return '_'
@@ -42,5 +44,5 @@ func HostPlace() string {
 	return cmp.Or(strings.ToValidUTF8(host, "_"), "local")
 }
 
-// Place is the name of the machine for runs that need its files or programs.
+// Place returns the name of the machine for runs that need its files or programs.
 func (s *Service) Place() string { return s.cfg.Place }

@@ -24,7 +24,8 @@ workflow:
   - {type: agent, name: d}
 `
 
-// Each retired model is one warning, at the first agent that has it; agents without a model have the default.
+// TestRetiredModels checks that each retired model results in one warning, at the first agent that
+// uses it; agents without a model have the default.
 func TestRetiredModels(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2026, 12, 11, 0, 0, 0, 0, time.UTC)

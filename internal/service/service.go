@@ -36,92 +36,114 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Memory is the path of a store that keeps nothing.
+// Memory is the path of an in-memory store.
 const Memory = store.Memory
 
-// Config is what a Service is made of.
+// Config configures a Service.
 type Config struct {
-	// DB is the path or URL of the store, or Memory; "" is DefaultDB(Env). It may hold a password and is not to be shown; see Service.DB.
+	// DB is the path or URL of the store, or Memory; "" means DefaultDB(Env). It may contain a
+	// password and must not be shown; see Service.DB.
 	DB string
-	// At is the store where it is known already; it wins over DB.
+	// At is the store if it is already known; it takes precedence over DB.
 	At store.Locator
-	// Stores are the kinds of stores on database servers that DB may name. Its Folder is that of the default store where it is "".
+	// Stores are the supported kinds of stores on database servers that DB may name. Its Folder is
+	// the folder of the default store if it is "".
 	Stores store.Servers
-	// Kind is what kind of process this is (D15); "" is journal.KindRun.
+	// Kind is the kind of this process (D15); "" means journal.KindRun.
 	Kind journal.Kind
-	// RetainRuns is how many ended runs Memory keeps; 0: 1,000, negative: none. See journal.Memory.Retain.
+	// RetainRuns is the number of ended runs that Memory keeps; 0 means 1,000, a negative number
+	// none. See journal.Memory.Retain.
 	RetainRuns int
-	// LockTimeout is how long a caller that needs the store waits while another process holds it, before it gets a *journal.LockedError; 0: as long as it takes. Runs that are
-	// driven here wait on, whatever its value. Locked is called for waits, as store.Config.Locked; nil: they are logged.
+	// LockTimeout is how long a caller waits for the store while another process holds it, before
+	// it gets a *journal.LockedError; 0 means no limit. Runs that are driven here keep waiting
+	// regardless. Locked is called for waits, as store.Config.Locked; nil means that they are
+	// logged.
 	LockTimeout time.Duration
 	Locked      func(journal.LockWait)
-	// Env gives the environment; nil: os.Getenv.
+	// Env looks up environment variables; nil means os.Getenv.
 	Env func(string) string
-	// Operator is the operator's configuration, without errors; nil: there is none.
+	// Operator is the operator's configuration, without errors; nil means that there is none.
 	Operator *config.Config
-	// Keeper gets the secrets that are used, and takes them out of what comes back (SEC11); nil: one of the service's own.
+	// Keeper collects the secrets that are used, and redacts them in results (SEC11); nil means
+	// that the service creates its own.
 	Keeper *secret.Keeper
 	// Adapters serve the model protocols.
 	Adapters map[model.Protocol]model.Factory
 	// ApproveAll answers every approval with approve (D24).
 	ApproveAll bool
-	// MaxRuns bounds the runs of the store that have not ended, paused ones too: what would be one more is refused with *LimitError, but for runs that runs start. MaxInput
-	// bounds the input of a run, in bytes. 0: none, and in a process of journal.KindServe the operator's, else DefaultMaxRuns and DefaultMaxInput (SEC17).
+	// MaxRuns is the maximum number of unfinished runs in the store, including paused ones: a start
+	// beyond it results in *LimitError, except for runs started by runs. MaxInput is the maximum
+	// size of a run's input, in bytes. 0 means no limit, or, in a process of journal.KindServe, the
+	// operator's limit, else DefaultMaxRuns and DefaultMaxInput (SEC17).
 	MaxRuns  int
 	MaxInput int64
-	// MaxBytes bounds the size of a run (workflow.Limits.MaxBytes) that is started by this process; 0: none, and in a process of journal.KindServe the operator's, else
+	// MaxBytes is the maximum size of a run (workflow.Limits.MaxBytes) started by this process; 0
+	// means no limit, or, in a process of journal.KindServe, the operator's limit, else
 	// DefaultMaxBytes (SEC17).
 	MaxBytes int64
-	// MaxCalls bounds calls in flight over all runs; 0: the driver's default.
+	// MaxCalls is the maximum number of calls in flight over all runs; 0 means the driver's
+	// default.
 	MaxCalls int
-	// Shared is what the service has in common with others of the process ([Share]); nil: nothing.
+	// Shared is what the service shares with others of the process ([Share]); nil means nothing.
 	Shared *Shared
-	// NoDrive makes a process that starts and answers runs, and leaves it to others to drive them. MaxDriven is how many runs the process drives at once, without paused ones:
-	// further ones are left to processes that have room; 0: the operator's, else DefaultMaxDriven. Place is the name of the machine for runs that need its files or programs; "": the
-	// operator's, else the host's name. With NoDrive it is that of the processes which drive such runs, and such runs are refused without it.
-	// Runs of one place that others left are not driven at another. The first two are for processes of journal.KindServe and journal.KindWorker.
+	// NoDrive makes the process start and answer runs but leave driving them to others. MaxDriven
+	// is the maximum number of runs that the process drives concurrently, not counting paused ones:
+	// further runs are left to processes that have room; 0 means the operator's setting, else
+	// DefaultMaxDriven. Place is the name of the machine for runs that need its files or programs;
+	// "" means the operator's setting, else the host's name. With NoDrive it is the place of the
+	// processes which drive such runs, and without it such runs are rejected. Runs of one place
+	// that others left are not driven at another. The first two are for processes of
+	// journal.KindServe and journal.KindWorker.
 	NoDrive   bool
 	MaxDriven int
 	Place     string
-	// Version is what other programs see of this one.
+	// Version is the version that other programs see.
 	Version string
-	// Permissions are the operator's, for every tool call of every run: no document loosens them.
+	// Permissions are the operator's permissions, for every tool call of every run: no document
+	// loosens them.
 	Permissions tool.Permissions
-	// Models are model providers that the program itself gives, by name; they win over all others.
+	// Models are the program's own model providers, by name; they take precedence over all others.
 	Models map[string]model.Client
-	// Tools are those of the program itself: an agent that lists one by name may use it (SEC13).
+	// Tools are the program's own tools: an agent that lists one by name may use it (SEC13).
 	Tools []tool.Tool
-	// Documents is what documents and toolsets of type mcp need; the zero Kit refuses them.
+	// Documents provides what documents and toolsets of type mcp need; the zero Kit rejects them.
 	Documents documents.Kit
-	// Pages turns web pages into text for toolsets of type fetch; nil: they are not supported.
+	// Pages converts web pages to text for toolsets of type fetch; if nil, they are not supported.
 	Pages fetch.Pages
-	// Agents are those that documents may name beside the ones of the catalog, which they win over.
+	// Agents are agents that documents may name in addition to those of the catalog, over which
+	// they take precedence.
 	Agents []workflow.Agent
-	// Program names this program in errors about runs of its Go graphs elsewhere.
+	// Program is the name of this program in errors about runs of its Go graphs elsewhere.
 	Program string
-	// Functions makes the program of one run of Info.Program, to stand around its calls; nil leaves it.
+	// Functions creates the program of one run of Info.Program, wrapping its calls; nil leaves it
+	// unchanged.
 	Functions func(driver.Info) driver.Program
-	// Carrier carries the runs that are started here, and is closed by the program after the service; nil: this process drives them itself. The store must be on a database server.
+	// Carrier executes the runs that are started here, and is closed by the program after the
+	// service; nil means that this process drives them itself. The store must be on a database
+	// server.
 	Carrier carry.Carrier
-	// Telemetry makes traces and metrics of the runs that are driven here; nil: none, at no cost. The service closes its exporter.
+	// Telemetry produces traces and metrics of the runs that are driven here; nil means none, at no
+	// cost. The service closes its exporter.
 	Telemetry *telemetry.Config
-	// Metrics counts what Telemetry counts, for [Service.Metrics], also without Telemetry.
+	// Metrics enables the counts of Telemetry for [Service.Metrics], even without Telemetry.
 	Metrics bool
-	// Logger; nil: none.
+	// Logger is the logger; nil means no logging.
 	Logger *slog.Logger
-	// RateLimits are what providers take, by the name under which models name them; one that is not here is paced by what it says itself.
+	// RateLimits are the limits of providers, by the name under which models refer to them; a
+	// provider that is missing is limited only by its own responses.
 	RateLimits map[string]ratelimit.Limits
-	// Prices says what models cost; nil: the table that comes with Hocket.
+	// Prices contains the prices of models; nil means Hocket's built-in table.
 	Prices *price.Table
-	// Now is the clock by which models are retired; nil: the system's.
+	// Now is the clock that determines which models are retired; nil means the system clock.
 	Now func() time.Time
-	// Starts are for runs whose start names nothing else.
+	// Starts are the defaults for runs whose start specifies nothing else.
 	Starts Starts
-	// ready says that withDefaults was here.
+	// ready means that withDefaults was applied.
 	ready bool
 }
 
-// Service is the use cases over one store: those of documents, of runs and of schedules. Safe for concurrent use.
+// Service implements the use cases on one store: documents, runs and schedules. It is safe for
+// concurrent use.
 type Service struct {
 	*definition.Catalog
 	*run.Runner
@@ -131,7 +153,8 @@ type Service struct {
 	opener *resources.Opener
 }
 
-// DefaultDB gives where the store is: HOCKET_DB, else hocket.db in HOCKET_HOME, else in the data folder of the XDG rules.
+// DefaultDB returns the location of the store: HOCKET_DB, else hocket.db in HOCKET_HOME, else in
+// the data folder according to the XDG rules.
 func DefaultDB(env func(string) string) (string, error) {
 	if db := env("HOCKET_DB"); db != "" {
 		return db, nil
@@ -143,7 +166,7 @@ func DefaultDB(env func(string) string) (string, error) {
 	return filepath.Join(folder, "hocket.db"), nil
 }
 
-// localFolder gives the folder of the default store on this machine.
+// localFolder returns the folder of the default store on this machine.
 func localFolder(env func(string) string) (string, error) {
 	if home := env("HOCKET_HOME"); home != "" {
 		return home, nil
@@ -203,22 +226,25 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Limits of server processes (SEC17), where neither the program nor the operator says otherwise.
+// Limits of server processes (SEC17), if neither the program nor the operator sets others.
 const (
-	// DefaultMaxRuns is how many runs of a store may not have ended.
+	// DefaultMaxRuns is the maximum number of unfinished runs in a store.
 	DefaultMaxRuns = 10_000
-	// DefaultMaxDriven is how many runs of a namespace a process drives at once.
+	// DefaultMaxDriven is the maximum number of runs of a namespace that a process drives
+	// concurrently.
 	DefaultMaxDriven = 10_000
-	// DefaultMaxInput bounds the input of a run, in bytes.
+	// DefaultMaxInput is the maximum size of a run's input, in bytes.
 	DefaultMaxInput = 1 << 20
-	// DefaultMaxBytes bounds the size of a run, as workflow.Limits.MaxBytes counts it.
+	// DefaultMaxBytes is the maximum size of a run, as counted by workflow.Limits.MaxBytes.
 	DefaultMaxBytes = 256 << 20
 )
 
-// DefaultTakeOverAfter is for how long a process gives no sign of life before its runs are taken over where the operator says nothing.
+// DefaultTakeOverAfter is how long a process may send no heartbeat before its runs are taken over,
+// if the operator sets no other time.
 const DefaultTakeOverAfter = 30 * time.Second
 
-// takeOverAfter is that of processes that stay; others leave to people whether a process hangs.
+// takeOverAfter returns the takeover time of a long-running process; in other processes people
+// decide whether a process hangs.
 func (c Config) takeOverAfter() time.Duration {
 	if c.Kind == journal.KindRun {
 		return 0
@@ -226,7 +252,7 @@ func (c Config) takeOverAfter() time.Duration {
 	return cmp.Or(time.Duration(c.Operator.Server.TakeOverAfter), DefaultTakeOverAfter)
 }
 
-// open says how the store is opened.
+// open returns the configuration for opening the store.
 func (c Config) open() store.Config {
 	q := store.Config{Kind: c.Kind, Place: c.drivesAt(), LockTimeout: c.LockTimeout, Locked: c.Locked, RetainRuns: c.RetainRuns, Logger: c.Logger}
 	if q.Locked == nil {
@@ -237,7 +263,7 @@ func (c Config) open() store.Config {
 	return q
 }
 
-// definitions says what documents are read with.
+// definitions returns the configuration for reading documents.
 func (c Config) definitions() definition.Config {
 	return definition.Config{
 		Operator: c.Operator, Env: c.Env, Agents: c.Agents, Providers: slices.Sorted(maps.Keys(c.Models)), Model: c.Starts.Model, Offline: c.Starts.Replies != nil, Now: c.Now,
@@ -245,7 +271,7 @@ func (c Config) definitions() definition.Config {
 	}
 }
 
-// runs says how runs are started and driven.
+// runs returns the configuration for starting and driving runs.
 func (c Config) runs() run.Config {
 	r := run.Config{
 		Operator: c.Operator, Kind: c.runKind(), Program: c.Program, Permissions: c.Permissions, MaxRuns: c.MaxRuns, MaxInput: c.MaxInput, MaxBytes: c.MaxBytes, Starts: c.Starts, NoDrive: c.NoDrive,
@@ -260,7 +286,8 @@ func (c Config) runs() run.Config {
 	return r
 }
 
-// resources says what models and tools are opened with. home is the store, nil where no run is opened.
+// resources returns the configuration for opening models and tools. home is the store, nil if no
+// run is opened.
 func (c Config) resources(home *store.Home) resources.Config {
 	r := resources.Config{
 		Kind: c.runKind(), Env: c.Env, Operator: c.Operator, Keeper: c.Keeper, Adapters: c.Shared.adapters, Limiters: &c.Shared.limiters, RateLimits: c.RateLimits, Models: c.Models, Tools: c.Tools,
@@ -272,7 +299,7 @@ func (c Config) resources(home *store.Home) resources.Config {
 	return r
 }
 
-// stores gives the stores of this process's operator: that of the runs, and the default one.
+// stores returns the stores of this process's operator: the store of the runs, and the default one.
 func (c Config) stores() []store.Locator {
 	var out []store.Locator
 	if at, err := c.Locator(); err == nil {
@@ -286,7 +313,8 @@ func (c Config) stores() []store.Locator {
 	return out
 }
 
-// Locator gives where the store is. Errors: *InvalidError where no path can be told, or what is named is no store of a kind that is supported.
+// Locator returns the location of the store. It returns an *InvalidError if no path can be
+// determined, or if the location is not a store of a supported kind.
 func (c Config) Locator() (store.Locator, error) {
 	if !c.At.IsZero() {
 		return c.At, nil
@@ -305,7 +333,7 @@ func (c Config) Locator() (store.Locator, error) {
 	return at, nil
 }
 
-// servers gives the kinds of stores on servers with what the environment says of them.
+// servers returns the kinds of stores on servers, completed with settings from the environment.
 func (c Config) servers() store.Servers {
 	s := c.Stores
 	s.KeyFile = cmp.Or(s.KeyFile, c.Env("HOCKET_KEY_FILE"))
@@ -315,7 +343,8 @@ func (c Config) servers() store.Servers {
 	return s
 }
 
-// path gives what names the store: the one that was given, HOCKET_DB, the operator's, the default.
+// path returns the name of the store: the configured one, HOCKET_DB, the operator's, or the
+// default.
 func (c Config) path() (string, error) {
 	switch {
 	case c.DB != "":
@@ -326,7 +355,8 @@ func (c Config) path() (string, error) {
 	return DefaultDB(c.Env)
 }
 
-// Look is Open for those who only look: a store that is not there is an empty one, and is not made.
+// Look is like Open but for read-only callers: a store that does not exist is treated as empty, and
+// is not created.
 func Look(ctx context.Context, cfg Config) (*Service, error) {
 	cfg = cfg.withDefaults()
 	at, err := cfg.Locator()
@@ -340,9 +370,10 @@ func Look(ctx context.Context, cfg Config) (*Service, error) {
 	return Open(ctx, cfg)
 }
 
-// Open opens the store and makes a Service on it. Close it.
+// Open opens the store and returns a Service on it. The caller must call Close.
 //
-// Errors: *StoreError around those of store.Locator.Open; those of Config.Locator.
+// It returns a *StoreError that wraps the errors of store.Locator.Open, or an error of
+// Config.Locator.
 func Open(ctx context.Context, cfg Config) (*Service, error) {
 	cfg = cfg.withDefaults()
 	at, err := cfg.Locator()
@@ -365,7 +396,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// drive makes the driver of this process.
+// drive creates the driver of this process.
 func (s *Service) drive(h run.Host) (driver.Driver, error) {
 	cfg := embedded.Config{
 		Store: s.home.Journal, Expressions: s.cfg.Documents.Expressions, Kind: s.cfg.runKind(), TakeOverAfter: s.cfg.takeOverAfter(), Open: h.Open, Program: h.Program, Foreign: h.Foreign, MaxCalls: s.cfg.MaxCalls,
@@ -383,13 +414,14 @@ func (s *Service) ModeFolder(run string, def *workflow.Workflow, modes ...projec
 	return project.NewModeFolder(run, def, s.cfg.Documents.Expressions, modes...)
 }
 
-// DB is the path of the store, its URL without the password, or Memory.
+// DB returns the path of the store, its URL without the password, or Memory.
 func (s *Service) DB() string { return s.home.Locator().String() }
 
-// Home is the store with all its parts. It is closed with the service.
+// Home returns the store with all its parts. It is closed with the service.
 func (s *Service) Home() *store.Home { return s.home }
 
-// Close interrupts what this process drives, so that it can be resumed, and closes the store.
+// Close interrupts the runs that this process drives, so that they can be resumed, and closes the
+// store.
 func (s *Service) Close() error {
 	err := errors.Join(s.Runner.Close(), s.opener.Close())
 	if cerr := s.home.Close(); cerr != nil {
@@ -398,5 +430,5 @@ func (s *Service) Close() error {
 	return err
 }
 
-// Calls is that of what the service shares with others.
+// Calls returns the call counts of the Shared that the service uses.
 func (s *Service) Calls() (active, forSlot, forRate int) { return s.cfg.Shared.Calls() }

@@ -22,16 +22,16 @@ const (
 	noteWidth  = 34
 	labelWidth = 30
 	maxLines   = 4
-	spare      = 1.2 // of titles, whose fonts of some machines are wider than Helvetica
+	spare      = 1.2 // extra width for titles, since the fonts of some machines are wider than Helvetica
 )
 
-// placed is a rectangle by its middle.
+// placed is a rectangle given by its center.
 type placed struct{ x, y, w, h float64 }
 
 func (p placed) top() float64    { return p.y - p.h/2 }
 func (p placed) bottom() float64 { return p.y + p.h/2 }
 
-// plan is a picture with a place for everything.
+// plan is a picture with a position for everything.
 type plan struct {
 	*picture
 	titles, details [][]string // lines by box
@@ -44,17 +44,17 @@ type plan struct {
 
 	depth   []int // of groups
 	members map[int][]item
-	levels  map[int][]int // arrows by the group that holds both ends
+	levels  map[int][]int // arrows by the innermost group that holds both ends
 	rooms   map[int]*room
 }
 
-// item is a box or a group, as something that is in a group.
+// item is a box or a group, as a member of a group.
 type item struct {
 	box   int
 	group int // -1 for a box
 }
 
-// room is a group that has been laid out.
+// room is a laid-out group.
 type room struct {
 	result *layout.Result
 	items  []item
@@ -63,7 +63,8 @@ type room struct {
 	head   float64 // height of the title
 }
 
-// arrange finds places: for the inner groups first, each of which is one box of the group around it.
+// arrange computes all positions, the inner groups first: each is then one box of the group around
+// it.
 func arrange(p *picture) (*plan, error) {
 	l := &plan{
 		picture: p, titles: make([][]string, len(p.boxes)), details: make([][]string, len(p.boxes)), labels: make([][]string, len(p.arrows)),
@@ -101,7 +102,7 @@ func arrange(p *picture) (*plan, error) {
 	return l, nil
 }
 
-// measure wraps the texts and sizes boxes and labels.
+// measure wraps the texts and computes the sizes of boxes and labels.
 func (l *plan) measure() {
 	for i, b := range l.boxes {
 		if b.style == stylePoint {
@@ -137,7 +138,7 @@ func (l *plan) measure() {
 	}
 }
 
-// common gives the innermost group that holds both, -1 for the picture.
+// common returns the innermost group that holds both boxes, or -1 for the picture.
 func (l *plan) common(a, b int) int {
 	for a != b {
 		switch {
@@ -152,7 +153,7 @@ func (l *plan) common(a, b int) int {
 	return a
 }
 
-// itemIn gives what holds the box among the items of the group level.
+// itemIn returns the item of the group level that holds the box.
 func (l *plan) itemIn(level, box int) item {
 	g := l.boxes[box].group
 	if g == level {
@@ -164,7 +165,7 @@ func (l *plan) itemIn(level, box int) item {
 	return item{-1, g}
 }
 
-// layOut lays out the group and all in it.
+// layOut lays out the group and everything in it.
 func (l *plan) layOut(group int) error {
 	r := &room{items: l.members[group], index: map[item]int{}}
 	l.rooms[group] = r
@@ -203,8 +204,9 @@ func (l *plan) layOut(group int) error {
 	return nil
 }
 
-// doorX says where an arrow of box meets the item that holds the box, from the item's middle: above the fork or below the join of a group. What
-// goes past the join, such as a failure of the whole block, leaves further to the right.
+// doorX returns where an arrow of box meets the item that holds the box, as an offset from the
+// item's center: above the fork or below the join of a group. An arrow that bypasses the join, such
+// as a failure of the whole block, leaves further to the right.
 func (l *plan) doorX(it item, box int, into bool) float64 {
 	if it.group < 0 {
 		return 0
@@ -221,7 +223,7 @@ func (l *plan) doorX(it item, box int, into bool) float64 {
 	return r.w / 4
 }
 
-// settle gives everything in the group its place, the group's upper left corner being x, y.
+// settle sets the position of everything in the group, with the group's upper left corner at x, y.
 func (l *plan) settle(group int, x, y float64) {
 	r := l.rooms[group]
 	x0, y0 := x+(r.w-r.result.W)/2, y+framePad+r.head
@@ -245,7 +247,8 @@ func (l *plan) settle(group int, x, y float64) {
 	}
 }
 
-// throughDoors leads a path that ends at the frame of a group on to the fork in it, and begins one that comes from a join there.
+// throughDoors extends a path that ends at the frame of a group to the fork in it, and starts a
+// path that leaves a group at its join.
 func (l *plan) throughDoors(level int, a arrow, path []layout.Point) []layout.Point {
 	if g := l.boxes[a.from].group; g != level && l.groups[g].join == a.from {
 		at := l.boxAt[a.from]

@@ -8,8 +8,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// DOT gives a digraph in the language of Graphviz. Ids are n0, n1, …; everything that comes from the document is in HTML-like labels with
-// all of HTML's characters escaped.
+// DOT returns a digraph in the Graphviz language. IDs are n0, n1, …; everything that comes from the
+// document is in HTML-like labels with all special HTML characters escaped.
 func DOT(w *workflow.Workflow) string {
 	d := dot{picture: newPicture(w)}
 	d.linef(0, "digraph workflow {")
@@ -32,7 +32,7 @@ func DOT(w *workflow.Workflow) string {
 			attrs = append(attrs, "style=dashed")
 		}
 		if a.back {
-			attrs = append(attrs, "constraint=false") // what follows is below
+			attrs = append(attrs, "constraint=false") // the target is below
 		}
 		if d.picture.boxes[a.to].style == stylePoint {
 			attrs = append(attrs, "arrowhead=none")
@@ -106,7 +106,7 @@ func dotShape(s style) string {
 	return ""
 }
 
-// dotText gives an HTML-like label of one line.
+// dotText returns an HTML-like label of one line.
 func dotText(s string) string {
 	if s == "" {
 		return `""`
@@ -122,7 +122,7 @@ func dotLines(s string, width int) string {
 	return strings.Join(lines, "<BR/>")
 }
 
-// dotQuote gives a plain string, in which a backslash would begin an escape such as \N.
+// dotQuote returns a plain quoted string, in which a backslash would start an escape such as \N.
 func dotQuote(s string) string {
 	s = strings.ReplaceAll(s, `\`, "/")
 	return `"` + strings.ReplaceAll(s, `"`, "'") + `"`

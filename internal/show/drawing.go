@@ -9,77 +9,90 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Drawing is a workflow with a place for everything, for programs that draw it themselves. All places are in 0…Width and 0…Height, y grows downwards.
+// Drawing is a workflow with a position for everything, for programs that draw it themselves. All
+// positions are in 0…Width and 0…Height; y grows downwards.
 type Drawing struct {
 	Boxes         []Box
 	Lines         []Line
 	Width, Height float64
 }
 
-// Kinds of boxes that are no kinds of nodes.
+// Kinds of boxes that are not node kinds.
 const (
-	// KindSubagent is an agent that no node of its own runs here: others ask it or hand over to it, or nothing uses it.
+	// KindSubagent is an agent that is not run by a node of its own here: other agents call it or
+	// hand over to it, or nothing uses it.
 	KindSubagent = "subagent"
-	// KindFrame is around a fork with its branches and its join, around a map with its body, or around a flow.
+	// KindFrame surrounds a fork with its branches and its join, a map with its body, or a flow.
 	KindFrame = "frame"
 )
 
-// Box is a node, a sub-agent or a frame. Frames stand before what is in them.
+// Box is a node, a sub-agent or a frame. Frames come before their contents.
 type Box struct {
-	// ID is unique in the drawing. That of a node of the graph itself is the node's, unless the document has two of them.
+	// ID is unique in the drawing. For a node of the graph itself it is the node's ID, unless the
+	// document uses that ID twice.
 	ID string
-	// Kind is that of the node, KindSubagent or KindFrame. Word is what the document's format calls it.
+	// Kind is the node's kind, KindSubagent or KindFrame. Word is its name in the document's
+	// format.
 	Kind, Word string
-	// Node is the id of the node, as events name it; of a frame the fork or the map, "" for a flow. Agent is the id of the agent of an agent node or of a sub-agent.
+	// Node is the ID of the node, as events name it; for a frame it is the ID of the fork or the
+	// map, and "" for a flow. Agent is the ID of the agent of an agent node or of a sub-agent.
 	Node, Agent string
-	// Flow is the flow that has the node, as a path of names; "": the graph itself.
+	// Flow is the flow that contains the node, as a path of names; "" means the graph itself.
 	Flow string
-	// Parent is the ID of the frame around it, "" for none.
+	// Parent is the ID of the surrounding frame, or "" if there is none.
 	Parent string
-	// Title and Detail are clean texts: what it is called, and in a few words what it does.
+	// Title and Detail are clean texts: the box's name, and in a few words what it does.
 	Title, Detail string
-	// Hidden nodes are no entries of the run; they are drawn as points.
+	// Hidden nodes do not appear as entries of the run; they are drawn as points.
 	Hidden bool
 	// X and Y are the upper left corner.
 	X, Y, Width, Height float64
-	// Span is where it is in the document; the zero Span: nowhere, or it is not known.
+	// Span is the position in the document; the zero Span means that there is none or it is
+	// unknown.
 	Span diag.Span
 }
 
-// LineKind says what a line is.
+// LineKind is the kind of a line.
 type LineKind string
 
 const (
 	// LineRun is an edge of the graph.
 	LineRun LineKind = "run"
-	// LineItem leads from a map to the beginning of its body.
+	// LineItem leads from a map to the start of its body.
 	LineItem LineKind = "item"
-	// LineSubagent leads from an agent to one that it may ask, LineHandoff to one that may take over.
+	// LineSubagent leads from an agent to an agent that it may call, LineHandoff to an agent that
+	// may take over.
 	LineSubagent LineKind = "subagent"
 	LineHandoff  LineKind = "handoff"
 )
 
 // Line leads from one box to another.
 type Line struct {
-	// ID is unique in the drawing; that of an edge is the document's, where it has one and none of the others has it.
+	// ID is unique in the drawing. For an edge it is the document's ID, if the edge has one and no
+	// other edge has the same.
 	ID       string
 	From, To string // ids of boxes
 	Kind     LineKind
-	// Index is that of the edge in the edges of its graph, by which events name it; -1 for a line that is no edge.
+	// Index is the index of the edge in the edges of its graph, as used by events; -1 for a line
+	// that is not an edge.
 	Index int
 	// Port is the port of an edge.
 	Port  string
 	Label string
-	// Back: it leads to a box that a run has passed before. Fails: it is taken on an error, a limit or a deadline.
+	// Back reports whether the line leads to a box that a run has already passed. Fails reports
+	// whether it is followed on an error, a limit or a deadline.
 	Back, Fails bool
-	// Points lead from the beginning to the end, as layout.Result says. LabelX and LabelY are the middle of the label.
+	// Points lead from the start to the end, as described at layout.Result. LabelX and LabelY are
+	// the center of the label.
 	Points         []layout.Point
 	LabelX, LabelY float64
-	// Span is where the edge is in the document; the zero Span: nowhere, or it is not known.
+	// Span is the position of the edge in the document; the zero Span means that there is none or
+	// it is unknown.
 	Span diag.Span
 }
 
-// Draw gives every box and line of a workflow a place. Branches of w are drawn as [SVG] draws them: give it [workflow.Workflow.Graph] for one graph.
+// Draw computes a position for every box and line of a workflow. Branches of w are drawn as [SVG]
+// draws them; pass [workflow.Workflow.Graph] to draw a single graph.
 //
 // The error is ErrTooLarge, or nil.
 func Draw(w *workflow.Workflow) (*Drawing, error) {
@@ -95,11 +108,11 @@ func Draw(w *workflow.Workflow) (*Drawing, error) {
 type drawer struct {
 	*plan
 	format string
-	ids    map[string]int // the last number of each; 0: it is free
+	ids    map[string]int // last number used for each; 0 means the ID is free
 	out    *Drawing
 }
 
-// unique gives the first of the wishes that is free, or the last one with a number.
+// unique returns the first of the wishes that is free, or the last one with a number appended.
 func (d *drawer) unique(wishes ...string) string {
 	last := ""
 	for _, id := range wishes {
@@ -109,7 +122,7 @@ func (d *drawer) unique(wishes ...string) string {
 		}
 		last = id
 	}
-	for n := max(d.ids[last], 1) + 1; ; n++ { // from the last number on: many edges may have one wish
+	for n := max(d.ids[last], 1) + 1; ; n++ { // start at the last number: many edges may have the same wish
 		if id := last + "~" + strconv.Itoa(n); d.ids[id] == 0 {
 			d.ids[last], d.ids[id] = n, 1
 			return id
@@ -117,10 +130,10 @@ func (d *drawer) unique(wishes ...string) string {
 	}
 }
 
-// boxes draws frames, nodes and agents, and gives the ids of the picture's boxes.
+// boxes draws frames, nodes and agents, and returns the IDs of the picture's boxes.
 func (d *drawer) boxes() []string {
 	boxIDs := make([]string, len(d.plan.boxes))
-	for i, b := range d.plan.boxes { // nodes first, so that no other box takes the id of one
+	for i, b := range d.plan.boxes { // nodes first, so that no other box takes a node's ID
 		if b.node != nil {
 			boxIDs[i] = d.unique(inFlow(b.flow, b.node.ID))
 		}
@@ -179,7 +192,7 @@ func (d *drawer) lines(boxIDs []string) {
 	}
 }
 
-// inFlow is the id of a box of a flow.
+// inFlow returns the ID of a box in a flow.
 func inFlow(flow, id string) string {
 	if flow == "" {
 		return id
@@ -191,5 +204,5 @@ func (b *Box) at(p placed) {
 	b.X, b.Y, b.Width, b.Height = tenth(p.x-p.w/2), tenth(p.top()), tenth(p.w), tenth(p.h)
 }
 
-// tenth rounds a coordinate to one digit behind the point.
+// tenth rounds a coordinate to one decimal place.
 func tenth(f float64) float64 { return math.Round(f*10) / 10 }

@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Whatever a workflow holds, its drawing has every box and line once, under ids of their own, inside the frame that is named and inside the picture, the same each time.
+// TestRandomDrawings checks that the drawing of any workflow has every box and line once, with
+// unique IDs, inside the named frame and inside the picture, and is the same each time.
 func TestRandomDrawings(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -36,7 +37,7 @@ func TestRandomDrawings(t *testing.T) {
 					rt.Fatalf("%q is in %q, which is no frame before it", b.ID, b.Parent)
 				}
 			}
-			const slack = 0.2 // of what was rounded
+			const slack = 0.2 // for rounding
 			if b.X < around.X-slack || b.Y < around.Y-slack || b.X+b.Width > around.X+around.Width+slack || b.Y+b.Height > around.Y+around.Height+slack {
 				rt.Fatalf("%+v is not in %+v", b, around)
 			}
@@ -68,7 +69,8 @@ func TestRandomDrawings(t *testing.T) {
 	})
 }
 
-// TestDrawWide: drawings of layers that are full of edges, the worst for the order of layers, have all of them.
+// TestDrawWide checks that drawings of layers full of edges, the worst case for ordering layers,
+// contain all of them.
 func TestDrawWide(t *testing.T) {
 	t.Parallel()
 	for _, wide := range []int{20, 44, 63, 100, 200, 500, 1000} {

@@ -8,7 +8,7 @@ type look struct {
 	style  style
 }
 
-// looks has a row for each kind of nodes.
+// looks has an entry for each node kind.
 var looks = map[workflow.Kind]look{
 	workflow.KindStart:   {"●", styleStart},
 	workflow.KindEnd:     {"◉", styleEnd},
@@ -26,7 +26,7 @@ var looks = map[workflow.Kind]look{
 	workflow.KindSubflow: {"▤", styleSubflow},
 }
 
-// lookOf gives the look of a kind; kinds that do not exist are drawn as functions, with a question mark.
+// lookOf returns the look of a kind; unknown kinds are drawn as functions with a question mark.
 func lookOf(k workflow.Kind) look {
 	if l, ok := looks[k]; ok {
 		return l

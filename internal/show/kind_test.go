@@ -6,7 +6,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestLooks: each kind of nodes has a symbol and a box, and no other kind has.
+// TestLooks checks that each node kind has a symbol and a box, and that there are none for other
+// kinds.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	kinds := workflow.Kinds()

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// definition is a workflow with its parts by id.
+// definition is a workflow with its parts indexed by ID.
 type definition struct {
 	*workflow.Workflow
 	nodes  map[string]*workflow.Node
@@ -32,7 +32,7 @@ func define(w *workflow.Workflow) *definition {
 	return d
 }
 
-// nodeTitle is the name that people see, never empty.
+// nodeTitle returns the displayed name of a node, which is never empty.
 func nodeTitle(n *workflow.Node) string { return title(n.Name, n.ID) }
 
 func agentTitle(a *workflow.Agent) string { return title(a.Name, a.ID) }
@@ -46,7 +46,7 @@ func title(words ...string) string {
 	return "(no name)"
 }
 
-// detail says in a few words what a node does.
+// detail returns a few words about what a node does.
 func (d *definition) detail(n *workflow.Node) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, clean(fmt.Sprintf(format, args...))) }
@@ -116,7 +116,7 @@ func (d *definition) detail(n *workflow.Node) string {
 	return joined(append(parts, policies(n)...))
 }
 
-// policies says when a node runs, for how long, and what follows where it fails.
+// policies describes when a node runs, for how long, and what happens if it fails.
 func policies(n *workflow.Node) []string {
 	var parts []string
 	if n.Timeout > 0 {
@@ -141,12 +141,12 @@ func retries(n int) string {
 	return fmt.Sprintf("%d retries", n)
 }
 
-// joined puts dots between words that are not empty.
+// joined joins the non-empty words with dots.
 func joined(words []string) string {
 	return strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), " · ")
 }
 
-// eachItem is on the way into the body of a map.
+// eachItem returns the label of the line into the body of a map.
 func eachItem(m *workflow.Map) string { return "for each " + m.Item() }
 
 func until(f *workflow.Fork) string {
@@ -161,7 +161,7 @@ func until(f *workflow.Fork) string {
 	return "all"
 }
 
-// agentWords names the agent where the node does not, then model and tools.
+// agentWords returns the agent's name if the node does not name it, then model and tools.
 func agentWords(a *workflow.Agent, n *workflow.Node) []string {
 	if a == nil {
 		return []string{clean(n.Agent.Agent) + " (unknown)"}
@@ -184,7 +184,7 @@ func modelWords(a *workflow.Agent) []string {
 	return parts
 }
 
-// edgeLabel says when an edge is taken; "" where it always is.
+// edgeLabel describes when an edge is taken; it returns "" if the edge is always taken.
 func (d *definition) edgeLabel(e workflow.Edge) string {
 	if e.Label != "" {
 		return clean(e.Label)
@@ -237,7 +237,7 @@ func condition(c workflow.Condition) string {
 	return clean(text)
 }
 
-// branchTitle names a branch and tells when it runs.
+// branchTitle returns the branch's name and when it runs.
 func branchTitle(b *workflow.Workflow) string {
 	title := title(b.ID)
 	if name := clean(b.Name); name != "" && name != title {
@@ -246,7 +246,7 @@ func branchTitle(b *workflow.Workflow) string {
 	return strings.Join(append([]string{title, clean(b.Mode())}, runWords(b)...), ", ")
 }
 
-// runWords tells when runs of a graph start by themselves, and what ends them.
+// runWords describes when runs of a graph start automatically, and what ends them.
 func runWords(w *workflow.Workflow) (words []string) {
 	for _, s := range w.Schedules {
 		spec := clean(s.Spec)

@@ -2,8 +2,8 @@ package show
 
 import "unicode"
 
-// helvetica holds the widths of the printable ASCII characters in thousandths of the font size (Adobe's metrics of Helvetica, which Arial and
-// Liberation Sans share).
+// helvetica holds the widths of the printable ASCII characters in thousandths of the font size
+// (Adobe's metrics of Helvetica, which Arial and Liberation Sans share).
 var helvetica = [95]int{
 	278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, // space to /
 	556, 556, 556, 556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, // 0 to ?
@@ -13,7 +13,8 @@ var helvetica = [95]int{
 	556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584, // p to ~
 }
 
-// textWidth estimates the width of a line; bold text and substitutes for Helvetica are a little wider.
+// textWidth estimates the width of a line; bold text and substitutes for Helvetica are a little
+// wider.
 func textWidth(s string, size float64, bold bool) float64 {
 	sum := 0
 	for _, r := range s {
@@ -34,7 +35,8 @@ func textWidth(s string, size float64, bold bool) float64 {
 	return w
 }
 
-// isWide tells of characters that fill a square: those of China, Japan and Korea, and pictures.
+// isWide reports whether a character fills a square: Chinese, Japanese and Korean characters, and
+// pictographs.
 func isWide(r rune) bool {
 	return r >= 0x1100 && r <= 0x115f || r >= 0x2e80 && r <= 0xa4cf || r >= 0xac00 && r <= 0xd7a3 || r >= 0xf900 && r <= 0xfaff ||
 		r >= 0xfe30 && r <= 0xfe6f || r >= 0xff00 && r <= 0xff60 || r >= 0x1f300 && r <= 0x1faff || r >= 0x20000 && r <= 0x3fffd

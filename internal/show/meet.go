@@ -2,9 +2,10 @@ package show
 
 import "slices"
 
-// meets gives for every node where all ways from it meet again (its immediate post-dominator), -1 where they do not: ways that end, or that
-// never end, meet nowhere. The algorithm is that of Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", run backwards
-// from one common end.
+// meets returns, for every node, the node where all paths from it meet again (its immediate
+// post-dominator), or -1 if they do not meet: paths that end, or that never end, meet nowhere. It
+// uses the algorithm of Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", run
+// backwards from one common end.
 func meets(succ [][]int) []int {
 	n := len(succ)
 	end := n
@@ -18,7 +19,7 @@ func meets(succ [][]int) []int {
 		}
 	}
 	order := backwards(pred, end)
-	rank := make([]int, n+1) // place in order, -1 for nodes that never get to the end
+	rank := make([]int, n+1) // position in order, -1 for nodes that never reach the end
 	for i := range rank {
 		rank[i] = -1
 	}
@@ -71,7 +72,8 @@ func meets(succ [][]int) []int {
 	return meet[:n]
 }
 
-// backwards lists the nodes that get to end, in reverse postorder of a walk against the edges: end first.
+// backwards returns the nodes that can reach end, in reverse postorder of a walk against the edges:
+// end first.
 func backwards(pred [][]int, end int) []int {
 	type frame struct{ node, next int }
 	seen := make([]bool, len(pred))

@@ -7,8 +7,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Mermaid gives a flowchart in the language of Mermaid (version 10 and later). Ids are n0, n1, …; everything that comes from the document
-// is in quoted labels, in which all that Mermaid or HTML could read otherwise is written as a character code.
+// Mermaid returns a flowchart in the Mermaid language (version 10 and later). IDs are n0, n1, …;
+// everything that comes from the document is in quoted labels, with every character that Mermaid or
+// HTML could interpret written as a character code.
 func Mermaid(w *workflow.Workflow) string {
 	p := newPicture(w)
 	m := mermaid{picture: p}
@@ -81,7 +82,7 @@ func (m *mermaid) boxes(group, depth int) {
 	}
 }
 
-// mermaidClass keeps clear of Mermaid's own words, such as `end`.
+// mermaidClass avoids Mermaid's reserved words, such as `end`.
 func mermaidClass(s style) string { return "kind-" + string(s) }
 
 func mermaidShape(s style) (opening, closing string) {
@@ -102,8 +103,8 @@ func mermaidShape(s style) (opening, closing string) {
 	return "(", ")"
 }
 
-// mermaidText writes every ASCII character that is not plainly text as its code: quotes end a label, backticks begin Markdown, `%%{` begins a
-// directive wherever it stands, `<` begins HTML.
+// mermaidText writes every ASCII character that is not plain text as its code: quotes end a label,
+// backticks start Markdown, `%%{` starts a directive anywhere, `<` starts HTML.
 func mermaidText(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -1,6 +1,6 @@
 package show
 
-// paint is how boxes of one style look in every form of picture.
+// paint is how boxes of one style look in every output format.
 type paint struct {
 	style  style
 	fill   string
@@ -34,7 +34,7 @@ const (
 	fillFrame = "#fafbfc"
 )
 
-// paintOf gives the colours of a style.
+// paintOf returns the colours of a style.
 func paintOf(s style) paint {
 	for _, p := range palette {
 		if p.style == s {
@@ -44,7 +44,7 @@ func paintOf(s style) paint {
 	return paint{s, "#ffffff", inkArrow}
 }
 
-// ink gives the colour of an arrow.
+// ink returns the colour of an arrow.
 func (a arrow) ink() string {
 	switch {
 	case a.asks:

@@ -8,16 +8,16 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// picture is a workflow as boxes and arrows, with clean texts. Boxes are known by their index.
+// picture is a workflow as boxes and arrows, with clean texts. Boxes are identified by their index.
 type picture struct {
 	title  string
-	entry  int // -1 where there is none
+	entry  int // -1 if there is none
 	boxes  []box
 	arrows []arrow
 	groups []group
 }
 
-// style of a box, by what it stands for.
+// style is the style of a box, according to what it represents.
 type style string
 
 const (
@@ -40,7 +40,9 @@ type box struct {
 	detail string
 	style  style
 	group  int // index into groups, -1 for none
-	// node is what is drawn, nil for an agent; agent is the agent of an agent node, or what is drawn; in is the graph that has it, of the flow with this path of names.
+	// node is the node that is drawn, nil for an agent. agent is the agent of an agent node, or the
+	// agent that is drawn. in is the graph that contains it; the graph is the flow with the given
+	// path of names.
 	node  *workflow.Node
 	agent *workflow.Agent
 	in    *workflow.Workflow
@@ -50,13 +52,15 @@ type box struct {
 type arrow struct {
 	from, to int
 	label    string
-	// asks: not a way of the run but an agent that is offered as a tool, or to which an agent may hand over.
+	// asks marks an arrow that is not an edge of the run: it leads to an agent that is offered as a
+	// tool, or to which an agent may hand over.
 	asks bool
-	// back: leads to a box that the run has passed before.
+	// back marks an arrow to a box that the run has already passed.
 	back bool
-	// fails: taken on an error, a limit or a deadline.
+	// fails marks an arrow that is followed on an error, a limit or a deadline.
 	fails bool
-	// edge is its index in the edges of the graph `in`, -1 for arrows that are none; kind says what it is then.
+	// edge is the arrow's index in the edges of the graph in; it is -1 for an arrow that is not an
+	// edge, and kind then says what it is.
 	edge int
 	kind LineKind
 	in   *workflow.Workflow
@@ -66,9 +70,10 @@ type arrow struct {
 type group struct {
 	title string
 	outer int // the group around it, -1 for none
-	// fork and join are boxes; -1 in the group of a flow.
+	// fork and join are boxes; -1 in a flow's group.
 	fork, join int
-	// of is the node that the frame belongs to, "" for a flow; flow is the path of names of the flow that has it, or that it is.
+	// of is the node that the frame belongs to, "" for a flow; flow is the path of names of the
+	// flow that contains the frame, or that the frame is.
 	of, flow string
 }
 
@@ -82,7 +87,8 @@ func newPicture(w *workflow.Workflow) *picture {
 	return p
 }
 
-// add draws w, which is the flow with the path of names path, inside the group outer, then its flows, each in a group of its own.
+// add draws w, the flow with the path of names path, inside the group outer, then its flows, each
+// in its own group.
 func (p *picture) add(w *workflow.Workflow, outer int, path string, above map[*workflow.Workflow]bool) {
 	if above[w] || len(above) > workflow.MaxFlowDepth {
 		return
@@ -127,10 +133,10 @@ type adder struct {
 	index   map[string]int // box by node id
 	groupOf map[string]int // group by fork or map id
 	subs    map[subKey]int
-	// root is the box of the node whose agents are drawn, rootAgent its agent.
+	// root is the box of the node whose agents are being drawn; rootAgent is its agent.
 	root      int
 	rootAgent string
-	used      map[string]bool // agents that are drawn, as a node or a sub-agent
+	used      map[string]bool // agents already drawn, as a node or a sub-agent
 }
 
 func (a *adder) addGroups() {
@@ -145,7 +151,7 @@ func (a *adder) addGroups() {
 	for i := range a.Nodes {
 		n := &a.Nodes[i]
 		if g, ok := a.groupOf[n.ID]; ok && (n.Fork != nil || n.Map != nil) {
-			// Parents that go in a circle are no frames.
+			// Parents that form a cycle are not frames.
 			if up := a.parent(n); up != g && !a.within(up, g) {
 				a.groups[g].outer = up
 			}
@@ -153,7 +159,7 @@ func (a *adder) addGroups() {
 	}
 }
 
-// parent is the group in which n stands.
+// parent returns the group that contains n.
 func (a *adder) parent(n *workflow.Node) int {
 	if g, ok := a.groupOf[n.Parent]; ok && n.Parent != "" {
 		return g
@@ -161,7 +167,7 @@ func (a *adder) parent(n *workflow.Node) int {
 	return a.outer
 }
 
-// within tells whether group g is top or stands inside of it.
+// within reports whether group g is top or is inside it.
 func (a *adder) within(g, top int) bool {
 	for ; g >= 0; g = a.groups[g].outer {
 		if g == top {
@@ -202,7 +208,7 @@ func (a *adder) addNodes() {
 			a.addSubagents(a.root, b.group, n.Agent.Agent)
 		}
 	}
-	// Agents that no node and no agent uses are part of the document too.
+	// Agents that no node or agent uses are part of the document too.
 	a.rootAgent = ""
 	for i := range a.Agents {
 		if agent := &a.Agents[i]; !a.used[agent.ID] {
@@ -211,7 +217,8 @@ func (a *adder) addNodes() {
 	}
 }
 
-// addSubagents draws the agents that the agent of a box may ask or hand over to: in each frame each of them once.
+// addSubagents draws the agents that the agent of a box may call or hand over to, each once per
+// frame.
 func (a *adder) addSubagents(from, group int, agent string) {
 	owner := a.agents[agent]
 	if owner == nil {
@@ -280,7 +287,7 @@ func styleOf(n *workflow.Node) style {
 	return lookOf(n.Kind).style
 }
 
-// markBack marks arrows that lead to a box on the way by which a walk in the order of the document came.
+// markBack marks arrows that lead back to a box on the current path of a walk in document order.
 func (p *picture) markBack() {
 	out := make([][]int, len(p.boxes))
 	for i, a := range p.arrows {

@@ -48,7 +48,8 @@ func randomWorkflow(t *rapid.T, depth int) *workflow.Workflow {
 	return w
 }
 
-// Whatever a workflow holds, valid or not: each drawing comes out, the same each time, as clean text with every title in it, and the SVG is XML.
+// TestRandomWorkflows checks that any workflow, valid or not, can be drawn in each format, with the
+// same result each time and every title in it as clean text, and that the SVG is XML.
 func TestRandomWorkflows(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -85,7 +86,8 @@ func TestRandomWorkflows(t *testing.T) {
 	})
 }
 
-// Long chains and deep nests are drawn in time and in bounds, or refused by name.
+// TestLargeWorkflows checks that long chains and deep nesting are drawn in time and within the
+// limits, or are rejected with the proper error.
 func TestLargeWorkflows(t *testing.T) {
 	t.Parallel()
 	const n = 5000

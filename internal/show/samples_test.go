@@ -44,7 +44,7 @@ func join(fork string) workflow.Node {
 	return workflow.Node{ID: fork + "/join", Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{Fork: fork}}
 }
 
-// ways builds edges from triples "from", "port", "to".
+// ways builds edges from triples of "from", "port" and "to".
 func ways(words ...string) []workflow.Edge {
 	var out []workflow.Edge
 	for i := 0; i+2 < len(words); i += 3 {
@@ -53,7 +53,7 @@ func ways(words ...string) []workflow.Edge {
 	return out
 }
 
-// samples are the workflows that the golden files draw.
+// samples returns the workflows drawn in the golden files.
 func samples() map[string]*workflow.Workflow {
 	canvas := &workflow.Workflow{
 		Name: "Newsletter", Format: "canvas", Entry: "start",
@@ -133,7 +133,7 @@ func samples() map[string]*workflow.Workflow {
 	return map[string]*workflow.Workflow{"branches": branches, "canvas": canvas, "steps": steps, "graph": graph, "hostile": hostile(), "empty": {}}
 }
 
-// hostile has texts that would break out of a careless drawing.
+// hostile returns a workflow with texts that would break out of a careless drawing.
 func hostile() *workflow.Workflow {
 	texts := []string{
 		"say \"hi\" & <b>go</b>", "line one\nline two\ttab", "back`tick` and \\N \\G", "]--> x; end %%{init: {}}%%", "</text><script>alert(1)</script>",

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// Each workflow of samples has a golden file with the drawings of it that are text.
+// TestGolden compares each workflow of samples with a golden file that has its text drawings.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for name, w := range samples() {
@@ -41,7 +41,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// The person to whom a run is handed over stands apart: no edge leads there, and it is no dead node (S3-15).
+// TestTreeHandoff checks that the person to whom a run is handed over is drawn separately: no edge
+// leads there, and it is not reported as unreachable (S3-15).
 func TestTreeHandoff(t *testing.T) {
 	t.Parallel()
 	w := &workflow.Workflow{
@@ -63,7 +64,8 @@ func TestTreeHandoff(t *testing.T) {
 	}
 }
 
-// The body of a map is drawn as a group of its own, which what follows the map does not hang on.
+// TestMapIsAGroup checks that the body of a map is drawn as its own group, and that the nodes after
+// the map are not attached to the body.
 func TestMapIsAGroup(t *testing.T) {
 	t.Parallel()
 	set := func(id, parent string) workflow.Node {
@@ -80,7 +82,7 @@ func TestMapIsAGroup(t *testing.T) {
 	}
 }
 
-// what a run is given is shown, in its order, with what people read of it.
+// TestTreeInputs checks that a run's inputs are shown in order, with their descriptions.
 func TestTreeInputs(t *testing.T) {
 	t.Parallel()
 	w := &workflow.Workflow{

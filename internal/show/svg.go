@@ -11,14 +11,17 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// maxBoxes bounds an SVG picture; Tree, Mermaid and DOT have no such bound.
+// maxBoxes is the maximum number of boxes in an SVG picture; Tree, Mermaid and DOT have no such
+// limit.
 const maxBoxes = 2000
 
-// ErrTooLarge says that a workflow is too large for a picture that anybody could read; its text forms still work.
+// ErrTooLarge is returned when a workflow is too large for a readable picture; its text formats
+// still work.
 var ErrTooLarge = errors.New("workflow is too large for a picture")
 
-// SVG gives a picture that needs nothing else: no scripts, no style sheets, no links, no fonts or images from elsewhere, so that a strict content
-// policy lets it pass (SEC15). All text of the document is escaped. Each box is a group of class `node KIND` with a title.
+// SVG returns a self-contained picture: no scripts, style sheets, links, or external fonts or
+// images, so that it works under a strict content security policy (SEC15). All text of the document
+// is escaped. Each box is a group of class `node KIND` with a title.
 //
 // The error is ErrTooLarge, or nil.
 func SVG(w *workflow.Workflow) ([]byte, error) {
@@ -31,7 +34,7 @@ func SVG(w *workflow.Workflow) ([]byte, error) {
 	return s.b.Bytes(), nil
 }
 
-// planOf gives the picture of w with a place for everything. The error is ErrTooLarge, or nil.
+// planOf returns the picture of w with a position for everything. The error is ErrTooLarge, or nil.
 func planOf(w *workflow.Workflow) (*plan, error) {
 	p := newPicture(w)
 	tooLarge := fmt.Errorf("%w: %d boxes, %d arrows", ErrTooLarge, len(p.boxes), len(p.arrows))
@@ -81,7 +84,7 @@ func (s *svg) document() {
 		s.box(i)
 	}
 	for i := range s.arrows {
-		s.label(i) // over everything, each in its own room
+		s.label(i) // on top of everything, each in its own space
 	}
 	s.printf("</g>\n</svg>\n")
 }
@@ -113,7 +116,7 @@ func (s *svg) box(i int) {
 	s.printf("</g>\n")
 }
 
-// line writes a line of text whose upper edge is y, and moves y to its lower edge.
+// line writes a line of text with its upper edge at y, and advances y to its lower edge.
 func (s *svg) line(x float64, y *float64, line string, size float64, attrs string) {
 	s.printf(`<text x="%s" y="%s" text-anchor="middle" font-size="%s"%s>%s</text>`, num(x), num(*y+size), num(size), attrs, text(line))
 	*y += size * lineHeight
@@ -144,7 +147,7 @@ func (s *svg) shape(st style, at placed, c paint) {
 		s.rect(placed{at.x, at.y, at.w - 6, at.h - 6}, rx-3, paint{fill: "none", stroke: c.stroke}, "")
 	}
 	if st == styleWait {
-		// A bar on the left: a person has to act here.
+		// Draw a bar on the left: a person must act here.
 		s.printf(`<rect x="%s" y="%s" width="4" height="%s" rx="2" fill="%s"/>`, num(at.x-at.w/2+5), num(at.top()+6), num(at.h-12), c.stroke)
 	}
 }
@@ -154,7 +157,7 @@ func (s *svg) rect(at placed, rx float64, c paint, extra string) {
 		num(at.x-at.w/2), num(at.top()), num(at.w), num(at.h), num(rx), c.fill, c.stroke, extra)
 }
 
-// num writes a coordinate with at most one digit after the point.
+// num formats a coordinate with at most one decimal place.
 func num(f float64) string {
 	s := strconv.FormatFloat(f, 'f', 1, 64)
 	if s == "-0.0" {
@@ -166,7 +169,7 @@ func num(f float64) string {
 	return s
 }
 
-// text escapes for XML; clean has taken out what XML cannot hold.
+// text escapes s for XML; clean has removed the characters that XML does not allow.
 func text(s string) string {
 	var b bytes.Buffer
 	if err := xml.EscapeText(&b, []byte(s)); err != nil {

@@ -43,7 +43,7 @@ func (s *svg) arrow(i int) {
 	s.printf("</g>\n")
 }
 
-// curve writes the path data of a line through points: upright at each of them.
+// curve returns the path data of a line through points, vertical at each of them.
 func curve(points []layout.Point, loop bool) string {
 	var b strings.Builder
 	b.WriteString("M" + num(points[0].X) + " " + num(points[0].Y))
@@ -63,7 +63,8 @@ func curve(points []layout.Point, loop bool) string {
 	return b.String()
 }
 
-// label writes what is on an arrow, on a ground of its own so that lines below do not strike it through.
+// label writes the label of an arrow, on a background of its own so that lines below do not cross
+// it out.
 func (s *svg) label(i int) {
 	at, a := s.labelAt[i], s.arrows[i]
 	if len(s.labels[i]) == 0 {

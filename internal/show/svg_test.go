@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// texts parses an SVG picture strictly and gives its texts and the names of its elements.
+// texts parses an SVG picture strictly and returns its texts and the names of its elements.
 func texts(t *testing.T, picture []byte) (content, elements []string) {
 	t.Helper()
 	dec := xml.NewDecoder(bytes.NewReader(picture))
@@ -41,8 +41,9 @@ func texts(t *testing.T, picture []byte) (content, elements []string) {
 	}
 }
 
-// Every sample gives a well-formed picture that holds every title and label, whatever characters they have, and nothing that acts (SEC15).
-// The pictures are kept beside the golden files, to be looked at.
+// TestSVG checks that every sample produces a well-formed picture that contains every title and
+// label, whatever characters they have, and nothing active (SEC15). The pictures are kept next to
+// the golden files for inspection.
 func TestSVG(t *testing.T) {
 	t.Parallel()
 	for name, w := range samples() {

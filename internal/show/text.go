@@ -7,11 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxText bounds one label in runes, so that a document cannot make a picture that no viewer opens.
+// maxText is the maximum length of a label in runes, so that no document can make a picture that
+// viewers cannot open.
 const maxText = 160
 
-// clean makes one line of safe text out of anything: white space becomes one blank; control characters, and the invisible ones that turn
-// or hide text, become `\u{…}`; what is no UTF-8 becomes `�`; what is too long is cut with `…`.
+// clean converts any string to one line of safe text: white space becomes one blank; control
+// characters, and the invisible ones that reorder or hide text, become `\u{…}`; invalid UTF-8
+// becomes `�`; text that is too long is cut with `…`.
 func clean(s string) string {
 	var b strings.Builder
 	count, blank := 0, false
@@ -40,11 +42,11 @@ func clean(s string) string {
 	return b.String()
 }
 
-// hides tells of graphic characters that show nothing.
+// hides reports whether a graphic character is invisible.
 func hides(r rune) bool { return r == '\u2800' || r == '\u3164' || r == '\uffa0' }
 
-// wrap breaks text into lines of at most width runes where blanks allow it, and within words where they do not; lines beyond the limit are
-// cut with `…`.
+// wrap breaks text into lines of at most width runes, at blanks if possible and otherwise within
+// words; lines beyond the limit are cut with `…`.
 func wrap(text string, width, lines int) []string {
 	var out []string
 	line, length := "", 0

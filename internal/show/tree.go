@@ -10,12 +10,14 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// maxTreeDepth bounds the nesting of a tree; what lies deeper is drawn below as a tree of its own.
+// maxTreeDepth limits the nesting of a tree; deeper parts are drawn below as separate trees.
 const maxTreeDepth = 24
 
-// Tree gives w as text for a terminal, without colours. A chain of steps runs downwards; where the flow divides, each way hangs on a branch, and
-// what all ways come to again goes on below them. `↺` leads back to a step on the way here, `→` to one that is drawn elsewhere, `↓` says that
-// the way goes on below. Sub-agents stand under their agent. Steps that no path reaches and unused agents come last, and after them the branches.
+// Tree returns w as text for a terminal, without colours. A chain of steps runs downwards; if the
+// flow divides, each path is drawn as a branch, and the part where all paths meet again continues
+// below them. `↺` leads back to a step on the current path, `→` to one that is drawn elsewhere, `↓`
+// means that the path continues below. Sub-agents are listed under their agent. Unreachable steps
+// and unused agents come last, and after them the branches.
 func Tree(w *workflow.Workflow) string {
 	t := &tree{}
 	title := clean(w.Name)
@@ -45,7 +47,7 @@ func (t *tree) write(parts ...string) {
 	t.b.WriteByte('\n')
 }
 
-// inputs writes a line for each input of w: its type, whether it must be given, and what people read of it.
+// inputs writes a line for each input of w: its type, whether it is required, and its description.
 func (t *tree) inputs(w *workflow.Workflow) {
 	for _, f := range form.Inputs(w.Inputs) {
 		words := []string{cmp.Or(clean(f.Type), "any value")}
@@ -106,10 +108,10 @@ type sketch struct {
 	ways    map[string][]way
 	meet    []int
 	state   map[string]int
-	stops   []string        // where the ways being drawn meet again, innermost last
-	twice   map[string]bool // titles that several nodes have
-	later   []string        // what lay too deep
-	used    map[string]bool // agents that were drawn
+	stops   []string        // where the paths being drawn meet again, innermost last
+	twice   map[string]bool // titles shared by several nodes
+	later   []string        // nodes that were too deep
+	used    map[string]bool // agents already drawn
 	pending []string        // labels on the way to the next line
 }
 
@@ -118,12 +120,12 @@ const (
 	stateDone
 )
 
-// way is a way out of a node.
+// way is an edge out of a node.
 type way struct {
 	label  string
 	to     string
-	branch bool // begins a branch of a fork
-	joins  bool // ends the branch in which the node stands
+	branch bool // starts a branch of a fork
+	joins  bool // ends the branch that contains the node
 }
 
 func newSketch(t *tree, w *workflow.Workflow) *sketch {
@@ -172,7 +174,7 @@ func newSketch(t *tree, w *workflow.Workflow) *sketch {
 	return s
 }
 
-// draw draws the tree that begins at id, then what lay too deep in it.
+// draw draws the tree that starts at id, then the parts that were too deep in it.
 func (s *sketch) draw(id string) {
 	s.sequence(id, "", "", 0)
 	for len(s.later) > 0 {
@@ -186,7 +188,7 @@ func (s *sketch) draw(id string) {
 	}
 }
 
-// rest draws what no path from the entry reaches, and unused agents.
+// rest draws the nodes that are unreachable from the entry, and unused agents.
 func (s *sketch) rest() {
 	if id := s.Rules.Handoff; id != "" && s.nodes[id] != nil && s.state[id] == 0 {
 		s.write()
@@ -221,7 +223,8 @@ func (s *sketch) rest() {
 	}
 }
 
-// sequence draws the chain that begins at id: its first line after first, the others after prefix.
+// sequence draws the chain that starts at id, with the prefix first on its first line and prefix on
+// the others.
 func (s *sketch) sequence(id, first, prefix string, depth int) {
 	var opened []string
 	s.pending = nil
@@ -260,7 +263,7 @@ func (s *sketch) sequence(id, first, prefix string, depth int) {
 	}
 }
 
-// connect draws the line that leads to the next node, with what is on it.
+// connect draws the line that leads to the next node, with its labels.
 func (s *sketch) connect(prefix string) {
 	for _, label := range s.pending {
 		if label == "" && len(s.pending) > 1 {
@@ -271,7 +274,7 @@ func (s *sketch) connect(prefix string) {
 	s.pending = nil
 }
 
-// waysOut gives the ways that hang on branches of n, and the one that goes on below them.
+// waysOut returns the edges that are drawn as branches of n, and the one that continues below them.
 func (s *sketch) waysOut(n *workflow.Node) (branches []way, next way) {
 	all := s.ways[n.ID]
 	if f := n.Fork; f != nil {
@@ -280,7 +283,8 @@ func (s *sketch) waysOut(n *workflow.Node) (branches []way, next way) {
 		}
 		return all, next
 	}
-	if n.Map != nil && len(all) == 2 && all[0].branch && all[1].label == "" && !all[1].joins { // its body, and what follows
+	// its body and its continuation
+	if n.Map != nil && len(all) == 2 && all[0].branch && all[1].label == "" && !all[1].joins {
 		return all[:1], all[1]
 	}
 	if len(all) == 1 && !all[0].branch {
@@ -300,7 +304,7 @@ func (s *sketch) waysOut(n *workflow.Node) (branches []way, next way) {
 func (s *sketch) branches(n *workflow.Node, ways []way, next, prefix string, depth int) {
 	defer func(stops []string) { s.stops = stops }(s.stops)
 	if m := s.meet[s.index[n.ID]]; n.Fork != nil && m >= 0 {
-		s.stops = append(slices.Clip(s.stops), s.Nodes[m].ID) // its error edges may come to where its join does
+		s.stops = append(slices.Clip(s.stops), s.Nodes[m].ID) // its error edges may lead to the target of its join
 	}
 	goesOn := s.goesOn(next)
 	if next != "" {
@@ -330,7 +334,7 @@ func (s *sketch) branches(n *workflow.Node, ways []way, next, prefix string, dep
 	}
 }
 
-// goesOn tells whether anything is drawn on this level from id on.
+// goesOn reports whether anything is drawn on this level from id on.
 func (s *sketch) goesOn(id string) bool {
 	for range len(s.Nodes) {
 		n := s.nodes[id]
@@ -372,8 +376,8 @@ func (s *sketch) node(n *workflow.Node, first, prefix string, goesOn bool) {
 	}
 }
 
-// subagents draws the agents that a may ask or hand over to, each once: under the first that names it. A hand-off to one that is drawn already is a line
-// of its own.
+// subagents draws the agents that a may call or hand over to, each once, under the first agent that
+// names it. A hand-off to an agent that is already drawn gets a line of its own.
 func (s *sketch) subagents(a *workflow.Agent, prefix string, seen map[string]bool) {
 	draw := func(id, verb string, again bool) {
 		target := s.agents[id]

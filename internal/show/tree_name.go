@@ -6,7 +6,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// reference gives what stands for id where it is not drawn here, "" where it is.
+// reference returns the reference to id if id is not drawn here, and "" if it is.
 func (s *sketch) reference(id string, depth int) string {
 	switch {
 	case bareEnd(s.nodes[id]):
@@ -24,12 +24,13 @@ func (s *sketch) reference(id string, depth int) string {
 	return ""
 }
 
-// bareEnd tells whether a node stands for the end of the run alone, so that ways end there and do not meet.
+// bareEnd reports whether a node only represents the end of the run, so that paths end there and do
+// not meet.
 func bareEnd(n *workflow.Node) bool { return n.Hidden && n.Kind == workflow.KindEnd }
 
-// title names a node; with its id where the name alone does not tell which.
+// title returns the title of a node, with its ID if the title is ambiguous.
 func (s *sketch) title(id string) string {
-	// A hidden node is where its successors are.
+	// A hidden node is represented by its successors.
 	for range len(s.Nodes) {
 		n := s.nodes[id]
 		if !n.Hidden || len(s.ways[id]) != 1 {

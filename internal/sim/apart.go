@@ -12,8 +12,10 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// ByContent makes the answers of a world, and whether a call fails at first, go by what is asked and not by the key of the call, whose numbers depend on the order in which others end. So two runs of
-// one workflow get the same replies in whatever order. Set it before the world is used.
+// ByContent makes the answers of a world, and whether a call fails at first, depend on the content
+// of the request and not on the key of the call, whose numbers depend on the order in which other
+// calls end. Two runs of one workflow then get the same replies in any order. Call ByContent before
+// the world is used.
 func (w *World) ByContent() {
 	models, funcs := w.Model, w.Func
 	w.Model = func(ctx context.Context, q model.Request) (model.Reply, error) {
@@ -33,7 +35,8 @@ func (w *World) ByContent() {
 	})
 }
 
-// Apart makes each call of a world take a time more that no other one takes, which order draws. Set it before the world is used, and after ByContent.
+// Apart makes each call of a world take an additional time that is unique to it, drawn from order.
+// Call Apart before the world is used, and after ByContent.
 func (w *World) Apart(order uint64) {
 	var mu sync.Mutex
 	taken := map[time.Duration]bool{}
@@ -60,7 +63,7 @@ func (w *World) Apart(order uint64) {
 		return models(ctx, q)
 	}
 	w.Func = func(ctx context.Context, run string, c *engine.CallFunc, rec driver.Caller) engine.FuncResult {
-		_ = wait(ctx, c.Key) // the function sees for itself that it was cancelled
+		_ = wait(ctx, c.Key) // the function notices the cancellation itself
 		return funcs(ctx, run, c, rec)
 	}
 	w.eachTool(func(do func(context.Context, tool.Call) (tool.Result, error)) func(context.Context, tool.Call) (tool.Result, error) {
@@ -73,7 +76,7 @@ func (w *World) Apart(order uint64) {
 	})
 }
 
-// eachTool puts something around each tool.
+// eachTool wraps each tool with around.
 func (w *World) eachTool(around func(func(context.Context, tool.Call) (tool.Result, error)) func(context.Context, tool.Call) (tool.Result, error)) {
 	for name, one := range w.Tools {
 		one.Do = around(one.Do)

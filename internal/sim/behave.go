@@ -19,11 +19,12 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// Behave gives the world in which workflows of [Generate] run: models, tools and functions with sub-steps that take their time, fail now and then, and
-// answer by what they are asked. A call that failed once by chance succeeds when it is made again.
+// Behave returns the world for workflows of [Generate]: models, tools and functions with sub-steps
+// that take time, fail now and then, and whose answers depend on the request. A call that failed
+// once by chance succeeds when it is repeated.
 func Behave(seed uint64) *World { return behave(&behaviour{seed: seed, failed: map[string]bool{}}) }
 
-// BehaveAtOnce gives the same world without delays, for runs in real time.
+// BehaveAtOnce returns the same world without delays, for runs in real time.
 func BehaveAtOnce(seed uint64) *World {
 	return behave(&behaviour{seed: seed, failed: map[string]bool{}, atOnce: true})
 }
@@ -44,16 +45,16 @@ func behave(b *behaviour) *World {
 
 type behaviour struct {
 	seed   uint64
-	atOnce bool // nothing takes time
+	atOnce bool // calls take no time
 
 	mu     sync.Mutex
 	failed map[string]bool
 }
 
-// hash is a number that follows from the seed and the words.
+// hash returns a number derived from the seed and the words.
 func (b *behaviour) hash(words ...string) uint64 { return Hash(b.seed, words...) }
 
-// Hash is a number that follows from a seed and words.
+// Hash returns a number derived from seed and words.
 func Hash(seed uint64, words ...string) uint64 {
 	h := fnv.New64a()
 	var s [8]byte
@@ -63,13 +64,13 @@ func Hash(seed uint64, words ...string) uint64 {
 		h.Write([]byte(w))
 		h.Write([]byte{0})
 	}
-	x := h.Sum64() // FNV leaves the low bits poor: mix, as SplitMix64 does
+	x := h.Sum64() // FNV mixes the low bits poorly; mix as SplitMix64 does
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
 }
 
-// delay takes a while: most calls a little, some none, some long.
+// delay waits for a while: for most calls a short time, for some none, for some a long time.
 func (b *behaviour) delay(ctx context.Context, key string) error {
 	if b.atOnce {
 		return ctx.Err()
@@ -92,7 +93,7 @@ func (b *behaviour) delay(ctx context.Context, key string) error {
 	}
 }
 
-// fails tells whether the call fails this time.
+// fails reports whether the call fails this time.
 func (b *behaviour) fails(key string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -137,7 +138,7 @@ func (b *behaviour) model(ctx context.Context, q model.Request) (model.Reply, er
 
 func short(h uint64) string { return strconv.FormatUint(h%1e9, 10) }
 
-// passes reads how often a loop went round from the text that goes round with it.
+// passes parses the number of loop iterations from the text that is passed around the loop.
 func passes(text string) uint64 {
 	_, rest, ok := strings.Cut(text, "again#")
 	if !ok {
@@ -155,7 +156,7 @@ func (b *behaviour) tool(ctx context.Context, c tool.Call) (tool.Result, error) 
 	return tool.Result{Text: short(b.hash("tool", c.Name, string(c.Arguments)))}, nil
 }
 
-// function does some sub-steps and tells what they gave.
+// function runs some sub-steps and returns their results.
 func (b *behaviour) function(ctx context.Context, w *World, run string, c *engine.CallFunc, rec driver.Caller) engine.FuncResult {
 	var parts []string
 	for i := range b.hash("sub-steps", c.Node, string(c.Input)) % 4 {

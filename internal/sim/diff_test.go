@@ -17,7 +17,8 @@ import (
 	"github.com/hocket-run/hocket/internal/sim"
 )
 
-// leftOut are the fields that sim.Diff leaves out, and unordered those that it leaves out only where calls are at work at once.
+// leftOut lists the fields that sim.Diff always ignores, and unordered those that it ignores only
+// if calls are concurrent.
 var (
 	leftOut = []string{
 		"StepStarted.Until", "StepStarted.Expires", "StepRetrying.Until", "WaitOpened.Deadline", "WaitOpened.Remind", "WaitAnswered.Trace", "RunResumed.Trace", "RunCreated.ForkedAt", "RunCreated.Facts[date]", "SignalRaised.At",
@@ -26,7 +27,8 @@ var (
 	unordered = []string{"EdgeTaken.Queued", "WaitOpened.Binding"}
 )
 
-// different tells whether sim.Diff finds a difference, which it writes only where there is none to find: that takes the most time.
+// different reports whether sim.Diff finds a difference. It has the difference formatted, which
+// takes the most time, only if there is none.
 func different(t *testing.T, want, got []engine.Event) bool {
 	t.Helper()
 	equal, err := sim.Equal(want, got)
@@ -41,7 +43,7 @@ func different(t *testing.T, want, got []engine.Event) bool {
 	return !equal
 }
 
-// TestDiffOfFields: each field of each type of event counts, but for those that are left out.
+// TestDiffOfFields checks that each field of each event type counts, except those that are ignored.
 func TestDiffOfFields(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -87,7 +89,8 @@ func TestDiffOfFields(t *testing.T) {
 	}
 }
 
-// TestDiffOfJournals: in journals of random workflows an event that is missing, that is there twice or that says something else is found, also where calls are at work at once.
+// TestDiffOfJournals checks that in journals of random workflows a missing, duplicate or changed
+// event is found, even if calls are concurrent.
 func TestDiffOfJournals(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -136,7 +139,7 @@ var (
 	rawType  = reflect.TypeFor[json.RawMessage]()
 )
 
-// fill gives each field a value that is not zero.
+// fill sets each field to a nonzero value.
 func fill(v reflect.Value) {
 	switch {
 	case v.Type() == timeType:
@@ -167,7 +170,8 @@ func fill(v reflect.Value) {
 	}
 }
 
-// TestDiffItems: which of two maps made its items first is no difference; which item a step takes is one.
+// TestDiffItems checks that the order in which two maps create their items is not a difference, but
+// the item that a step takes is.
 func TestDiffItems(t *testing.T) {
 	t.Parallel()
 	run := func(first string, items map[string]int) []engine.Event {
@@ -197,7 +201,7 @@ func TestDiffItems(t *testing.T) {
 	}
 }
 
-// eachLeaf gives the parts of a value that change changes, by their names.
+// eachLeaf calls do with each part of a value that change can change, and its name.
 func eachLeaf(v reflect.Value, name string, do func(name string, leaf reflect.Value)) {
 	switch {
 	case v.Type() == timeType, v.Type() == textType, v.Type().ConvertibleTo(rawType) && v.Kind() == reflect.Slice:
@@ -232,7 +236,7 @@ func eachLeaf(v reflect.Value, name string, do func(name string, leaf reflect.Va
 	}
 }
 
-// change makes a value another one.
+// change changes a value to a different one.
 func change(v reflect.Value) {
 	switch {
 	case v.Type() == timeType:

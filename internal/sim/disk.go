@@ -10,27 +10,29 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Fault is what happens at one write.
+// Fault is the outcome of one write.
 type Fault int
 
 const (
-	// FaultNone: the write succeeds.
+	// FaultNone means that the write succeeds.
 	FaultNone Fault = iota
-	// FaultError: nothing is written and the write fails; a later one may succeed.
+	// FaultError means that nothing is written and the write fails; a later write may succeed.
 	FaultError
-	// FaultSilent: all is written and the write fails nevertheless.
+	// FaultSilent means that everything is written but the write reports an error.
 	FaultSilent
-	// FaultDieBefore and FaultDieAfter: the process dies, the write lost or done.
+	// FaultDieBefore and FaultDieAfter mean that the process dies, before or after the write takes
+	// effect.
 	FaultDieBefore
 	FaultDieAfter
-	// FaultFence: all others take the process for dead, and it does not know.
+	// FaultFence means that all other processes consider this process dead, and it does not know.
 	FaultFence
 )
 
-// ErrDisk is the error of a write that fails by a fault.
+// ErrDisk is the error of a write that fails because of a fault.
 var ErrDisk = errors.New("disk error (simulated)")
 
-// Disk is a store whose writes fail as told. A write is an Append, a Claim or a Release. Safe for concurrent use.
+// Disk is a store whose writes fail as configured. A write is an Append, a Claim or a Release. Disk
+// is safe for concurrent use.
 type Disk struct {
 	journal.Backend
 	// reads answers reads after the process was fenced.
@@ -46,13 +48,14 @@ type Disk struct {
 	deaf   bool
 }
 
-// NewDisk makes a disk on b, a handle of its own for this process. reads is a handle that outlives it. fault tells what happens at write n,
-// counted from 1; nil: no faults. died, which may be nil, is called once when the process dies.
+// NewDisk returns a disk on b, this process's own handle. reads is a handle that outlives it. fault
+// returns the outcome of write n, counted from 1; nil means no faults. died, which may be nil, is
+// called once when the process dies.
 func NewDisk(b, reads journal.Backend, fault func(op string, n int) Fault, died func()) *Disk {
 	return &Disk{Backend: b, reads: reads, fault: fault, died: died}
 }
 
-// Kill lets the process die now: it reads and writes nothing any more, and others may take its runs.
+// Kill makes the process die now: it can no longer read or write, and others may claim its runs.
 func (d *Disk) Kill() {
 	d.mu.Lock()
 	was := d.dead
@@ -67,7 +70,7 @@ func (d *Disk) Kill() {
 	}
 }
 
-// Fence makes all others take the process for dead.
+// Fence makes all other processes consider this process dead.
 func (d *Disk) Fence() {
 	d.mu.Lock()
 	was := d.fenced
@@ -78,7 +81,7 @@ func (d *Disk) Fence() {
 	}
 }
 
-// Writes is the number of writes so far.
+// Writes returns the number of writes so far.
 func (d *Disk) Writes() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -124,7 +127,7 @@ func (d *Disk) write(op string, do func() error) error {
 	return do()
 }
 
-// reader is the handle that answers reads.
+// reader returns the handle that answers reads.
 func (d *Disk) reader() (journal.Backend, error) {
 	dead, fenced := d.state()
 	switch {
@@ -136,14 +139,16 @@ func (d *Disk) reader() (journal.Backend, error) {
 	return d.Backend, nil
 }
 
-// Mute keeps the process's signs of life from the store, as if it were stopped, until it is called with false. What else it does goes on.
+// Mute suppresses the process's heartbeats to the store, as if the process were stopped, until it
+// is called with false. Everything else continues.
 func (d *Disk) Mute(mute bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.mute = mute
 }
 
-// Sign implements journal.Ownership. It is no write that is counted: when it comes depends on the clock alone.
+// Sign implements journal.Ownership. It does not count as a write, because its timing depends on
+// the clock alone.
 func (d *Disk) Sign(ctx context.Context, at time.Time) error {
 	d.mu.Lock()
 	mute := d.mute
@@ -157,7 +162,8 @@ func (d *Disk) Sign(ctx context.Context, at time.Time) error {
 	return d.Backend.Sign(ctx, at)
 }
 
-// Deafen keeps requests from the process: it is handed none, as if it died before it takes one.
+// Deafen suppresses requests to the process: it receives none, as if it died before it could take
+// one.
 func (d *Disk) Deafen() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -278,13 +284,14 @@ func (d *Disk) Alive(ctx context.Context, owner string) (bool, error) {
 	return b.Alive(ctx, owner)
 }
 
-// Overtaken tells whether others may own the process's runs: it is dead, or taken for dead.
+// Overtaken reports whether others may own the process's runs, because it is dead or considered
+// dead.
 func (d *Disk) Overtaken() bool {
 	dead, fenced := d.state()
 	return dead || fenced
 }
 
-// Fenced tells whether the process is taken for dead.
+// Fenced reports whether the process is considered dead.
 func (d *Disk) Fenced() bool {
 	_, fenced := d.state()
 	return fenced

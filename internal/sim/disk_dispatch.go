@@ -6,7 +6,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// ClaimSome implements journal.Dispatch. It is a write where there is something to claim: whether it is asked otherwise depends on the clock alone.
+// ClaimSome implements journal.Dispatch. It counts as a write only if there is something to claim;
+// other calls depend on the clock alone.
 func (d *Disk) ClaimSome(ctx context.Context, q journal.ClaimQuery) (heads []journal.Head, err error) {
 	switch dead, fenced := d.state(); {
 	case dead:

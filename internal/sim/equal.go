@@ -18,22 +18,30 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Diff tells how two journals of one workflow with the same replies differ, whatever stores and drivers made them; "" where they are equal. The journals are of runs with the same id.
+// Diff returns how two journals of one workflow with the same replies differ, whatever stores and
+// drivers wrote them; it returns "" if they are equal. The journals must be of runs with the same
+// ID.
 //
-// Events are compared in their public form (journal.MarshalEvent), each byte of it, but for:
+// Events are compared in their public form (journal.MarshalEvent), byte for byte, except for:
 //
-//   - times: when an event happened, the moments of deadlines, reminders, retries, forks and signals, the time until a reply began, and the day in the facts of the run. That there is such a
-//     moment counts, not which;
-//   - ids that are drawn: trace contexts, and the provider's id of a reply.
+//   - times: when an event happened, the times of deadlines, reminders, retries, forks and signals,
+//     the time until a reply began, and the day in the facts of the run. Only their presence
+//     counts, not their value;
+//   - IDs that are drawn: trace contexts, and the provider's ID of a reply.
 //
-// Where two steps, or two calls of one step, are at work at once in either journal, their order is no part of what the workflow says. Only then:
+// If two steps, or two calls of one step, are concurrent in either journal, their order is not
+// determined by the workflow. Only in that case:
 //
-//   - numbers in the order of events are replaced: steps by their node, branch and iteration in it, and so waits, timers, tokens and scopes, which are numbered by steps; calls by their step, the agent loop in it and
-//     their place there; seq is left out;
-//   - events are compared in their order within a step, within each agent loop of a step and within a tool call, and not between them; nor are the ends of the items of a map;
-//   - that the run paused and went on, and that tokens waited in the queue of a paused run, depends on what else was at work, and is left out; so is the binding of a tool call, a hash of numbers.
+//   - numbers that depend on the order of events are replaced: steps by their node, branch and
+//     iteration in it, and likewise waits, timers, tokens and scopes, which are numbered by steps;
+//     calls by their step, the agent loop in it and their position there; seq is ignored;
+//   - events are compared in their order within a step, within each agent loop of a step and within
+//     a tool call, but not between them; nor are the ends of the items of a map;
+//   - that the run was paused and resumed, and that tokens waited in the queue of a paused run,
+//     depends on concurrent work and is ignored; so is the binding of a tool call, a hash of
+//     numbers.
 //
-// The error is of an event that cannot be encoded.
+// It returns an error if an event cannot be encoded.
 func Diff(want, got []engine.Event) (string, error) {
 	forms, err := formsOf(want, got)
 	if err != nil {
@@ -42,7 +50,7 @@ func Diff(want, got []engine.Event) (string, error) {
 	return cmp.Diff(forms[0], forms[1]), nil
 }
 
-// formsOf gives the lines by which Diff compares two journals.
+// formsOf returns the lines by which Diff compares two journals.
 func formsOf(want, got []engine.Event) (forms [2][]string, err error) {
 	ordered := !overlaps(want) && !overlaps(got)
 	for i, events := range [][]engine.Event{want, got} {
@@ -53,10 +61,10 @@ func formsOf(want, got []engine.Event) (forms [2][]string, err error) {
 	return forms, nil
 }
 
-// moment is in the place of each time.
+// moment replaces each time.
 var moment = time.Unix(0, 0).UTC()
 
-// timeless gives an event without times and drawn ids. The event itself is left as it is.
+// timeless returns an event without times and drawn IDs. The event itself is not modified.
 func timeless(e engine.Event) engine.Event {
 	e.At = moment
 	at := func(t time.Time) time.Time {
@@ -132,7 +140,8 @@ func timeless(e engine.Event) engine.Event {
 	return e
 }
 
-// overlaps tells whether two steps, or two calls of one step, were at work at once: calls, waits and retries that sleep. A wait about a call is part of the call.
+// overlaps reports whether two steps, or two calls of one step, were concurrent: calls, waits and
+// retries during their delay. A wait about a call is part of the call.
 func overlaps(events []engine.Event) bool {
 	open := map[string]bool{}
 	for _, e := range events {
@@ -172,7 +181,7 @@ func overlaps(events []engine.Event) bool {
 	return false
 }
 
-// form gives a line for each event in which equal journals are equal.
+// form returns a line for each event such that the lines of equal journals are equal.
 func form(events []engine.Event, ordered bool) ([]string, error) {
 	out := make([]string, len(events))
 	for i, e := range events {
@@ -188,7 +197,8 @@ func form(events []engine.Event, ordered bool) ([]string, error) {
 	return unordered(events, out)
 }
 
-// unordered gives lines of events without numbers in the order of events, and sorted by step.
+// unordered returns the lines of events without numbers that depend on the order of events, sorted
+// by step.
 func unordered(events []engine.Event, lines []string) ([]string, error) {
 	n := namesOf(events)
 	type line struct{ group, text string }
@@ -228,7 +238,8 @@ func unordered(events []engine.Event, lines []string) ([]string, error) {
 	return out, nil
 }
 
-// names are what numbers of steps, tokens and scopes, and ids of calls, are replaced by.
+// names holds the replacements for the numbers of steps, tokens and scopes, and for the IDs of
+// calls.
 type names struct {
 	steps, tokens, scopes map[int]string
 	calls                 map[string]string
@@ -254,7 +265,7 @@ func namesOf(events []engine.Event) names {
 		case *engine.FuncCalled:
 			call(d.Call)
 		case *engine.StepStarted:
-			if in := n.scopes[d.Scope]; in != "" { // which branch comes to a node first depends on what else was at work
+			if in := n.scopes[d.Scope]; in != "" { // which branch reaches a node first depends on concurrent work
 				name := e.Node + " in " + in
 				counts[name]++
 				n.iterations[e.Step] = counts[name]
@@ -274,7 +285,8 @@ func namesOf(events []engine.Event) names {
 	return n
 }
 
-// reiterate replaces the iteration of a step in a branch, which counts those of all branches, by that in its branch.
+// reiterate replaces the iteration of a step in a branch, which counts the iterations of all
+// branches, with the iteration in its own branch.
 func (n names) reiterate(step int, data json.RawMessage) (json.RawMessage, error) {
 	k, ok := n.iterations[step]
 	if !ok {
@@ -288,7 +300,8 @@ func (n names) reiterate(step int, data json.RawMessage) (json.RawMessage, error
 	return json.Marshal(members)
 }
 
-// group names what the events of a run are ordered within: the step, and in a step its agent loops and tool calls.
+// group returns the name of the group in which events of a run are ordered: the step, and within a
+// step its agent loops and tool calls.
 func (n names) group(e engine.Event) string {
 	group := n.steps[e.Step]
 	loop := func(call string) string {
@@ -324,22 +337,24 @@ func (n names) group(e engine.Event) string {
 	return group
 }
 
-// Members of events by what they hold.
+// Members of events by their contents.
 var (
-	// ofOrder depend on what else was at work.
+	// ofOrder lists members that depend on concurrent work.
 	ofOrder = []string{"held", "binding"}
-	// values are JSON of the workflow's own, and maps with keys of users: nothing in them is replaced.
+	// values lists members with the workflow's own JSON, and maps with user-defined keys: nothing
+	// in them is replaced.
 	values = []string{"input", "output", "arguments", "structured", "answer", "value", "update", "state", "schema", "pins", "facts", "meta", "edits"}
 )
 
-// numbered is the id of a call, wait, timer or conversation: it begins with the number of its step.
+// numbered matches the ID of a call, wait, timer or conversation, which starts with the number of
+// its step.
 var numbered = regexp.MustCompile(`^([a-z]*:?)(\d+)(\.|$)`)
 
 // rename replaces numbers in the JSON of member key.
 func (n names) rename(key string, raw json.RawMessage) (json.RawMessage, error) {
 	switch {
 	case slices.Contains(values, key):
-		return json.Marshal(string(raw)) // as text, so that each byte counts
+		return json.Marshal(string(raw)) // as a string, so that each byte counts
 	case raw[0] == '{':
 		var members map[string]json.RawMessage
 		if err := json.Unmarshal(raw, &members); err != nil {
@@ -411,7 +426,7 @@ func (n names) id(key string, raw json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(n.ofStep(id))
 }
 
-// ofStep replaces the number of a step at the beginning of an id.
+// ofStep replaces the step number at the start of an ID.
 func (n names) ofStep(id string) string {
 	m := numbered.FindStringSubmatch(id)
 	if m == nil {

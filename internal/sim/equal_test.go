@@ -28,11 +28,13 @@ import (
 
 var equalSeeds = flag.Int("sim.equal", 50, "how many random workflows TestJournalsAreEqual runs on each store; make test-all runs ten times as many")
 
-// TestJournalsAreEqual: a random workflow with the same replies has the same journal on each store, byte for byte and with its times, where its calls end at the same moments; and an equal one, as
-// sim.Diff compares journals, where they end at others, in another order. Package temporal compares the journals of the same workflows on Temporal.
+// TestJournalsAreEqual checks that a random workflow with the same replies has the same journal on
+// each store: byte for byte and including times, if its calls end at the same moments; and equal
+// according to sim.Diff, if they end at other moments, in another order. Package temporal compares
+// the journals of the same workflows on Temporal.
 func TestJournalsAreEqual(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Shared(t) // started here, so that nothing of it belongs to a bubble
+	server := pgtest.Shared(t) // started here, so that none of its goroutines belongs to a bubble
 	for seed := range randtest.Seeds(*equalSeeds) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
@@ -80,7 +82,8 @@ type alone struct{}
 func (alone) Send(string, string)                       {}
 func (alone) Listen(string, func(string)) (stop func()) { return func() {} }
 
-// journalOf runs a random workflow to its end and gives its journal. Each call takes a time of its own, which order draws, so that no two of them end at once.
+// journalOf runs a random workflow to its end and returns its journal. Each call takes a unique
+// time, drawn from order, so that no two calls end at the same moment.
 func journalOf(t *testing.T, store journal.Backend, seed, order uint64) []engine.Event {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -6,7 +6,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// Equal tells whether Diff finds no difference.
+// Equal reports whether Diff finds no difference.
 func Equal(want, got []engine.Event) (bool, error) {
 	forms, err := formsOf(want, got)
 	return slices.Equal(forms[0], forms[1]), err

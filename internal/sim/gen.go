@@ -9,9 +9,10 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Generate makes a random workflow: agents with and without tools and retries, tool nodes, functions, blocks of branches, fan-outs with a free join,
-// maps, loops, decisions, approvals, fallbacks of agents, nested three deep. Under the behaviour of [Behave] it always completes, and how it does so depends on nothing but
-// the seed: no branch races another one.
+// Generate returns a random workflow: agents with and without tools and retries, tool nodes,
+// functions, blocks of branches, fan-outs with a free join, maps, loops, decisions, approvals,
+// agent fallbacks, nested three deep. With the behaviour of [Behave] it always completes, and its
+// outcome depends only on the seed: no branch races another.
 func Generate(seed uint64) *workflow.Workflow {
 	g := &gen{rng: rand.New(rand.NewPCG(seed, 1)), w: &workflow.Workflow{Name: fmt.Sprintf("seed-%d", seed)}}
 	start := g.node("", workflow.Node{Kind: workflow.KindStart})
@@ -27,7 +28,7 @@ type gen struct {
 	w   *workflow.Workflow
 }
 
-// exit is a port at which something goes on.
+// exit is a port from which the workflow continues.
 type exit struct{ node, port string }
 
 func (g *gen) node(parent string, n workflow.Node) string {
@@ -45,7 +46,8 @@ func (g *gen) join(exits []exit, to string) {
 	}
 }
 
-// agent adds an agent node. kind enters the agent's name, by which Behave knows what it does: plain, tools, loop, last.
+// agent adds an agent node. kind is part of the agent's name, which determines what Behave does:
+// plain, tools, loop, last.
 func (g *gen) agent(parent, kind string) string {
 	id := fmt.Sprintf("n%d", len(g.w.Nodes)+1)
 	a := workflow.Agent{ID: id, Name: kind + "-" + id}
@@ -60,7 +62,7 @@ func (g *gen) agent(parent, kind string) string {
 	return g.node(parent, n)
 }
 
-// sequence adds n elements one after another behind from and gives where it goes on.
+// sequence adds n elements one after another after from and returns the exits of the last.
 func (g *gen) sequence(from []exit, parent string, depth, n int) []exit {
 	for range n {
 		from = g.element(from, parent, depth)
@@ -120,7 +122,7 @@ func (g *gen) element(from []exit, parent string, depth int) []exit {
 	}
 }
 
-// each adds a map over a list of its own, or over no item, with a sequence as its body.
+// each adds a map over its own list, which may be empty, with a sequence as its body.
 func (g *gen) each(from []exit, parent string, depth int) []exit {
 	id := g.node(parent, workflow.Node{Kind: workflow.KindMap, Map: &workflow.Map{}})
 	at := len(g.w.Nodes) - 1
@@ -130,7 +132,7 @@ func (g *gen) each(from []exit, parent string, depth int) []exit {
 		items = append(items, fmt.Sprintf("item %d of %s, {{PREVIOUS_OUTPUT}}", i, id))
 	}
 	over, err := json.Marshal(items)
-	if err != nil { // texts always encode
+	if err != nil { // strings always encode
 		panic(err)
 	}
 	first := g.agent(id, []string{"plain", "tools"}[g.rng.IntN(2)])
@@ -150,7 +152,8 @@ func (g *gen) decide(parent, text string) string {
 	}})
 }
 
-// block adds a fork with its join. Its node is completed last, since its branches are named by their first nodes.
+// block adds a fork with its join. The fork node is completed last, because its branches are named
+// after their first nodes.
 func (g *gen) block(from []exit, parent string, depth int) []exit {
 	fork := g.node(parent, workflow.Node{Kind: workflow.KindFork, Fork: &workflow.Fork{}})
 	at := len(g.w.Nodes) - 1

@@ -10,9 +10,10 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// Once does a sub-step of a function and has a note taken of what it gave, unless the call brings the note. It is checked against the journal as
-// calls are, see Wrong: a sub-step whose note is there is not done again (D8), and a note that was taken is there (D7). It gives the errors of
-// do and of rec.
+// Once runs a sub-step of a function and has its result noted, unless the call already contains the
+// note. It is checked against the journal like calls are, see Wrong: a sub-step with a stored note
+// is not run again (D8), and a note that was taken is stored (D7). Once returns the errors of do
+// and of rec.
 func (w *World) Once(run string, c *engine.CallFunc, rec driver.Caller, key string, do func() (engine.Value, error)) (engine.Value, error) {
 	if i := slices.IndexFunc(c.Notes, func(n engine.Note) bool { return n.Key == key }); i >= 0 {
 		return c.Notes[i].Value, nil
@@ -39,7 +40,7 @@ func (w *World) Once(run string, c *engine.CallFunc, rec driver.Caller, key stri
 	}
 	w.notes[name]++
 	w.mu.Unlock()
-	// A process that lost the run does not know of the note, and has none taken.
+	// A process that lost the run does not know of the note, and does not have it stored.
 	mine := err == nil || errors.Is(err, engine.ErrNote)
 	switch {
 	case before && mine:
@@ -50,7 +51,7 @@ func (w *World) Once(run string, c *engine.CallFunc, rec driver.Caller, key stri
 	return v, err
 }
 
-// Noted tells how often sub-steps were done, by node.step/key.
+// Noted returns how often sub-steps were run, by node.step/key.
 func (w *World) Noted() map[string]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Play starts a run of a workflow of [Generate] on a driver, answers what it asks by [Answer] and returns when it has ended. events reads its journal.
+// Play starts a run of a workflow of [Generate] on a driver, answers its waits with [Answer] and
+// returns when it has ended. events reads its journal.
 func Play(ctx context.Context, d driver.Driver, run string, seed uint64, w *workflow.Workflow, events func() []engine.Event) error {
 	if _, err := d.Start(ctx, driver.Spec{Run: run, Workflow: w, Input: engine.Value(`"in"`)}); err != nil {
 		return fmt.Errorf("start: %w", err)
@@ -30,7 +31,8 @@ func Play(ctx context.Context, d driver.Driver, run string, seed uint64, w *work
 	}
 }
 
-// Answer gives what a person answers a wait of a workflow of [Generate]: it follows from the question and the seed.
+// Answer returns the answer of a person to a wait of a workflow of [Generate]; it depends on the
+// question and the seed only.
 func Answer(seed uint64, w OpenWait) engine.Value {
 	switch {
 	case w.Call != "":
@@ -41,13 +43,15 @@ func Answer(seed uint64, w OpenWait) engine.Value {
 	return engine.Value(`"reject"`)
 }
 
-// OpenWait is a wait that is open, and its node.
+// OpenWait is an open wait and its node.
 type OpenWait struct {
 	Node string
 	*engine.WaitOpened
 }
 
-// OpenWaits gives the waits that are open at the end of a journal, in the order of their nodes; those of a node, of which items of a map may have several, in the order in which they were opened.
+// OpenWaits returns the waits that are open at the end of a journal, in the order of their nodes.
+// Waits of the same node, of which items of a map may have several, are in the order in which they
+// were opened.
 func OpenWaits(events []engine.Event) (list []OpenWait) {
 	for _, e := range events {
 		closed := ""

@@ -28,7 +28,8 @@ import (
 
 var seeds = flag.Int("sim.seeds", 40, "how many seeds TestSeeds plays; make test-all plays ten times as many")
 
-// TestSeeds plays random workflows under random faults and compares them with the same workflows on a disk without faults (P4, P18, D7, D8).
+// TestSeeds runs random workflows under random faults and compares them with the same workflows on
+// a disk without faults (P4, P18, D7, D8).
 func TestSeeds(t *testing.T) {
 	t.Parallel()
 	for seed := range randtest.Seeds(*seeds) {
@@ -44,7 +45,8 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// TestSameSeed holds the generator and the world to their word: equal seeds give equal runs.
+// TestSameSeed checks that the generator and the world are deterministic: equal seeds produce equal
+// runs.
 func TestSameSeed(t *testing.T) {
 	t.Parallel()
 	for seed := uint64(1); seed <= 5; seed++ {
@@ -60,13 +62,13 @@ func TestSameSeed(t *testing.T) {
 const (
 	runs      = 3
 	processes = 2
-	// deaths bounds how often processes die, so that the test ends.
+	// deaths is the maximum number of process deaths, so that the test ends.
 	deaths = 25
-	// patience is the longest that a run may take, in the bubble's time.
+	// patience is the maximum duration of a run, in the bubble's time.
 	patience = 2 * time.Hour
 )
 
-// house is a store with processes on it, which die and are replaced.
+// house is a store with processes on it that die and are replaced.
 type house struct {
 	t      *testing.T
 	seed   uint64
@@ -79,7 +81,7 @@ type house struct {
 	rng   *rand.Rand
 	died  int
 	procs []*proc
-	last  map[string]error // of the last answer to each run
+	last  map[string]error // error of the last answer, by run
 }
 
 type proc struct {
@@ -88,7 +90,7 @@ type proc struct {
 	dead chan struct{}
 }
 
-// play drives a few runs of one workflow to their ends and gives what came of them.
+// play executes a few runs of one workflow to their ends and returns their outcomes.
 func play(t *testing.T, seed uint64, faults bool) map[string]any {
 	h := &house{
 		t: t, seed: seed, faults: faults, store: journal.NewMemory(), world: sim.Behave(seed),
@@ -175,7 +177,8 @@ func (h *house) fault(string, int) sim.Fault {
 	return sim.FaultNone
 }
 
-// keep lets process i do its work and puts another in its place when it dies; one that was only taken for dead is stopped after a while.
+// keep lets process i work and replaces it when it dies; a process that was only considered dead is
+// stopped after a while.
 func (h *house) keep(ctx context.Context, i int) {
 	for {
 		h.mu.Lock()
@@ -218,14 +221,14 @@ func (h *house) keep(ctx context.Context, i int) {
 	}
 }
 
-// some gives a process that is there now.
+// some returns a process that is currently alive.
 func (h *house) some() *proc {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.procs[h.rng.IntN(len(h.procs))]
 }
 
-// start asks processes to start the run until it is stored.
+// start asks processes to start the run until the start is stored.
 func (h *house) start(ctx context.Context, run string, w *workflow.Workflow) {
 	for ctx.Err() == nil {
 		_, err := h.some().Start(ctx, driver.Spec{Run: run, Workflow: w, Input: engine.Value(fmt.Sprintf("%q", "in "+run))})
@@ -236,7 +239,8 @@ func (h *house) start(ctx context.Context, run string, w *workflow.Workflow) {
 	}
 }
 
-// attend answers what the run asks until it has ended. Answers follow from the question and the seed.
+// attend answers the waits of the run until it has ended. Answers depend on the question and the
+// seed only.
 func (h *house) attend(ctx context.Context, run string) {
 	for ctx.Err() == nil {
 		h.sleep(ctx, time.Second)
@@ -261,7 +265,9 @@ func (h *house) attend(ctx context.Context, run string) {
 	}
 }
 
-// isOwned tells whether a run that has ended keeps an owner. One that has mail as it ends answers that first, and gives the run up then; one that claimed it in vain may die before it gives it up.
+// isOwned reports whether a run that has ended still has an owner. An owner with pending requests
+// when the run ends answers them first and releases the run then; one that claimed the run in vain
+// may die before it releases it.
 func (h *house) isOwned(ctx context.Context, run string) bool {
 	for range 60 {
 		head, err := h.reader.Head(ctx, run)
@@ -283,7 +289,7 @@ func (h *house) sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// events reads a run's journal.
+// events returns the events of a run's journal.
 func (h *house) events(run string) []engine.Event {
 	records, err := h.reader.Read(context.Background(), run, 0)
 	if errors.Is(err, journal.ErrNotFound) {
@@ -304,8 +310,9 @@ func (h *house) events(run string) []engine.Event {
 	return all
 }
 
-// outcome is what must not depend on faults and timing: how the run ended, what models and tools said, by node, and which ports were fired.
-// Sorted, since branches go at their own pace.
+// outcome returns what must not depend on faults and timing: how the run ended, the output of
+// models and tools, by node, and which ports were fired. It is sorted, because branches proceed at
+// their own pace.
 func outcome(events []engine.Event) map[string]any {
 	out := map[string]any{}
 	add := func(key, value string) {
@@ -340,7 +347,7 @@ func outcome(events []engine.Event) map[string]any {
 	return out
 }
 
-// show prints events, a line each.
+// show formats events, one per line.
 func show(events []engine.Event) string {
 	var b strings.Builder
 	for _, e := range events {

@@ -14,14 +14,15 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// World is the outside of all processes of a test: models, tools and the book of who was called. It is one world over crashes. Set the
-// functions before it is used; they may be called at once by many goroutines.
+// World is everything outside the processes of a test: models, tools and the log of calls. It is
+// the same world across crashes. Set the functions before it is used; they may be called
+// concurrently by many goroutines.
 type World struct {
-	// Model answers model calls; nil: an echo of the last message.
+	// Model answers model calls; nil means an echo of the last message.
 	Model func(ctx context.Context, q model.Request) (model.Reply, error)
 	// Tools answer tool calls, by name.
 	Tools map[string]Tool
-	// Func answers node functions; rec takes their notes.
+	// Func answers node functions; rec stores their notes.
 	Func func(ctx context.Context, run string, c *engine.CallFunc, rec driver.Caller) engine.FuncResult
 
 	mu       sync.Mutex
@@ -38,18 +39,18 @@ type World struct {
 type Tool struct {
 	Policy tool.Policy
 	Do     func(ctx context.Context, c tool.Call) (tool.Result, error)
-	// Asks: a person must approve of each call first, as permissions would have it (P8).
+	// Asks means that a person must approve each call first, as with permissions (P8).
 	Asks bool
 }
 
-// binding names one call of a tool that asks.
+// binding identifies one call of a tool that asks for approval.
 func binding(c tool.Call) string { return tool.Binding(c, "sim", "hash of "+c.Name) }
 
 // Call is one call that reached the world.
 type Call struct {
 	Key  string
 	Node string
-	// Kind is `model`, `tool` or `func`; Name the tool or function.
+	// Kind is `model`, `tool` or `func`; Name is the tool or function.
 	Kind, Name string
 	Text       string
 }
@@ -57,12 +58,13 @@ type Call struct {
 // Process is a process of the world.
 type Process struct {
 	w *World
-	// overtaken tells whether others have taken its runs; nil: never.
+	// overtaken reports whether others have claimed its runs; nil means never.
 	overtaken func() bool
 }
 
-// Process gives a process for which overtaken tells whether it is dead, or taken for dead, so that others may own its runs. It may not know that and
-// may begin calls that the journal had before: they are not blamed for a result that the next owner has stored.
+// Process returns a process. overtaken reports whether it is dead or considered dead, so that
+// others may own its runs. The process may not know that and may start calls that the journal had
+// before; such calls are not reported as wrong for a result that the next owner has stored.
 func (w *World) Process(overtaken func() bool) *Process { return &Process{w, overtaken} }
 
 // Open implements driver.OpenFunc, for a process that is never overtaken.
@@ -82,7 +84,7 @@ func (p *Process) Open(_ context.Context, info driver.Info) (*driver.RunResource
 	return &driver.RunResources{Models: worldModels{p, info.Run}, Tools: &worldTools{p}, DefaultModel: "sim/default", Program: p.Program()}, nil
 }
 
-// Models are the models of the world as a run sees them.
+// Models returns the models of the world as a run sees them.
 func (w *World) Models(run string) model.Client { return worldModels{w.Process(nil), run} }
 
 // Program implements Config.Program of drivers, for workflows with functions.
@@ -91,28 +93,28 @@ func (w *World) Program() driver.Program { return w.Process(nil).Program() }
 // Program implements Config.Program of drivers, for workflows with functions.
 func (p *Process) Program() driver.Program { return program{p: p} }
 
-// Info gives the driver's description of a run when it was last opened.
+// Info returns the driver's description of a run from when it was last opened.
 func (w *World) Info(run string) driver.Info {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.infos[run]
 }
 
-// Begun tells how often calls of this key were made.
+// Begun returns how often calls with this key were made.
 func (w *World) Begun(key string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.begun[key]
 }
 
-// Calls gives the calls so far, in the order in which they began.
+// Calls returns the calls so far, in the order in which they started.
 func (w *World) Calls() []Call {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.calls)
 }
 
-// Count tells how many calls of a kind came from a node; "" counts all nodes.
+// Count returns how many calls of a kind came from a node; "" counts all nodes.
 func (w *World) Count(kind, node string) int {
 	n := 0
 	for _, c := range w.Calls() {
@@ -123,14 +125,15 @@ func (w *World) Count(kind, node string) int {
 	return n
 }
 
-// Restored gives what was handed to tools after restarts.
+// Restored returns what was passed to tools after restarts.
 func (w *World) Restored() []tool.Finished {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.restored)
 }
 
-// Check has every call checked against what read says is stored of its run, see Wrong. Setting it again does nothing.
+// Check makes the world check every call against what read returns as the stored journal of its
+// run, see Wrong. Calling it again has no effect.
 func (w *World) Check(read func(run string) []engine.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -139,14 +142,16 @@ func (w *World) Check(read func(run string) []engine.Event) {
 	}
 }
 
-// Wrong lists the calls that should not have been made when they were (D7, D8). It needs Check.
+// Wrong returns the calls that should not have been made when they were (D7, D8). It requires
+// Check.
 func (w *World) Wrong() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.wrong)
 }
 
-// begin writes a call into the book and checks it against the journal: it must be there as asked for (D7), and without a result (D8).
+// begin logs a call and checks it against the journal, which must contain the request (D7) but no
+// result (D8).
 func (p *Process) begin(run string, c Call) {
 	w := p.w
 	problem, again := "", false
@@ -171,7 +176,8 @@ func (p *Process) begin(run string, c Call) {
 	}
 }
 
-// check tells what is wrong with making a call now, "" for nothing, and whether it is that the call has its result already.
+// check returns the problem with making a call now, or "" if there is none; again reports whether
+// the problem is that the call already has its result.
 func check(events []engine.Event, call string) (problem string, again bool) {
 	asked := false
 	for _, e := range events {
@@ -222,7 +228,7 @@ func (m worldModels) Call(ctx context.Context, q model.Request, onDelta func(mod
 	return reply, nil
 }
 
-// Reply makes a reply with a text.
+// Reply returns a reply with a formatted text.
 func Reply(format string, args ...any) model.Reply {
 	return model.Reply{
 		Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(fmt.Sprintf(format, args...))},
@@ -230,7 +236,7 @@ func Reply(format string, args ...any) model.Reply {
 	}
 }
 
-// worldTools implements driver.Tools: every agent has every tool.
+// worldTools implements driver.Tools; every agent has every tool.
 type worldTools struct{ p *Process }
 
 func (t *worldTools) Defs(context.Context, string) ([]chat.ToolDef, error) {
@@ -246,7 +252,7 @@ func (t *worldTools) Instructions(context.Context, string) (string, error) { ret
 
 func (t *worldTools) Policy(_ context.Context, c tool.Call) (tool.Policy, error) {
 	if t.p.w.Tools[c.Name].Asks && c.Approved == "" {
-		return tool.PolicyRetry, nil // it was not carried out
+		return tool.PolicyRetry, nil // it was not run
 	}
 	return t.p.w.Tools[c.Name].Policy, nil
 }
@@ -272,7 +278,7 @@ func (t *worldTools) Restore(_ context.Context, calls []tool.Finished) error {
 
 func (t *worldTools) Close() error { return nil }
 
-// program implements driver.Program; the pure functions of the host are not in use.
+// program implements driver.Program; the host's pure functions are not used.
 type program struct {
 	engine.Host
 	p *Process

@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/sim"
 )
 
-// TestWorldBlames holds what the world says of a call whose answer is stored (D8), and of one that is not stored at all (D7).
+// TestWorldBlames checks what the world reports about a call whose answer is stored (D8), and about
+// one that is not stored at all (D7).
 func TestWorldBlames(t *testing.T) {
 	t.Parallel()
 	answered := []engine.Event{{Data: &engine.ModelCalled{Call: "1.0.1"}}, {Data: &engine.ModelReplied{Call: "1.0.1"}}}

@@ -1,6 +1,7 @@
-// Package sse reads server-sent events, for every client of such streams in Hocket: models, servers of Hocket, and tests.
+// Package sse reads server-sent events, for every client of such streams in Hocket: models, Hocket
+// servers, and tests.
 //
-// It knows nothing of HTTP and of what the events mean.
+// It does not depend on HTTP or on the meaning of the events.
 package sse
 
 import (
@@ -12,28 +13,30 @@ import (
 	"iter"
 )
 
-// MaxEvent bounds one event of a stream, in bytes.
+// MaxEvent is the maximum size of one event of a stream, in bytes.
 const MaxEvent = 32 << 20
 
 // Event is one server-sent event.
 type Event struct {
-	// ID is the last id that the stream gave, with this event or before; "" where it gave none.
+	// ID is the last ID in the stream, in this event or an earlier one; "" if there was none.
 	ID string
-	// Name is the type of the event; "" where the stream gives none, which means "message".
+	// Name is the type of the event; "" if the stream has none, which means "message".
 	Name string
-	// Data is valid until the next event is asked for. Several data lines are joined by LF.
+	// Data is valid until the next event is requested. Several data lines are joined by LF.
 	Data []byte
 }
 
-// Events reads server-sent events as the HTML standard says: comments and events without data are not given, lines end in LF, CRLF or CR, a byte order mark at the
-// beginning is skipped. Unlike in the standard, an event that is cut off by the end of the stream before its empty line is given too: some servers end so, and
-// whether an answer was complete is seen by its content. The field retry is ignored. A line or an event of more than [MaxEvent] bytes is an error, as is a failure
-// to read other than io.EOF; an error is the last thing given.
+// Events reads server-sent events according to the HTML standard: comments and events without data
+// are skipped, lines end in LF, CRLF or CR, and a byte order mark at the start is skipped. Unlike
+// in the standard, an event that is cut off by the end of the stream before its empty line is
+// yielded too: some servers end like that, and whether an answer was complete can be seen from its
+// content. The field retry is ignored. A line or an event of more than [MaxEvent] bytes is an
+// error, as is a read error other than io.EOF; an error is the last value yielded.
 func Events(r io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		lines := lineReader{in: bufio.NewReaderSize(r, 8<<10)}
 		var e Event
-		has := false // there is a data line
+		has := false // whether there is a data line
 		for first := true; ; first = false {
 			line, err := lines.next()
 			if err != nil && !errors.Is(err, io.EOF) {
@@ -80,11 +83,12 @@ func Events(r io.Reader) iter.Seq2[Event, error] {
 type lineReader struct {
 	in   *bufio.Reader
 	long []byte
-	cr   bool // the last line ended in CR: an LF that follows belongs to it
+	cr   bool // the last line ended in CR; a following LF belongs to it
 }
 
-// next gives the next line without its end; the slice is valid until the next call. At the end of the stream what is left comes with io.EOF. A line is given as
-// soon as its end was read: it does not wait for what follows a CR.
+// next returns the next line without its end; the slice is valid until the next call. At the end of
+// the stream it returns the remainder with io.EOF. A line is returned as soon as its end was read,
+// without waiting for the byte after a CR.
 func (l *lineReader) next() ([]byte, error) {
 	l.long = l.long[:0]
 	for {

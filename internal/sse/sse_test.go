@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/sse"
 )
 
-// events gives what Events reads, "name=data" each, and the error that ended it.
+// events returns the events that Events yields, each as "name=data", and the error that ended it.
 func events(r io.Reader) (out []string, failure error) {
 	for e, err := range sse.Events(r) {
 		if err != nil {
@@ -112,7 +112,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// TestID: the id stays until another one comes, as clients send it when they open a stream again.
+// TestID checks that the ID persists until another one arrives, as clients send it when they reopen
+// a stream.
 func TestID(t *testing.T) {
 	t.Parallel()
 	var got []string
@@ -127,7 +128,8 @@ func TestID(t *testing.T) {
 	}
 }
 
-// TestAtOnce: an event is given when its empty line was read, also where a CR ends it and nothing follows.
+// TestAtOnce checks that an event is yielded as soon as its empty line was read, even if a CR ends
+// it and nothing follows.
 func TestAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"data: a\n\n", "data: a\r\n\r\n", "data: a\r\r"} {

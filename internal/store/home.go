@@ -23,14 +23,14 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/memory"
 )
 
-// Access keeps tokens, names of namespaces and the audit log.
+// Access stores tokens, names of namespaces and the audit log.
 type Access interface {
 	access.SessionStore
 	access.Store
 	access.Log
 }
 
-// Parts are what is kept of a namespace. All are safe for concurrent use.
+// Parts are the stored parts of a namespace. All are safe for concurrent use.
 type Parts struct {
 	Journal     journal.Backend
 	Catalog     catalog.Store
@@ -38,11 +38,12 @@ type Parts struct {
 	Hooks       hookdata.Store
 	Checkpoints checkpoint.Store
 	Memories    memory.Store
-	// Tables lends all tables, the journal's too, for copies of the store, which nothing else may use meanwhile; nil in memory.
+	// Tables provides all tables, including the journal's, for copies of the store, during which
+	// nothing else may use them; nil in memory.
 	Tables tables.DB
 }
 
-// Home is an open store with all its parts, which are of no use after Close.
+// Home is an open store with all its parts, which must not be used after Close.
 type Home struct {
 	Parts
 
@@ -52,45 +53,57 @@ type Home struct {
 	version Version
 }
 
-// Version is that of a store's tables. Each kind of store counts its own.
+// Version is the version of a store's tables. Each kind of store counts its own.
 type Version struct {
-	// Found is what was there when the home was opened; 0: no tables. Now is what is there since: the newest that this program knows. Both are 0 in memory.
+	// Found is the version found when the home was opened; 0 means that there were no tables. Now
+	// is the version since then, the newest that this program knows. Both are 0 in memory.
 	Found, Now int
 }
 
-// New makes the home of parts, for the kinds of stores. key gives the key, for [Home.Key], and sizes how large the store is, for [Home.Sizes]. The home's Close closes Journal.
+// New returns the home with the given parts; it is for implementations of kinds of stores. key
+// returns the key, for [Home.Key], and sizes the size of the store, for [Home.Sizes]. The home's
+// Close closes Journal.
 func New(at Locator, parts Parts, key func() ([]byte, error), sizes func() []Size, v Version) *Home {
 	return &Home{Parts: parts, at: at, key: key, sizes: sizes, version: v}
 }
 
-// Config says how to open a home. Its zero value is good for reading.
+// Config configures how a home is opened. Its zero value is suitable for reading.
 type Config struct {
-	// Kind is the kind of process, for the errors that others get when it owns a run.
+	// Kind is the kind of process, used in errors that others get when it owns a run.
 	Kind journal.Kind
-	// Place is where the process continues runs of others; "": nowhere.
+	// Place is where the process continues runs of others; "" means nowhere.
 	Place string
-	// LockTimeout is how long a caller waits while another process holds the store, before it gets a *journal.LockedError; 0: as long as it takes.
+	// LockTimeout is how long a caller waits while another process holds the store, before it gets
+	// a *journal.LockedError; 0 means without limit.
 	LockTimeout time.Duration
-	// Locked is called for a wait for another process after two seconds, from then on every five, and when LockTimeout is reached. It must be quick. Nil: it is not told.
+	// Locked is called while waiting for another process: after two seconds, then every five, and
+	// when LockTimeout is reached. It must be quick. If nil, waits are not reported.
 	Locked func(journal.LockWait)
-	// Logger gets what is remarkable about a server and no error, such as a clock that is wrong; nil: dropped.
+	// Logger receives notable facts about a server that are not errors, such as a wrong clock; if
+	// nil, they are dropped.
 	Logger *slog.Logger
-	// RetainRuns is how many ended runs a home in memory keeps; 0: 1,000, negative: none. See journal.Memory.Retain.
+	// RetainRuns is how many ended runs an in-memory home keeps; 0 means 1,000, a negative value
+	// none. See journal.Memory.Retain.
 	RetainRuns int
-	// Unfinished opens a store in which a copy has not ended (package storecopy); others get journal.ErrUnfinished.
+	// Unfinished opens a store in which a copy has not ended (package storecopy); without it,
+	// opening such a store returns journal.ErrUnfinished.
 	Unfinished bool
 }
 
-// Bounds of the ended runs that a home in memory keeps. Events bound them where runs are long.
+// Limits for the ended runs that an in-memory home keeps. The limit on events applies if runs are
+// long.
 const (
 	defaultRetainRuns = 1000
 	maxRetainEvents   = 100_000
 )
 
-// Open opens the home that a locator names, and makes it, readable by its owner alone, where there is none. An older one is brought up to date.
+// Open opens the home that a locator names, and creates it, readable by its owner only, if there is
+// none. An older one is brought up to date.
 //
-// Errors: those of Parse; journal.ErrNotStore where something else is there, *journal.NewerError where a newer Hocket made it, *journal.LockedError where it has to be written and
-// another process holds it; those that match journal.ErrUnavailable, which may pass; of a server, those of its state, each with a code.
+// Errors are those of Parse; journal.ErrNotStore if something else is there; *journal.NewerError if
+// a newer Hocket created it; *journal.LockedError if it must be written and another process holds
+// it; errors that match journal.ErrUnavailable, which may be temporary; and, for a server, errors
+// about its state, each with a code.
 func Open(ctx context.Context, locator string, cfg Config) (*Home, error) {
 	at, err := Parse(locator, Servers{})
 	if err != nil {
@@ -140,29 +153,33 @@ func versionOf(file *sqlite.Store) Version {
 	return Version{found, now}
 }
 
-// Locator says where the home is.
+// Locator returns the location of the home.
 func (h *Home) Locator() Locator { return h.at }
 
-// Version gives the version of the tables before the home was opened, and now.
+// Version returns the version of the tables before the home was opened, and the current one.
 func (h *Home) Version() Version { return h.version }
 
-// IsDurable tells whether what is kept outlives the process.
+// IsDurable reports whether the stored data outlives the process.
 func (h *Home) IsDurable() bool { return !h.at.IsMemory() }
 
-// Key gives the secret key of the home, 32 bytes, by which secrets are sealed and links are signed. It is made when it is asked for first; who only looks needs none. The
-// slice is the caller's.
+// Key returns the home's secret key, 32 bytes, with which secrets are sealed and links are signed.
+// It is created when it is first requested, so read-only use needs none. The slice belongs to the
+// caller.
 //
-// Errors: the key cannot be read or made; others can read it; it has another length.
+// Key returns an error if the key cannot be read or created, if others can read it, or if it has
+// another length.
 func (h *Home) Key() ([]byte, error) { return h.key() }
 
-// Size is a part of a store on disk: `main`, or `wal` for the write-ahead log of a file.
+// Size is the size of a part of a store on disk: `main`, or `wal` for the write-ahead log of a
+// file.
 type Size struct {
 	Part  string
 	Bytes int64
 }
 
-// Sizes gives how large the store is on disk; nil in memory. A part that is not there is empty.
+// Sizes returns the sizes of the store's parts on disk; nil in memory. A missing part has size 0.
 func (h *Home) Sizes() []Size { return h.sizes() }
 
-// Close waits for what is being written, gives up every run that the home's journal owns, and frees everything. A second Close does nothing.
+// Close waits for pending writes, releases every run that the home's journal owns, and frees all
+// resources. A second Close has no effect.
 func (h *Home) Close() error { return h.Journal.Close() }

@@ -32,7 +32,8 @@ func open(t *testing.T, locator string) *store.Home {
 	return h
 }
 
-// TestHome: one locator opens every part, and of a file all parts are there again when it is opened anew.
+// TestHome checks that one locator opens every part, and that all parts of a file are still there
+// when it is reopened.
 func TestHome(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
@@ -82,7 +83,8 @@ func TestHome(t *testing.T) {
 	}
 }
 
-// TestKey: the key is made when it is asked for first, for its owner alone, and is the same from then on; one that others can read, or of another length, is refused.
+// TestKey checks that the key is created when it is first requested, for its owner only, and is the
+// same from then on; a key that others can read, or of another length, is rejected.
 func TestKey(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")

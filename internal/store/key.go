@@ -17,7 +17,8 @@ import (
 // KeyBytes is the length of a home's key.
 const KeyBytes = 32
 
-// ReadKey reads the key of a home in a file, and makes one, readable by its owner alone, where there is none. Of several processes that make it at once one does.
+// ReadKey reads the key of a home from a file, and creates one, readable by its owner only, if
+// there is none. If several processes create it simultaneously, only one of them does.
 //
 //nolint:gosec,nolintlint // the path is beside the store, which the user names
 func ReadKey(path string) ([]byte, error) {
@@ -43,7 +44,7 @@ func ReadKey(path string) ([]byte, error) {
 	return key, nil
 }
 
-// readKey gives the key of the home in a file.
+// readKey returns the key of the home in a file.
 func (l Locator) readKey() ([]byte, error) {
 	key, err := ReadKey(l.KeyFile())
 	if err != nil {
@@ -55,7 +56,8 @@ func (l Locator) readKey() ([]byte, error) {
 	return key, nil
 }
 
-// DeriveKey gives the key of a namespace, so that what one namespace signs is worth nothing in another. That of the default one is the key itself.
+// DeriveKey returns the key of a namespace, so that signatures of one namespace are invalid in
+// another. The key of the default namespace is key itself.
 func DeriveKey(key []byte, namespace string) []byte {
 	if namespace == access.DefaultNamespace {
 		return key
@@ -65,16 +67,17 @@ func DeriveKey(key []byte, namespace string) []byte {
 	return h.Sum(nil)
 }
 
-// Fingerprint tells keys apart and says nothing of them: 16 hexadecimal digits.
+// Fingerprint returns 16 hexadecimal digits that distinguish keys and reveal nothing about them.
 func Fingerprint(key []byte) string {
 	sum := sha256.Sum256(append([]byte("hocket key fingerprint\x00"), key...))
 	return hex.EncodeToString(sum[:8])
 }
 
-// makeKey makes the file with a key at random.
+// makeKey creates the file with a random key.
 func makeKey(path string) error { return WriteKey(path, newKey()) }
 
-// WriteKey makes the file of a key, complete or not at all: it is written under another name and linked into place. One that is there stays as it is.
+// WriteKey creates the file of a key atomically: it is written under another name and linked into
+// place. An existing file is left unchanged.
 //
 //nolint:gosec,nolintlint // see ReadKey
 func WriteKey(path string, key []byte) error {
@@ -93,7 +96,7 @@ func WriteKey(path string, key []byte) error {
 	return nil
 }
 
-// newKey makes a key at random.
+// newKey returns a random key.
 func newKey() []byte {
 	key := make([]byte, KeyBytes)
 	_, _ = rand.Read(key) // it never fails

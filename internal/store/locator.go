@@ -16,22 +16,24 @@ import (
 	"github.com/hocket-run/hocket/internal/store/pgurl"
 )
 
-// Memory is the locator of a home that keeps nothing beyond the process.
+// Memory is the locator of a home that does not outlive the process.
 const Memory = ":memory:"
 
-// Locator says where a home is: the path of a file, [Memory], or the URL of a store on a database server. The zero Locator names nothing.
+// Locator names the location of a home: the path of a file, [Memory], or the URL of a store on a
+// database server. The zero Locator names nothing.
 type Locator struct {
 	text    string     // the path, or Memory; "" for a store on a server
-	url     *pgurl.URL // nil: no store on a server
-	tenant  string     // the namespace of url
+	url     *pgurl.URL // nil if not a store on a server
+	tenant  string     // the namespace in url
 	servers Servers
 }
 
-// UnsupportedError says that a locator names a kind of store that this program does not have.
+// UnsupportedError is returned when a locator names a kind of store that this program does not
+// have.
 type UnsupportedError struct {
-	// Locator is what was given, without its password. Kind is its scheme: `postgres`.
+	// Locator is the locator as passed, without its password. Kind is its scheme: `postgres`.
 	Locator, Kind string
-	// HasPostgres: the program has stores in PostgreSQL.
+	// HasPostgres reports whether the program supports stores in PostgreSQL.
 	HasPostgres bool
 }
 
@@ -47,22 +49,23 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("cannot use the store %s: %s; give the path of a file, %s", e.Locator, what, others)
 }
 
-// scheme is how a URL begins. One letter is a drive of Windows.
+// scheme matches the start of a URL. A single letter is a Windows drive.
 var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+)://`)
 
-// misspelt is how a URL of PostgreSQL begins that lacks a colon or a slash.
+// misspelt matches the start of a PostgreSQL URL in which a colon or a slash is missing.
 var misspelt = regexp.MustCompile(`(?i)^postgres(ql)?(//|:/?([^/]|$))`)
 
-// Parse reads a locator. servers are the kinds of stores that URLs may name.
+// Parse parses a locator. servers are the kinds of stores that URLs may name.
 //
-// Errors: an empty one; *UnsupportedError for a URL of a kind that servers does not have; *errcode.Error with errcode.StoreURL for an invalid URL.
+// Errors are one for an empty locator; *UnsupportedError for a URL of a kind that servers does not
+// have; *errcode.Error with errcode.StoreURL for an invalid URL.
 func Parse(text string, servers Servers) (Locator, error) {
 	if text == "" {
 		return Locator{}, errors.New("the store has no path")
 	}
 	m := scheme.FindStringSubmatch(text)
 	switch {
-	case misspelt.MatchString(text): // no file is made of it, and what it says, a password maybe, is not repeated
+	case misspelt.MatchString(text): // creates no file, and its text, which may contain a password, is not repeated
 		_, err := pgurl.Parse(text)
 		return Locator{}, err
 	case m == nil:
@@ -77,13 +80,14 @@ func Parse(text string, servers Servers) (Locator, error) {
 	shown := m[0] + "…"
 	_, tail, _ := strings.Cut(text, "://")
 	end := strings.IndexAny(tail+"/", "/?#")
-	if u, err := url.Parse(text); err == nil && !strings.Contains(tail[end:], "@") { // an @ behind the host: what looks like the host may be a part of a password
+	// an @ after the host: the apparent host may be part of a password
+	if u, err := url.Parse(text); err == nil && !strings.Contains(tail[end:], "@") {
 		shown = m[0] + u.Host + u.EscapedPath()
 	}
 	return Locator{}, &UnsupportedError{Locator: shown, Kind: strings.ToLower(m[1]), HasPostgres: servers.Postgres != nil}
 }
 
-// String gives the locator as it was written, of a URL without its password.
+// String returns the locator as it was written, without the password of a URL.
 func (l Locator) String() string {
 	if l.url != nil {
 		return l.url.String()
@@ -91,13 +95,14 @@ func (l Locator) String() string {
 	return l.text
 }
 
-// IsMemory tells whether the home keeps nothing beyond the process.
+// IsMemory reports whether the home does not outlive the process.
 func (l Locator) IsMemory() bool { return l.text == Memory }
 
-// IsZero tells whether the locator names nothing.
+// IsZero reports whether the locator names nothing.
 func (l Locator) IsZero() bool { return l.text == "" && l.url == nil }
 
-// Look tells what is there without opening it; a server is asked. What is in memory is always there, and empty. Errors: those of asking.
+// Look returns what is there without opening it; it queries a server if there is one. A home in
+// memory always exists and is empty. Errors are those of the query.
 func (l Locator) Look(ctx context.Context) (View, error) {
 	switch {
 	case l.url != nil:
@@ -115,7 +120,8 @@ func (l Locator) Look(ctx context.Context) (View, error) {
 	return View{Exists: true, Bytes: st.Size()}, nil
 }
 
-// Facts gives what the server of the store says of itself; nil where there is no server. Errors: those of Look.
+// Facts returns what the store's server reports about itself, or nil if there is no server. Errors
+// are those of Look.
 func (l Locator) Facts(ctx context.Context) ([]Fact, error) {
 	if l.url == nil {
 		return nil, nil
@@ -123,7 +129,8 @@ func (l Locator) Facts(ctx context.Context) ([]Fact, error) {
 	return l.servers.Postgres.Facts(ctx, l)
 }
 
-// canCreate tells why no file can be made where none exists, in folders that may not be there yet; nil where it can.
+// canCreate returns the reason why no file can be created if none exists, in folders that may not
+// exist yet; nil means that it can.
 func (l Locator) canCreate() error {
 	dir := filepath.Dir(l.text)
 	for {
@@ -145,7 +152,8 @@ func (l Locator) canCreate() error {
 	}
 }
 
-// Beside gives the path of a file of that name in the folder of the home, of a store on a server in Servers.Folder; "" where there is no folder.
+// Beside returns the path of a file with the given name in the folder of the home, or in
+// Servers.Folder for a store on a server; it returns "" if there is no folder.
 func (l Locator) Beside(name string) string {
 	switch {
 	case l.IsMemory(), l.url != nil && l.servers.Folder == "":
@@ -156,8 +164,9 @@ func (l Locator) Beside(name string) string {
 	return filepath.Join(filepath.Dir(l.text), name)
 }
 
-// KeyFile is the file of the key, the same for all namespaces: beside the store, so that a copy of the store alone opens no secret and signs no link (SEC11), of a store on a server
-// Servers.KeyFile; "" in memory, and where there is no folder.
+// KeyFile returns the path of the key file, which is the same for all namespaces. It is next to the
+// store, so that a copy of the store alone cannot open secrets or sign links (SEC11); for a store
+// on a server it is Servers.KeyFile. It is "" in memory, and if there is no folder.
 func (l Locator) KeyFile() string {
 	switch {
 	case l.IsMemory():
@@ -175,10 +184,11 @@ func (l Locator) KeyFile() string {
 	return strings.TrimSuffix(path, ".db") + ".key"
 }
 
-// namespaces ends the name of the folder with the homes of other namespaces.
+// namespaces is the suffix of the folder with the homes of other namespaces.
 const namespaces = ".namespaces"
 
-// ofNamespace tells whether a path is that of the home of a namespace, and gives the path of the default home and the name.
+// ofNamespace reports whether a path names the home of a namespace, and returns the path of the
+// default home and the name.
 func ofNamespace(path string) (base, name string, ok bool) {
 	folder, file := filepath.Split(path)
 	base, ok = strings.CutSuffix(filepath.Clean(folder), namespaces)
@@ -186,7 +196,8 @@ func ofNamespace(path string) (base, name string, ok bool) {
 	return base + ".db", name, ok && isStore && filepath.Base(base) != "" && access.CheckNamespace(name) == nil
 }
 
-// OfNamespace tells whether the locator names the home of a namespace other than the default one, and gives its name.
+// OfNamespace reports whether the locator names the home of a namespace other than the default one,
+// and returns its name.
 func (l Locator) OfNamespace() (name string, ok bool) {
 	if l.url != nil {
 		return l.tenant, l.tenant != access.DefaultNamespace
@@ -199,10 +210,12 @@ func (l Locator) OfNamespace() (name string, ok bool) {
 	return name, ok
 }
 
-// Namespace gives the locator of a namespace's home: <path without .db>.namespaces/<name>.db, or l itself for access.DefaultNamespace. l is that of the default
-// namespace, and may be a link: the file that it leads to counts. In memory each namespace is one more [Memory]. Homes on a server have one URL.
+// Namespace returns the locator of a namespace's home: <path without .db>.namespaces/<name>.db, or
+// l itself for access.DefaultNamespace. l must be the locator of the default namespace; if it is a
+// link, its target is used. In memory each namespace is a separate [Memory]. Homes on a server
+// share one URL.
 //
-// Errors: *access.InvalidError for what is no name (SEC16); those of following links.
+// Errors are *access.InvalidError for an invalid name (SEC16), and errors from following links.
 func (l Locator) Namespace(name string) (Locator, error) {
 	if err := access.CheckNamespace(name); err != nil {
 		return Locator{}, err
@@ -227,8 +240,10 @@ func (l Locator) Namespace(name string) (Locator, error) {
 	return Locator{text: filepath.Join(strings.TrimSuffix(file, ".db")+namespaces, name+".db")}, nil
 }
 
-// Files gives the paths of all that belongs to the home, whether they are there or not: the store, its log, its owners, the key, the homes of other namespaces.
-// Of the home of a namespace, those of the default one too. Of a store on a server, the files of its key and of passwords. None in memory.
+// Files returns the paths of everything that belongs to the home, existing or not: the store, its
+// log, its owners, the key, the homes of other namespaces. For the home of a namespace, they
+// include those of the default one. For a store on a server, they are its key file and its password
+// files. There are none in memory.
 func (l Locator) Files() []string {
 	var out []string
 	switch {

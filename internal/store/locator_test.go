@@ -19,7 +19,8 @@ func parse(t *testing.T, text string) store.Locator {
 	return l
 }
 
-// TestNamespace: a namespace's store stands below a folder beside the default one, whatever link leads there, and no name leads out of it (SEC16).
+// TestNamespace checks that a namespace's store is in a folder next to the default one, whatever
+// link leads there, and that no name leads out of that folder (SEC16).
 func TestNamespace(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -51,7 +52,8 @@ func TestNamespace(t *testing.T) {
 	}
 }
 
-// TestParse: paths and memory are understood; URLs are refused by kind, and no password is shown.
+// TestParse checks that paths and memory are accepted, that URLs are rejected by kind, and that no
+// password is shown.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{store.Memory, "hocket.db", "/x/y.db", `C:\x\y.db`, "a:b", "postgres"} {
@@ -80,7 +82,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestLook: whether a home can be made is told before one is.
+// TestLook checks that Look reports whether a home can be created before one is.
 func TestLook(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -4,5 +4,6 @@ package store
 
 import "io/fs"
 
-// IsPrivate tells whether only the owner of a file can read it: modes say nothing of that here.
+// IsPrivate reports whether only the owner of a file can read it. File modes do not show that on
+// this platform.
 func IsPrivate(fs.FileInfo) bool { return true }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// statOf is a file of a user with a mode.
+// statOf is the fs.FileInfo of a file with an owner and a mode.
 type statOf struct {
 	mode fs.FileMode
 	uid  uint32
@@ -23,7 +23,8 @@ func (statOf) ModTime() time.Time  { return time.Time{} }
 func (statOf) IsDir() bool         { return false }
 func (s statOf) Sys() any          { return &syscall.Stat_t{Uid: s.uid} }
 
-// TestIsPrivate: a secret that Kubernetes mounts belongs to root and can be read by the group of the container.
+// TestIsPrivate checks that a secret mounted by Kubernetes, which belongs to root and is readable
+// by the group of the container, is private.
 func TestIsPrivate(t *testing.T) {
 	t.Parallel()
 	other := os.Geteuid() != 0

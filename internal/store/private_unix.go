@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// IsPrivate tells whether only the owner of a file can read it. A file of root may be readable by its group where this process is not root's: that is how Kubernetes gives a secret to a container,
-// and libpq accepts the keys of clients so.
+// IsPrivate reports whether only the owner of a file can read it. A file owned by root may be
+// readable by its group if this process does not run as root: Kubernetes mounts secrets in
+// containers that way, and libpq accepts client keys with such modes.
 func IsPrivate(st fs.FileInfo) bool {
 	mode := st.Mode().Perm()
 	if sys, ok := st.Sys().(*syscall.Stat_t); ok && sys.Uid == 0 && os.Geteuid() != 0 {

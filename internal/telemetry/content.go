@@ -51,10 +51,11 @@ func written(m chat.Message) message {
 	return w
 }
 
-// parts is the form of gen_ai.system_instructions.
+// parts returns the JSON form of gen_ai.system_instructions.
 func parts(s string) string { return text([]part{{Type: "text", Content: s}}) }
 
-// text writes JSON; what models gave as arguments may be none, and is then left out with the rest.
+// text encodes v as JSON; arguments from a model may not be valid JSON, and are then omitted with
+// the rest.
 func text(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -63,7 +64,7 @@ func text(v any) string {
 	return string(b)
 }
 
-// plain gives a value as text: a JSON string without its quotes.
+// plain returns a value as text: a JSON string without its quotes.
 func plain(v engine.Value) string {
 	var s string
 	if json.Unmarshal(v, &s) == nil {

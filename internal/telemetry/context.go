@@ -6,7 +6,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// RunContext gives the context of the span of a run with that meta, as a span below it has it. A nil Observer takes every trace that no caller began for recorded.
+// RunContext returns the context of the span of a run with that meta, for use as the parent of
+// another span. A nil Observer treats every trace that no caller started as sampled.
 func (o *Observer) RunContext(run string, meta map[string]string) tracecontext.SpanContext {
 	return o.context(run, meta, spanOf(run, WhatRun, 0, "", 0))
 }
@@ -21,13 +22,14 @@ func (o *Observer) context(run string, meta map[string]string, span SpanID) trac
 	return tracecontext.New(trace, span, sampled, caller.TraceState().String())
 }
 
-// OutOfRun gives ctx with the span of a run as the trace context of requests that are made under it, OutOfCall with that of a call of it, under the key, and for
-// model calls the reference, that its events have. Where no spans are exported here, both give ctx.
+// OutOfRun returns ctx with the span of a run as the trace context of requests that are made with
+// it. OutOfCall does the same with the span of a call of the run, identified by the key, and for
+// model calls the reference, that its events have. If no spans are exported here, both return ctx.
 func (o *Observer) OutOfRun(ctx context.Context, run string, meta map[string]string) context.Context {
 	return o.outgoing(ctx, run, meta, spanOf(run, WhatRun, 0, "", 0))
 }
 
-// OutOfCall: see OutOfRun.
+// OutOfCall is like OutOfRun, for a call of the run.
 func (o *Observer) OutOfCall(ctx context.Context, run string, meta map[string]string, what What, step int, call, model string) context.Context {
 	return o.outgoing(ctx, run, meta, callSpanOf(run, what, step, call, model, 1))
 }

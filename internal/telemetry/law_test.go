@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// drawing fails the property that is being checked, so that rapid looks for a smaller case.
+// drawing fails the property that is being checked, so that rapid searches for a smaller case.
 type drawing struct {
 	testing.TB
 	rt *rapid.T
@@ -26,7 +26,8 @@ func (d drawing) Helper()                   {}
 func (d drawing) Fatal(args ...any)         { d.rt.Fatal(args...) }
 func (d drawing) Fatalf(f string, a ...any) { d.rt.Fatalf(f, a...) }
 
-// drawRun runs a random workflow to its end, with crashes, answers in any order, limits that end it and are raised, and cancellations.
+// drawRun executes a random workflow to its end, with crashes, answers in any order, limits that
+// end it and are raised, and cancellations.
 func drawRun(t *testing.T, rt *rapid.T) *enginetest.World {
 	t.Helper()
 	s := enginetest.DrawWild(rt, 4)
@@ -94,7 +95,7 @@ func stepOn(rt *rapid.T, w *enginetest.World, limits *workflow.Limits) bool {
 	return true
 }
 
-// spansOf gives the spans of events, as one tracer makes them.
+// spansOf returns the spans of events, as produced by one tracer.
 func spansOf(events []engine.Event) []telemetry.Span {
 	var out []telemetry.Span
 	t := telemetry.NewTracer("run1", telemetry.TracerConfig{Emit: func(s telemetry.Span) { out = append(out, s) }})
@@ -104,8 +105,9 @@ func spansOf(events []engine.Event) []telemetry.Span {
 	return out
 }
 
-// TestLaws: over random runs with crashes, cancellations, late answers and reopenings, all spans of a run are of one trace, no id comes twice, every parent exists and
-// holds the time of its children, and every step, call and wait that the journal tells of has its span (P35).
+// TestLaws checks random runs with crashes, cancellations, late answers and reopenings: all spans
+// of a run are in one trace, no ID occurs twice, every parent exists and spans the time of its
+// children, and every step, call and wait in the journal has its span (P35).
 func TestLaws(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -176,7 +178,7 @@ func TestLaws(t *testing.T) {
 			}
 		}
 		if reopened := count[telemetry.WhatRun] > 1; reopened {
-			// What a limit cut off goes on after a reopening, in spans of its own.
+			// Work that was cut off by a limit continues after a reopening, in spans of its own.
 			for what, n := range count {
 				if n < want[what] {
 					rt.Fatalf("%d spans of %s, want %d at least\n%s", n, what, want[what], w.Log())
@@ -190,7 +192,8 @@ func TestLaws(t *testing.T) {
 	})
 }
 
-// TestPure: the same journal gives the same spans, in every process and wherever it is cut (P35).
+// TestPure checks that the same journal produces the same spans, in every process and wherever it
+// is split (P35).
 func TestPure(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

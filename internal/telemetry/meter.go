@@ -12,18 +12,19 @@ import (
 type MetricKind int
 
 const (
-	// KindCounter is a sum that only grows, KindLevel one that does both: Point.Value.
+	// KindCounter is a sum that only grows; KindLevel is a value that can also fall. Both use
+	// Point.Value.
 	KindCounter MetricKind = iota
 	KindLevel
-	// KindHistogram has counts by Metric.Bounds.
+	// KindHistogram has counts per bucket of Metric.Bounds.
 	KindHistogram
 )
 
-// Metric is one metric as it stands, cumulative since Point.Start.
+// Metric is the current state of one metric, cumulative since Point.Start.
 type Metric struct {
 	Name, Description, Unit string
 	Kind                    MetricKind
-	// Bounds are the upper bounds of all buckets but the last, ascending; for histograms only.
+	// Bounds are the upper bounds of all buckets except the last, ascending; for histograms only.
 	Bounds []float64
 	Points []Point
 }
@@ -33,16 +34,17 @@ type Point struct {
 	Attrs     []Attr
 	Start, At time.Time
 	Value     int64
-	// Count, Sum, Min, Max and Buckets (one more than there are bounds) are a histogram's.
+	// Count, Sum, Min, Max and Buckets (one more than there are bounds) are used for histograms.
 	Count         uint64
 	Sum, Min, Max float64
 	Buckets       []uint64
 }
 
-// maxSets bounds the sets of attributes of one metric, since names of workflows, models and tools come from documents. What is beyond them is counted together.
+// maxSets is the maximum number of attribute sets of one metric, because names of workflows, models
+// and tools come from documents. Sets beyond it are counted together.
 const maxSets = 1000
 
-// Bounds that the GenAI conventions advise, and coarser ones for whole steps.
+// Bounds recommended by the GenAI conventions, and coarser ones for whole steps.
 var (
 	tokenBounds    = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
 	callBounds     = []float64{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}
@@ -52,12 +54,12 @@ var (
 	stepBounds     = []float64{0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600}
 )
 
-// Meter counts. Safe for concurrent use.
+// Meter counts. It is safe for concurrent use.
 type Meter struct {
 	mu    sync.Mutex
 	start time.Time
 	all   []*instrument
-	// latest: model calls are counted under the latest names of the conventions.
+	// latest means that model calls are counted under the latest names of the conventions.
 	latest bool
 }
 
@@ -66,12 +68,12 @@ type instrument struct {
 	index map[string]int
 }
 
-// seconds makes a histogram of durations.
+// seconds returns a histogram of durations.
 func seconds(name, description string, bounds []float64) Metric {
 	return Metric{Name: name, Description: description, Unit: "s", Kind: KindHistogram, Bounds: bounds}
 }
 
-// modelMetrics are those of model calls under the conventions' names.
+// modelMetrics returns the metrics of model calls under the conventions' names.
 func modelMetrics(latest bool) []Metric {
 	const took, first = "Duration of model calls, over all their attempts", "Time to the first chunk of a streamed answer"
 	if !latest {
@@ -91,7 +93,7 @@ func modelMetrics(latest bool) []Metric {
 	return out
 }
 
-// usages are the counters of tokens under the latest names, with the attributes of spans that they add up.
+// usages are the token counters under the latest names, with the span attributes that they add up.
 var usages = []struct{ name, about, key string }{
 	{LatestUsedInput, "Input tokens used by model calls", InputTokens},
 	{LatestUsedOutput, "Output tokens used by model calls", OutputTokens},
@@ -100,7 +102,7 @@ var usages = []struct{ name, about, key string }{
 	{LatestReasoning, "Output tokens that models used to reason", ReasoningTokens},
 }
 
-// NewMeter makes a meter that counts from start on. latest: see Config.Latest.
+// NewMeter returns a meter that counts from start on. For latest, see Config.Latest.
 func NewMeter(start time.Time, latest bool) *Meter {
 	m := &Meter{start: start, latest: latest}
 	for _, d := range append(modelMetrics(latest), []Metric{
@@ -117,14 +119,14 @@ func NewMeter(start time.Time, latest bool) *Meter {
 	return m
 }
 
-// Began takes the beginning of a run.
+// Began counts the start of a run.
 func (m *Meter) Began(workflow, format string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.point(MetricStarted, []Attr{{WorkflowName, workflow}, {Format, format}}).Value++
 }
 
-// Count takes a span that was given for the first time.
+// Count counts a span that was emitted for the first time.
 func (m *Meter) Count(s *Span) {
 	seconds := s.End.Sub(s.Start).Seconds()
 	m.mu.Lock()
@@ -140,7 +142,7 @@ func (m *Meter) Count(s *Span) {
 	case WhatTool:
 		m.observe(MetricTool, seconds, s.pick(ToolName, ToolType, AgentName, ErrorType))
 	case WhatModel:
-		if s.Attr(Withheld) == nil { // else it was never made
+		if s.Attr(Withheld) == nil { // otherwise the call was never made
 			m.countModel(s, seconds)
 		}
 	case WhatPause, WhatFunc, WhatWait:
@@ -164,7 +166,7 @@ func (m *Meter) countModel(s *Span, seconds float64) {
 	}
 	for _, used := range []struct{ key, kind, latest string }{{InputTokens, "input", LatestInput}, {OutputTokens, "output", LatestOutput}} {
 		switch n, ok := s.Attr(used.key).(int64); {
-		case m.latest: // 0 where nothing is known
+		case m.latest: // 0 if unknown
 			m.observe(used.latest, float64(n), with(s.pick(ErrorType)...))
 		case ok:
 			m.observe(MetricTokens, float64(n), with(Attr{TokenType, used.kind}))
@@ -183,7 +185,7 @@ func (m *Meter) countModel(s *Span, seconds float64) {
 	}
 }
 
-// pick gives the attributes of a span that have these keys.
+// pick returns the attributes of a span that have these keys.
 func (s *Span) pick(keys ...string) []Attr {
 	var out []Attr
 	for _, k := range keys {
@@ -194,7 +196,7 @@ func (s *Span) pick(keys ...string) []Attr {
 	return out
 }
 
-// point finds the point for a set of attributes.
+// point returns the point for a set of attributes.
 func (m *Meter) point(name string, attrs []Attr) *Point {
 	in := m.all[slices.IndexFunc(m.all, func(in *instrument) bool { return in.Name == name })]
 	var key strings.Builder
@@ -230,7 +232,7 @@ func (m *Meter) observe(name string, v float64, attrs []Attr) {
 	p.Min, p.Max = min(p.Min, v), max(p.Max, v)
 }
 
-// Collect gives what was counted up to at: a copy, without metrics that have no points.
+// Collect returns the counts up to at: a copy, without metrics that have no points.
 func (m *Meter) Collect(at time.Time) []Metric {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -250,7 +252,7 @@ func (m *Meter) Collect(at time.Time) []Metric {
 	return out
 }
 
-// level makes the metric of a number that is known as a whole.
+// level returns the metric of a number that is known as a whole.
 func level(name, description string, start, at time.Time, n int) Metric {
 	return Metric{Name: name, Description: description, Unit: "{run}", Kind: KindLevel, Points: []Point{{Start: start, At: at, Value: int64(n)}}}
 }

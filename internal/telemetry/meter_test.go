@@ -15,8 +15,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// attempts are the events of a run whose agent calls a model that fails twice, the first time with use, is then tried again, and replies; a fallback takes over in between
-// where its name is given.
+// attempts returns the events of a run whose agent calls a model that fails twice, the first time
+// with usage, is then retried, and replies; if fallback is set, that fallback takes over in
+// between.
 func attempts(fallback string) []engine.Event {
 	at := enginetest.Epoch
 	event := func(d engine.Data) engine.Event {
@@ -55,7 +56,8 @@ func attempts(fallback string) []engine.Event {
 	return events
 }
 
-// TestOneSpanForACall: a call is one span over its attempts, with what all of them used; a fallback is a call of its own. Failed attempts are events.
+// TestOneSpanForACall checks that a call is one span over its attempts, with their total usage,
+// that a fallback is a separate call, and that failed attempts are events.
 func TestOneSpanForACall(t *testing.T) {
 	t.Parallel()
 	chats := func(events []engine.Event) (out []telemetry.Span) {
@@ -87,8 +89,8 @@ func TestOneSpanForACall(t *testing.T) {
 	}
 }
 
-// TestMetricNames: durations of workflows, agents and tools, and model calls under the conventions' names; the latest names take the place of the former ones where they are
-// asked for.
+// TestMetricNames checks durations of workflows, agents and tools, and model calls under the
+// conventions' names; the latest names replace the earlier ones if they are requested.
 func TestMetricNames(t *testing.T) {
 	t.Parallel()
 	common := []string{

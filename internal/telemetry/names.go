@@ -1,7 +1,7 @@
 package telemetry
 
-// Names of the GenAI conventions (github.com/open-telemetry/semantic-conventions-genai, November 2026). They are kept here because OpenTelemetry's Go package dropped
-// them after its version 1.41.
+// Names of the GenAI conventions (github.com/open-telemetry/semantic-conventions-genai, November
+// 2026). They are defined here because OpenTelemetry's Go package dropped them after version 1.41.
 const (
 	OperationName    = "gen_ai.operation.name"
 	ProviderName     = "gen_ai.provider.name"
@@ -36,7 +36,8 @@ const (
 	TokenType        = "gen_ai.token.type" //nolint:gosec // counts, no credentials
 	ErrorType        = "error.type"
 
-	// InputMessages and those after it hold content and are exported only where Config.Content is set.
+	// InputMessages and the names after it hold content and are exported only if Config.Content is
+	// set.
 	InputMessages      = "gen_ai.input.messages"
 	OutputMessages     = "gen_ai.output.messages"
 	SystemInstructions = "gen_ai.system_instructions"
@@ -44,7 +45,7 @@ const (
 	ToolResult         = "gen_ai.tool.call.result"
 )
 
-// Names of our own, which package oteltrack shares.
+// Hocket's own names, which package oteltrack shares.
 const (
 	Namespace     = "hocket.namespace"
 	RunID         = "hocket.run.id"
@@ -78,7 +79,7 @@ const (
 	SubagentDepth = "hocket.subagent.depth"
 )
 
-// Values of gen_ai.operation.name, which are also the first words of spans' names.
+// Values of gen_ai.operation.name, which are also the first words of span names.
 const (
 	OpWorkflow = "invoke_workflow"
 	OpAgent    = "invoke_agent"
@@ -103,7 +104,8 @@ const (
 	overflowMarker = "otel.metric.overflow"
 )
 
-// Names that the conventions have for metrics of model calls in their latest, experimental form: see Config.Latest.
+// Names that the latest, experimental form of the conventions uses for metrics of model calls: see
+// Config.Latest.
 const (
 	LatestModel      = "gen_ai.client.inference.duration"
 	LatestFirst      = "gen_ai.client.inference.time_to_first_chunk"

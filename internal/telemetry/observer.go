@@ -14,56 +14,63 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Exporter sends what was seen. Its methods are called by one goroutine at a time, and return when ctx is done at the latest.
+// Exporter sends spans and metrics. Its methods are called by one goroutine at a time, and must
+// return at the latest when ctx is done.
 type Exporter interface {
 	Spans(ctx context.Context, spans []Span) error
 	Metrics(ctx context.Context, metrics []Metric) error
-	// Close gives up connections. Nothing is called after it.
+	// Close closes connections. Nothing is called after it.
 	Close()
 }
 
-// Source reads what the observer was not told.
+// Source provides what the observer was not notified of.
 type Source interface {
-	// Events gives the events of a run after the event after.
+	// Events returns the events of a run after the event after.
 	Events(ctx context.Context, run string, after uint64) ([]engine.Event, error)
-	// Workflow gives the definition of a run.
+	// Workflow returns the definition of a run.
 	Workflow(ctx context.Context, run string) (*workflow.Workflow, error)
 	// Waiting counts the runs that wait for a person.
 	Waiting(ctx context.Context) (int, error)
 }
 
-// Config is what an Observer is made of. The zero Config counts alone.
+// Config configures an Observer. The zero Config only counts.
 type Config struct {
-	// Exporter gets spans and metrics; nil: none, and metrics are asked for by [Observer.Metrics].
+	// Exporter receives spans and metrics; if nil, nothing is exported, and metrics are available
+	// through [Observer.Metrics].
 	Exporter Exporter
-	// Content lets prompts, replies, arguments, results and texts of errors out. Secrets are redacted before they get into events; see SEC11.
+	// Content exports prompts, replies, arguments, results and error texts. Secrets are redacted
+	// before they get into events; see SEC11.
 	Content bool
-	// Ratio is the share of traces that is exported, decided by their ids, so alike by all processes; nil: all. Metrics count everything. For a trace that a caller began
-	// the caller's flag decides instead, unless IgnoreCaller is set.
+	// Ratio is the fraction of traces that is exported, decided by their IDs, so that all processes
+	// decide alike; nil means all. Metrics count everything. For a trace that a caller started, the
+	// caller's flag decides instead, unless IgnoreCaller is set.
 	Ratio        *float64
 	IgnoreCaller bool
-	// NoSpans: the exporter takes metrics alone, so that no trace context goes out.
+	// NoSpans means that the exporter accepts only metrics, so that no trace context is sent out.
 	NoSpans bool
-	// Latest counts model calls under the latest, experimental names of the conventions instead of those that Hocket has had.
+	// Latest counts model calls under the latest, experimental names of the conventions instead of
+	// Hocket's original ones.
 	Latest bool
-	// Delay is how long spans wait for more of them; 0: 5 s. Interval is the time between two exports of metrics; 0: 60 s; below 0: only at the end.
+	// Delay is how long spans wait for more of them; 0 means 5 s. Interval is the time between two
+	// exports of metrics; 0 means 60 s, a negative value only at the end.
 	Delay, Interval time.Duration
-	// Flush bounds Close; 0: 3 s.
+	// Flush limits the duration of Close; 0 means 3 s.
 	Flush time.Duration
-	// Logger gets one record where nothing can be sent; nil: none.
+	// Logger receives one record if nothing can be sent; nil means no logging.
 	Logger *slog.Logger
 }
 
-// sampled tells whether a trace is exported.
+// sampled reports whether a trace is exported.
 func (c *Config) sampled(trace TraceID, caller tracecontext.SpanContext) bool {
 	if caller.IsValid() && !c.IgnoreCaller {
 		return caller.IsSampled()
 	}
-	// As OpenTelemetry's TraceIDRatioBased does, so that other programs in the trace decide alike.
+	// Same as OpenTelemetry's TraceIDRatioBased, so that other programs in the trace decide alike.
 	return c.Ratio == nil || *c.Ratio >= 1 || binary.BigEndian.Uint64(trace[8:])>>1 < uint64(max(*c.Ratio, 0)*(1<<63))
 }
 
-// Bounds of what is kept for the exporter. Beyond the first, events are read from the journal later; beyond the second, spans are dropped and counted.
+// Limits on what is kept for the exporter. Beyond the first, events are read from the journal
+// later; beyond the second, spans are dropped and counted.
 const (
 	maxQueue  = 4096
 	maxSpans  = 8192
@@ -71,10 +78,12 @@ const (
 	maxPaused = 256
 )
 
-// resend is how far before the last event of an owner that died its spans may not have been sent: the delay of batches and the time of one export, with some left over.
+// resend is how far before the last event of a dead owner its spans may not have been sent: the
+// delay of batches and the time of one export, with some margin.
 const resend = 30 * time.Second
 
-// Observer makes telemetry of the runs of one process. Before its first event it has no goroutine. Safe for concurrent use.
+// Observer produces the telemetry of the runs of one process. Before its first event it has no
+// goroutine. It is safe for concurrent use.
 type Observer struct {
 	cfg    Config
 	source Source
@@ -84,7 +93,7 @@ type Observer struct {
 
 	mu      sync.Mutex
 	queue   []batch
-	behind  map[string]uint64 // runs of which batches were left out, with the first event that was
+	behind  map[string]uint64 // runs with skipped batches, with the first skipped event
 	started bool
 	closed  bool
 	wake    chan struct{}
@@ -92,7 +101,7 @@ type Observer struct {
 
 	out sender
 
-	// runs belong to the goroutine that folds.
+	// runs belongs to the folding goroutine.
 	runs map[string]*followed
 
 	stop chan struct{}
@@ -104,16 +113,17 @@ type batch struct {
 	events []engine.Event
 }
 
-// followed is a run at work, or one of the last that paused.
+// followed is an active run, or one of those that paused last.
 type followed struct {
 	*Tracer
 	paused bool
-	// live: spans are new. Else they are history, and recent holds those that may not have been sent.
+	// live means that spans are new. Otherwise they are history, and recent holds those that may
+	// not have been sent.
 	live   bool
 	recent []Span
 }
 
-// New makes an observer. Close it.
+// New returns an observer. The caller must close it.
 func New(cfg Config, source Source) *Observer {
 	if cfg.Delay == 0 {
 		cfg.Delay = 5 * time.Second
@@ -136,7 +146,7 @@ func New(cfg Config, source Source) *Observer {
 	return o
 }
 
-// Saw takes events of a run that are durable, in order, as one activation made them. It never waits.
+// Saw reports durable events of a run, in order, as one activation produced them. It never blocks.
 func (o *Observer) Saw(run string, events []engine.Event) {
 	if len(events) == 0 {
 		return
@@ -167,7 +177,8 @@ func (o *Observer) Saw(run string, events []engine.Event) {
 	}
 }
 
-// Close sends what is left, for as long as Config.Flush at most, and ends the observer. The source must still answer.
+// Close sends what is left, for at most Config.Flush, and ends the observer. The source must still
+// answer.
 func (o *Observer) Close() {
 	o.mu.Lock()
 	closed, started := o.closed, o.started
@@ -189,7 +200,7 @@ func (o *Observer) Close() {
 	}
 }
 
-// fold is the goroutine that makes spans of events.
+// fold is the goroutine that produces spans from events.
 func (o *Observer) fold() {
 	for {
 		select {
@@ -202,7 +213,7 @@ func (o *Observer) fold() {
 	}
 }
 
-// drain folds all that is there.
+// drain folds everything in the queue.
 func (o *Observer) drain() {
 	for {
 		o.mu.Lock()
@@ -223,7 +234,7 @@ func (o *Observer) drain() {
 	}
 }
 
-// take folds events of a run, from the event from on; nil: those that the journal has.
+// take folds events of a run, starting with the event from; nil means the events in the journal.
 func (o *Observer) take(ctx context.Context, run string, from uint64, events []engine.Event) {
 	f := o.runs[run]
 	if f == nil {
@@ -242,11 +253,12 @@ func (o *Observer) take(ctx context.Context, run string, from uint64, events []e
 	if f.Seq()+1 < from || events == nil {
 		missed, err := o.source.Events(ctx, run, f.Seq())
 		if err != nil {
-			delete(o.runs, run) // it is read anew with what comes next
+			delete(o.runs, run) // it is read again with the next events
 			o.log.Debug("telemetry misses events of a run", "run", run, "err", err)
 			return
 		}
-		// What a run that was paused here, or is new here, did meanwhile was another process's to tell.
+		// What a run that was paused here, or is new here, did meanwhile was reported by another
+		// process.
 		f.live = f.live && !f.paused
 		for _, e := range missed {
 			if e.Seq == from {
@@ -294,7 +306,7 @@ func (o *Observer) add(f *followed, e engine.Event) {
 	f.Add(e)
 }
 
-// emit takes a span of a run.
+// emit records a span of a run.
 func (o *Observer) emit(f *followed, s Span) {
 	if !f.live {
 		f.recent = append(f.recent, s)
@@ -304,7 +316,8 @@ func (o *Observer) emit(f *followed, s Span) {
 	o.export(s)
 }
 
-// again sends once more what the former owner of a run may not have sent: it neither paused the run nor ended it.
+// again sends once more what the run's previous owner may not have sent, since that owner neither
+// paused the run nor ended it.
 func (o *Observer) again(f *followed, from uint64) {
 	if from > 1 && f.Running() && !f.paused {
 		for _, s := range f.recent {
@@ -321,7 +334,7 @@ func (o *Observer) export(s Span) {
 	o.out.put(s)
 }
 
-// count notes how many runs are at work here.
+// count records how many runs are active here.
 func (o *Observer) count() {
 	n := 0
 	for _, f := range o.runs {
@@ -334,7 +347,7 @@ func (o *Observer) count() {
 	o.mu.Unlock()
 }
 
-// Metrics gives all metrics as they stand.
+// Metrics returns the current state of all metrics.
 func (o *Observer) Metrics(ctx context.Context) []Metric {
 	now := time.Now()
 	all := o.meter.Collect(now)

@@ -21,13 +21,13 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// memory is an exporter that keeps what it is given, and a source that has journals.
+// memory is an exporter that stores what it receives, and a source that has journals.
 type memory struct {
 	mu       sync.Mutex
 	spans    []telemetry.Span
 	metrics  map[string]telemetry.Metric
 	journals map[string][]engine.Event
-	// gate, where it is not nil, blocks readers of a journal until it is closed.
+	// gate, if not nil, blocks readers of a journal until it is closed.
 	gate chan struct{}
 }
 
@@ -74,7 +74,8 @@ func (m *memory) names() map[string]int {
 	return out
 }
 
-// line runs a chain of two agents with a wait between them, and gives the journal with the ends of its batches.
+// line executes a chain of two agents with a wait between them, and returns the journal with the
+// ends of its batches.
 func line(t *testing.T) *enginetest.World {
 	t.Helper()
 	g := &workflow.Workflow{
@@ -110,7 +111,7 @@ var lineSpans = map[string]int{
 	"invoke_workflow line": 1, "node s": 1, "node a": 1, "node ok": 1, "node b": 1, "invoke_agent writer": 2, "chat gpt-5-mini": 2, "run paused": 1, "wait ok": 1,
 }
 
-// feed tells an observer of the events after the first n, a batch at a time, and closes it.
+// feed notifies an observer of the events after the first n, one batch at a time, and closes it.
 func feed(m *memory, w *enginetest.World, from, to int, prepare ...func(*telemetry.Config)) {
 	c := telemetry.Config{Exporter: m, Interval: -1}
 	for _, p := range prepare {
@@ -128,8 +129,9 @@ func feed(m *memory, w *enginetest.World, from, to int, prepare ...func(*telemet
 	o.Saw("run1", w.Events) // late events are dropped
 }
 
-// TestObserverSplit: wherever a run goes from one process to another, there is one trace, every span in it is there, and spans that come twice, because the first
-// owner died in the middle, have equal ids (P35). Where the run was paused in between nothing comes twice.
+// TestObserverSplit checks that wherever a run moves from one process to another, there is one
+// trace with every span in it, and that spans that occur twice, because the first owner died in the
+// middle, have equal IDs (P35). If the run was paused in between, nothing occurs twice.
 func TestObserverSplit(t *testing.T) {
 	t.Parallel()
 	w := line(t)
@@ -166,18 +168,19 @@ func TestObserverSplit(t *testing.T) {
 	}
 }
 
-// TestObserverOverload: while the goroutine that folds is blocked, callers that report events do not wait, and what does not fit into the queue is read from the journal.
+// TestObserverOverload checks that while the folding goroutine is blocked, callers that report
+// events do not wait, and events that do not fit into the queue are read from the journal.
 func TestObserverOverload(t *testing.T) {
 	t.Parallel()
 	w := line(t)
-	const runs = 9000 // twice the queue and more: one that was taken, one that is full
+	const runs = 9000 // more than twice the queue: one batch was taken, one queue is full
 	m := &memory{journals: map[string][]engine.Event{"first": w.Events}, gate: make(chan struct{})}
 	for i := range runs {
 		m.journals[runName(i)] = w.Events
 	}
 	never := 0.0
 	o := telemetry.New(telemetry.Config{Exporter: m, Interval: -1, Ratio: &never, Flush: time.Minute}, m)
-	o.Saw("first", w.Events[w.Batches[0]:]) // its beginning is to be read, which the gate holds up
+	o.Saw("first", w.Events[w.Batches[0]:]) // its start must be read, which the gate blocks
 	for i := range runs {
 		o.Saw(runName(i), w.Events)
 	}
@@ -190,7 +193,8 @@ func TestObserverOverload(t *testing.T) {
 
 func runName(i int) string { return "run" + string(rune('a'+i%26)) + time.Duration(i).String() }
 
-// TestObserverFamily: child runs are in the trace of the run above them, also where that is known from its journal alone (P35).
+// TestObserverFamily checks that child runs are in the trace of their parent run, even if the
+// parent is known only from the child's journal (P35).
 func TestObserverFamily(t *testing.T) {
 	t.Parallel()
 	w := line(t)
@@ -223,7 +227,8 @@ func TestObserverFamily(t *testing.T) {
 	}
 }
 
-// TestObserverCaller: a run whose caller has a trace is in that trace, and the caller's flag decides whether it is sent, unless it is to be ignored. Who answers from
+// TestObserverCaller checks that a run whose caller has a trace is in that trace, and that the
+// caller's flag decides whether it is sent, unless it is to be ignored. A person who answers from
 // another trace is linked.
 func TestObserverCaller(t *testing.T) {
 	t.Parallel()
@@ -281,7 +286,8 @@ func TestObserverCaller(t *testing.T) {
 	}
 }
 
-// TestObserverRatio: all spans of a trace are sent or none, and metrics count either way.
+// TestObserverRatio checks that either all or no spans of a trace are sent, and that metrics count
+// in both cases.
 func TestObserverRatio(t *testing.T) {
 	t.Parallel()
 	w := line(t)
@@ -297,7 +303,7 @@ func TestObserverRatio(t *testing.T) {
 	}
 }
 
-// TestMetrics: what was used and how long it took, without anything that grows with the number of runs.
+// TestMetrics checks usage and duration metrics, and that nothing grows with the number of runs.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	w := line(t)
@@ -333,7 +339,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestObserverAlone: without an exporter all is counted, and a run that began elsewhere has not begun here.
+// TestObserverAlone checks that without an exporter everything is counted, and that a run that
+// started elsewhere does not count as started here.
 func TestObserverAlone(t *testing.T) {
 	t.Parallel()
 	w := line(t)
@@ -357,7 +364,8 @@ func TestObserverAlone(t *testing.T) {
 	}
 }
 
-// TestMeterOverflow: the sets of attributes of a metric are bounded; what is beyond is counted together.
+// TestMeterOverflow checks that the number of attribute sets of a metric is limited, and that sets
+// beyond the limit are counted together.
 func TestMeterOverflow(t *testing.T) {
 	t.Parallel()
 	m := telemetry.NewMeter(enginetest.Epoch, false)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// sender keeps spans until they are sent.
+// sender queues spans until they are sent.
 type sender struct {
 	o *Observer
 
@@ -18,12 +18,12 @@ type sender struct {
 	full chan struct{}
 	stop chan struct{}
 	work sync.WaitGroup
-	// ctx bounds what is done from now on, once the observer is being closed.
+	// ctx limits all work from now on, once the observer is being closed.
 	ctx atomic.Pointer[context.Context]
-	// base is done when that time is over, whatever is under way.
+	// base is done when that time has expired, whatever is in flight.
 	base   context.Context //nolint:containedctx,nolintlint // the life of a goroutine
 	cancel context.CancelFunc
-	// failing: the last export failed, which was logged.
+	// failing means that the last export failed, which was logged.
 	failing bool
 }
 
@@ -32,7 +32,7 @@ func (s *sender) init(o *Observer) {
 	s.base, s.cancel = context.WithCancel(context.Background())
 }
 
-// context gives the context of what is done now.
+// context returns the context of the current work.
 func (s *sender) context() context.Context {
 	if c := s.ctx.Load(); c != nil {
 		return *c
@@ -40,7 +40,7 @@ func (s *sender) context() context.Context {
 	return s.base
 }
 
-// put keeps a span. Where nothing can be sent for long, the newest are dropped.
+// put queues a span. If nothing can be sent for a long time, the newest spans are dropped.
 func (s *sender) put(span Span) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +110,8 @@ func (s *sender) sendSpans(ctx context.Context) {
 	}
 }
 
-// report logs when exports begin to fail, and when they succeed again with what was lost.
+// report logs when exports start to fail, and, with the number of lost spans, when they succeed
+// again.
 func (s *sender) report(err error) {
 	switch {
 	case err != nil && !s.failing:
@@ -125,7 +126,7 @@ func (s *sender) report(err error) {
 	s.failing = err != nil
 }
 
-// close sends the rest until ctx is done, and leaves nothing under way.
+// close sends the rest until ctx is done, and leaves nothing in flight.
 func (s *sender) close(ctx context.Context) {
 	stopped := context.AfterFunc(ctx, s.cancel)
 	defer stopped()

@@ -9,19 +9,19 @@ import (
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// TraceID and SpanID are those of the W3C trace context. The zero SpanID is none.
+// TraceID and SpanID are the IDs of the W3C trace context. The zero SpanID means none.
 type (
 	TraceID [16]byte
 	SpanID  [8]byte
 )
 
-// TraceOf gives the id of the trace of a run that joins no other trace.
+// TraceOf returns the trace ID of a run that joins no other trace.
 func TraceOf(run string) TraceID {
 	sum := sha256.Sum256([]byte("hocket trace\x00" + run))
 	return TraceID(sum[:16])
 }
 
-// traceOf gives the id of the trace of a run: that of the caller's span, where there is one.
+// traceOf returns the trace ID of a run: that of the caller's span, if there is one.
 func traceOf(run string, caller tracecontext.SpanContext) TraceID {
 	if caller.IsValid() {
 		return TraceID(caller.TraceID())
@@ -29,29 +29,29 @@ func traceOf(run string, caller tracecontext.SpanContext) TraceID {
 	return TraceOf(run)
 }
 
-// What tells the sorts of spans apart.
+// What is the sort of a span.
 type What string
 
-// The sorts of spans, with what is in their ids beside the run.
+// The sorts of spans, with what their IDs contain in addition to the run.
 const (
 	WhatRun    What = "run"   // how often it was reopened
-	WhatPause  What = "pause" // the event: a mark without duration, for a run that is waiting, so that its trace shows it
+	WhatPause  What = "pause" // the event: a mark without duration, so that the trace shows that the run is waiting
 	WhatStep   What = "step"  // the step
 	WhatAgent  What = "agent" // step and frame
-	WhatModel  What = "model" // step, call, model and the number of the span among those of the call
+	WhatModel  What = "model" // step, call, model and the index of the span among the spans of the call
 	WhatTool   What = "tool"  // likewise, without model
 	WhatFunc   What = "func"  // likewise
 	WhatWait   What = "wait"  // step and wait
 	spanIDSalt      = "hocket span"
 )
 
-// spanOf gives the id of a span.
+// spanOf returns the ID of a span.
 func spanOf(run string, what What, step int, key string, n int) SpanID {
 	sum := sha256.Sum256([]byte(strings.Join([]string{spanIDSalt, run, string(what), strconv.Itoa(step), key, strconv.Itoa(n)}, "\x00")))
 	return SpanID(sum[:8])
 }
 
-// Kind is OpenTelemetry's kind of a span, with the number that the protocol has for it.
+// Kind is OpenTelemetry's span kind, with its number in the protocol.
 type Kind int
 
 const (
@@ -59,34 +59,36 @@ const (
 	KindClient   Kind = 3
 )
 
-// Attr is an attribute: Value is a string, a []string, an int64, a float64 or a bool.
+// Attr is an attribute; Value is a string, a []string, an int64, a float64 or a bool.
 type Attr struct {
 	Key   string
 	Value any
 }
 
-// Span is one span that is over. A receiver may keep it and must not change what it points at.
+// Span is one span that has ended. A receiver may keep it but must not change the data it points
+// to.
 type Span struct {
 	What   What
 	Run    string
 	Trace  TraceID
 	ID     SpanID
-	Parent SpanID // zero for the first of a trace
-	// Remote: the parent is a span of another program, or of another run.
+	Parent SpanID // zero for the first span of a trace
+	// Remote means that the parent is a span of another program, or of another run.
 	Remote bool
-	// State is the tracestate of the trace, "" for none. Unsampled: the trace is not recorded, so that the span is counted and not sent.
+	// State is the tracestate of the trace, "" if there is none. Unsampled means that the trace is
+	// not recorded, so that the span is counted but not sent.
 	State     string
 	Unsampled bool
 	Name      string
 	Kind      Kind
-	// Start and End are UTC; End is not before Start.
+	// Start and End are in UTC; End is not before Start.
 	Start, End time.Time
 	Attrs      []Attr
 	Events     []Mark
 	// Dropped counts the events beyond the first 128.
 	Dropped int
 	Links   []Link
-	// Failed sets the status to error; Message is its text, empty unless content is wanted.
+	// Failed sets the status to error; Message is its text, empty unless content is exported.
 	Failed  bool
 	Message string
 }
@@ -98,7 +100,7 @@ type Mark struct {
 	Attrs []Attr
 }
 
-// Link names a span elsewhere.
+// Link refers to a span elsewhere.
 type Link struct {
 	Trace TraceID
 	ID    SpanID
@@ -112,7 +114,7 @@ func (s *Span) link(traceparent string) {
 	}
 }
 
-// Attr gives the value of an attribute, nil where there is none.
+// Attr returns the value of an attribute, or nil if there is none.
 func (s *Span) Attr(key string) any {
 	for _, a := range s.Attrs {
 		if a.Key == key {
@@ -136,7 +138,7 @@ func (s *Span) mark(m Mark) {
 	s.Events = append(s.Events, m)
 }
 
-// set adds attributes, without those that are empty texts.
+// set adds attributes, except empty strings.
 func (s *Span) set(attrs ...Attr) {
 	for _, a := range attrs {
 		if a.Value != "" {
@@ -145,7 +147,7 @@ func (s *Span) set(attrs ...Attr) {
 	}
 }
 
-// replace gives an attribute that is set another value.
+// replace changes the value of an attribute that is set.
 func (s *Span) replace(a Attr) {
 	for i := range s.Attrs {
 		if s.Attrs[i].Key == a.Key {
@@ -154,12 +156,13 @@ func (s *Span) replace(a Attr) {
 	}
 }
 
-// open is a span that is not over, or whose children are not.
+// open is a span that has not ended, or whose children have not.
 type open struct {
 	Span
 	parent *open
 	kids   int
 	ended  bool
-	// base counts the attributes that it had before the run's end cut it off; 0: it was not.
+	// base is the number of attributes that the span had before the run's end cut it off; 0 means
+	// that it was not cut off.
 	base int
 }

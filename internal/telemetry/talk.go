@@ -7,16 +7,18 @@ import (
 	"github.com/hocket-run/hocket/internal/project"
 )
 
-// content puts what people wrote and models said into spans, where it is wanted; else it keeps and does nothing. Conversations are those that the journal tells of:
-// what a step or a sub-agent was given, replies, and answers to tool calls. Where agents share a conversation, each has its own part of it.
+// content puts what people wrote and models returned into spans, if content is exported; otherwise
+// it stores and does nothing. Conversations are reconstructed from the journal: the inputs of steps
+// and sub-agents, replies, and results of tool calls. If agents share a conversation, each has its
+// own part of it.
 type content struct {
 	wanted bool
 	talks  map[loop]*talk
-	// folder knows what steps were given; nil where content is not wanted.
+	// folder provides the inputs of steps; nil if content is not exported.
 	folder *project.Folder
 }
 
-// newContent makes the one of a run.
+// newContent returns the content of a run.
 func newContent(run string, cfg TracerConfig) content {
 	if !cfg.Content {
 		return content{}
@@ -24,25 +26,26 @@ func newContent(run string, cfg TracerConfig) content {
 	return content{wanted: true, talks: map[loop]*talk{}, folder: project.NewFolder(run, cfg.Workflow)}
 }
 
-// add takes an event in, after its span was made.
+// add processes an event, after its span was created.
 func (c *content) add(e engine.Event) {
 	if c.wanted {
 		c.folder.Add(e)
 	}
 }
 
-// loop names an agent loop: the step, and the frame of a sub-agent, 0 for the step's own.
+// loop identifies an agent loop: the step, and the frame of a sub-agent, 0 for the step's own loop.
 type loop struct{ step, frame int }
 
 type talk struct {
 	messages []chat.Message
-	summary  string // the last that was asked for
-	// above and answers say which wish of which loop a sub-agent carries out.
+	summary  string // the last requested summary
+	// above and answers identify the loop and the tool call that a sub-agent executes.
 	above   loop
 	answers string
 }
 
-// at finds the talk of a frame. Frames that no sub-agent has are the step's own: it has a new one when it is tried again.
+// at returns the talk of a frame. Frames without a sub-agent belong to the step itself, which
+// starts a new talk when it is retried.
 func (c *content) at(step, frame int) *talk {
 	if t := c.talks[loop{step, frame}]; t != nil {
 		return t
@@ -50,7 +53,7 @@ func (c *content) at(step, frame int) *talk {
 	return c.talks[loop{step, 0}]
 }
 
-// input gives what a step was given.
+// input returns the input of a step.
 func (c *content) input(e engine.Event) string {
 	if !c.wanted {
 		return ""
@@ -62,7 +65,7 @@ func (c *content) input(e engine.Event) string {
 	return plain(d.Input)
 }
 
-// began notes what an agent loop begins with.
+// began records the start of an agent loop.
 func (c *content) began(o *open, step, frame int, system, input string) {
 	if !c.wanted {
 		return
@@ -78,21 +81,21 @@ func (c *content) began(o *open, step, frame int, system, input string) {
 	c.talks[loop{step, frame}] = t
 }
 
-// handed notes the prompt of an agent that goes on with the talk of another one.
+// handed records the prompt of an agent that continues the talk of another one.
 func (c *content) handed(o *open, system string) {
 	if c.wanted && system != "" {
 		o.set(Attr{SystemInstructions, parts(system)})
 	}
 }
 
-// opened notes whose wish a sub-agent carries out.
+// opened records the tool call that a sub-agent executes.
 func (c *content) opened(step int, d *engine.SubagentStarted) {
 	if t := c.talks[loop{step, d.Frame}]; t != nil {
 		t.above, t.answers = loop{step, d.Parent}, d.ToolCallID
 	}
 }
 
-// closed answers the wish that a sub-agent carried out.
+// closed answers the tool call that a sub-agent executed.
 func (c *content) closed(e engine.Event, frame int) {
 	t := c.talks[loop{e.Step, frame}]
 	if t == nil || frame == 0 {
@@ -109,7 +112,7 @@ func (c *content) closed(e engine.Event, frame int) {
 	c.answered(e.Step, t.above.frame, t.answers, said)
 }
 
-// forget drops the talks of a step.
+// forget removes the talks of a step.
 func (c *content) forget(step int) {
 	for k := range c.talks {
 		if k.step == step {
@@ -141,14 +144,14 @@ func (c *content) replied(o *open, step, frame int, d *engine.ModelReplied) {
 	}
 }
 
-// compacted puts a summary into the place of what it sums up.
+// compacted replaces the summarized part of a talk with the summary.
 func (c *content) compacted(step int, d *engine.AgentCompacted) {
 	if t := c.at(step, d.Frame); t != nil && d.Error == nil && len(t.messages) == d.Before && compact.Check(t.messages, d.Left) == "" {
 		t.messages = compact.Replace(t.messages, d.Left, compact.Summary(t.summary))
 	}
 }
 
-// calls says with what a tool is called, which may be in the reply that asked for it alone.
+// calls sets the arguments of a tool call, which may be only in the reply that requested it.
 func (c *content) calls(o *open, step int, d *engine.ToolCalled) {
 	if !c.wanted {
 		return
@@ -169,7 +172,7 @@ func (c *content) result(o *open, d *engine.ToolReturned) {
 	o.set(Attr{ToolResult, said})
 }
 
-// answered adds the answer to a wish.
+// answered adds the result of a tool call.
 func (c *content) answered(step, frame int, wish, said string) {
 	if t := c.at(step, frame); t != nil && wish != "" {
 		t.messages = append(t.messages, chat.Message{Role: chat.RoleTool, ToolCallID: wish, Text: chat.NewText(said)})

@@ -5,23 +5,24 @@ import (
 	"slices"
 )
 
-// Tenants lets several observers of one process, one for each namespace, send by one exporter.
+// Tenants lets several observers of one process, one per namespace, share one exporter.
 type Tenants struct {
 	exporter Exporter
-	// turn is held by who sends: an exporter is called by one goroutine at a time.
+	// turn is held by the sender: an exporter is called by one goroutine at a time.
 	turn chan struct{}
 }
 
-// Among makes Tenants of an exporter, which nothing else uses.
+// Among returns Tenants for an exporter, which nothing else may use.
 func Among(e Exporter) *Tenants { return &Tenants{e, make(chan struct{}, 1)} }
 
-// Of gives what the observer of a namespace sends by: spans and metrics get the attribute hocket.namespace. Its Close does nothing.
+// Of returns the exporter for the observer of a namespace: spans and metrics get the attribute
+// hocket.namespace. Its Close does nothing.
 func (t *Tenants) Of(namespace string) Exporter { return &tenant{t, Attr{Namespace, namespace}} }
 
-// Close closes the exporter, after all observers were closed.
+// Close closes the exporter. All observers must be closed before.
 func (t *Tenants) Close() { t.exporter.Close() }
 
-// send calls the exporter in turn, unless ctx is done first.
+// send calls do when it is the caller's turn, unless ctx is done first.
 func (t *Tenants) send(ctx context.Context, do func() error) error {
 	select {
 	case t.turn <- struct{}{}:

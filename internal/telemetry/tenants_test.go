@@ -10,13 +10,13 @@ import (
 	"github.com/hocket-run/hocket/internal/telemetry"
 )
 
-// taker keeps what it is sent, and fails the test where two come at once.
+// taker stores what it receives, and fails the test if it is called concurrently.
 type taker struct {
 	t      *testing.T
 	busy   sync.Mutex
 	seen   []string
 	closed int
-	// entered, where it is not nil, is closed when Spans begins, which then waits until holding is closed.
+	// entered, if not nil, is closed when Spans starts, which then waits until holding is closed.
 	entered, holding chan struct{}
 }
 
@@ -50,7 +50,8 @@ func (k *taker) Metrics(_ context.Context, m []telemetry.Metric) error {
 
 func (k *taker) Close() { k.closed++ }
 
-// TestTenants: observers of several namespaces send in turn by one exporter, each under its own name, and leave what they were given as it was.
+// TestTenants checks that observers of several namespaces take turns to send through one exporter,
+// each under its own name, and do not modify what they were passed.
 func TestTenants(t *testing.T) {
 	t.Parallel()
 	k := &taker{t: t}

@@ -8,19 +8,22 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TracerConfig is what a Tracer is made of.
+// TracerConfig configures a Tracer.
 type TracerConfig struct {
-	// Content lets prompts, replies, arguments, results and texts of errors into spans.
+	// Content puts prompts, replies, arguments, results and error texts into spans.
 	Content bool
-	// Workflow is the run's definition, for contents: without it what parallel blocks gave is not known.
+	// Workflow is the run's definition, for contents: without it the outputs of parallel blocks are
+	// unknown.
 	Workflow *workflow.Workflow
-	// Sampled tells whether a trace is recorded, which began with the caller's span where caller is valid; nil: it is.
+	// Sampled reports whether a trace is recorded; the trace started with the caller's span if
+	// caller is valid. If nil, all traces are recorded.
 	Sampled func(trace TraceID, caller tracecontext.SpanContext) bool
-	// Emit takes spans as they end, children before their parents.
+	// Emit receives spans as they end, children before their parents.
 	Emit func(Span)
 }
 
-// Tracer makes the spans of one run of its events, all of them from the first on. It is pure: the same events give the same spans. Not safe for concurrent use.
+// Tracer produces the spans of one run from its events, all of them from the first on. It is pure:
+// the same events produce the same spans. It is not safe for concurrent use.
 type Tracer struct {
 	cfg   TracerConfig
 	run   string
@@ -28,16 +31,17 @@ type Tracer struct {
 	seq   uint64
 
 	created engine.RunCreated
-	// caller is the span below which the run is; the zero value where it begins a trace. unsampled: the trace is not recorded.
+	// caller is the parent span of the run; the zero value if the run starts a trace. unsampled
+	// means that the trace is not recorded.
 	caller    tracecontext.SpanContext
 	unsampled bool
-	root      *open // nil while the run has ended, or not begun
+	root      *open // nil if the run has ended, or has not started
 	reopens   int
 
 	steps   map[int]*stepSpan
-	scopes  map[int]*stepSpan // owners of scopes
+	scopes  map[int]*stepSpan // owning steps of scopes
 	calls   map[string]*callSpan
-	doubt   *doubt // of the last event
+	doubt   *doubt // about the last event
 	waits   map[string]*open
 	content content
 }
@@ -49,11 +53,11 @@ type stepSpan struct {
 	// spans counts the spans of each call.
 	spans map[string]int
 	agent *open
-	// subs are the spans of sub-agents by frame; frames that are not there are the step's own agent.
+	// subs are the spans of sub-agents by frame; missing frames belong to the step's own agent.
 	subs map[int]*open
 }
 
-// NewTracer makes a tracer for the run with that id.
+// NewTracer returns a tracer for the run with that ID.
 func NewTracer(run string, cfg TracerConfig) *Tracer {
 	return &Tracer{
 		cfg: cfg, run: run, trace: TraceOf(run),
@@ -62,13 +66,13 @@ func NewTracer(run string, cfg TracerConfig) *Tracer {
 	}
 }
 
-// Seq is the last event that was added.
+// Seq returns the last event that was added.
 func (t *Tracer) Seq() uint64 { return t.seq }
 
-// Running tells whether the run has begun and not ended.
+// Running reports whether the run has started and not ended.
 func (t *Tracer) Running() bool { return t.root != nil }
 
-// Add takes the next event. Events before it, which it has, are left out.
+// Add processes the next event. Events that were already added are ignored.
 func (t *Tracer) Add(e engine.Event) {
 	if e.Seq <= t.seq {
 		return
@@ -111,7 +115,8 @@ func (t *Tracer) begin(e engine.Event, d *engine.RunCreated) {
 	t.unsampled = t.cfg.Sampled != nil && !t.cfg.Sampled(t.trace, t.caller)
 	t.openRun(e.At)
 	if d.ForkedFrom != "" {
-		// What it was forked from may have joined another trace, where this link then leads nowhere; the id is beside it.
+		// The run it was forked from may have joined another trace, in which case this link leads
+		// nowhere; the run's ID is in an attribute.
 		t.root.Links = []Link{{TraceOf(d.ForkedFrom), spanOf(d.ForkedFrom, WhatRun, 0, "", 0)}}
 	}
 }
@@ -128,7 +133,8 @@ func (t *Tracer) openRun(at time.Time) {
 	)
 }
 
-// resumed goes on with a run. One that had ended gets a second span beside the first, which is sent already.
+// resumed continues a run. A run that had ended gets a second span, because the first has been sent
+// already.
 func (t *Tracer) resumed(e engine.Event, d *engine.RunResumed) {
 	if t.root == nil {
 		first := spanOf(t.run, WhatRun, 0, "", t.reopens)
@@ -141,7 +147,7 @@ func (t *Tracer) resumed(e engine.Event, d *engine.RunResumed) {
 	t.root.mark(Mark{"run.resumed", e.At, []Attr{{Reason, d.Reason}}})
 }
 
-// paused leaves a mark in the trace, so that a reader sees why nothing comes while the run waits.
+// paused leaves a mark in the trace, which shows why there are no spans while the run waits.
 func (t *Tracer) paused(e engine.Event) {
 	if t.root == nil {
 		return
@@ -152,7 +158,8 @@ func (t *Tracer) paused(e engine.Event) {
 	t.finish(m, e.At)
 }
 
-// end ends the run and what is left of it. Nothing should be: what is still open was cut off.
+// end ends the run and everything left of it. Nothing should be left: what is still open was cut
+// off.
 func (t *Tracer) end(at time.Time, status string, f *engine.Failure, reason string) {
 	root := t.root
 	if root == nil {
@@ -168,7 +175,7 @@ func (t *Tracer) end(at time.Time, status string, f *engine.Failure, reason stri
 	t.finish(root, at)
 }
 
-// start opens a span. A name of one word is used alone.
+// start opens a span. A one-word name is used alone.
 func (t *Tracer) start(parent *open, at time.Time, what What, step int, key string, n int, op, name string) *open {
 	o := &open{parent: parent, Span: Span{
 		What: what, Run: t.run, Trace: t.trace, ID: spanOf(t.run, what, step, key, n), Name: op, Kind: KindInternal, Start: at,
@@ -186,7 +193,7 @@ func (t *Tracer) start(parent *open, at time.Time, what What, step int, key stri
 	return o
 }
 
-// finish ends a span at a time, not before what it holds has ended.
+// finish ends a span at the given time, but not before its children have ended.
 func (t *Tracer) finish(o *open, at time.Time) {
 	if o.ended {
 		return
@@ -195,7 +202,7 @@ func (t *Tracer) finish(o *open, at time.Time) {
 	t.give(o)
 }
 
-// give hands on a span that is over with all that it holds.
+// give emits a span that has ended, together with everything in it.
 func (t *Tracer) give(o *open) {
 	for o != nil && o.ended && o.kids == 0 {
 		t.cfg.Emit(o.Span)
@@ -217,7 +224,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// fail marks a span as failed; the text may hold what models and tools said.
+// fail marks a span as failed; the text may contain output of models and tools.
 func (t *Tracer) fail(o *open, f *engine.Failure) {
 	if f == nil {
 		return
@@ -229,13 +236,13 @@ func (t *Tracer) fail(o *open, f *engine.Failure) {
 	}
 }
 
-// holder is the span of a step, or the run's.
+// holder returns the span of a step, or the run's.
 func (t *Tracer) holder(step int) *open {
 	if st := t.steps[step]; st != nil {
 		return st.open
 	}
 	if t.root == nil {
-		return &open{} // the run is over: whatever comes is of no span
+		return &open{} // the run has ended: later spans have no parent
 	}
 	return t.root
 }

@@ -7,19 +7,20 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// callSpan is a call that is out: one span over all its attempts, as the GenAI conventions ask for. A call of another model, which takes over from one that failed, is
-// another operation and has a span of its own.
+// callSpan is a call in flight: one span for all its attempts, as the GenAI conventions require. A
+// call of another model, which takes over from a failed one, is a separate operation with its own
+// span.
 type callSpan struct {
 	*open
 	step  *stepSpan
 	frame int
-	// answers is the id of the wish of the model that a tool call carries out.
+	// answers is the ID of the model's tool call that this call executes.
 	answers string
 
 	call    string
 	attempt int
-	ref     string // the model that is asked
-	// failures counts the attempts that failed before this one.
+	ref     string // the called model
+	// failures counts the earlier attempts that failed.
 	failures int
 
 	usage   *chat.Usage
@@ -28,19 +29,20 @@ type callSpan struct {
 	replied string
 }
 
-// doubt is a failure of which the next event tells whether the call is made again.
+// doubt is a failure after which the next event shows whether the call is repeated.
 type doubt struct {
 	*callSpan
 	at    time.Time
 	cause *engine.Failure
 }
 
-// callSpanOf gives the id of the span of a call. nth counts the spans of the call, from 1; calls that are asked of another model count by themselves.
+// callSpanOf returns the ID of the span of a call. nth is the index of the span among those of the
+// call, from 1; calls of another model are counted separately.
 func callSpanOf(run string, what What, step int, call, model string, nth int) SpanID {
 	return spanOf(run, what, step, call+"\x00"+model, nth)
 }
 
-// startCall opens the span of a call, unless it is a further attempt of one that is out.
+// startCall opens the span of a call, unless this is another attempt of a call in flight.
 func (t *Tracer) startCall(e engine.Event, st *stepSpan, parent *open, what What, call string, attempt int, op, name, ref string) (c *callSpan, fresh bool) {
 	if c := t.calls[call]; c != nil && c.ref == ref && !c.ended {
 		c.attempt = attempt
@@ -57,7 +59,7 @@ func (t *Tracer) startCall(e engine.Event, st *stepSpan, parent *open, what What
 	return c, true
 }
 
-// outstanding gives the call that is out with that attempt, nil where there is none.
+// outstanding returns the call in flight with that attempt, or nil if there is none.
 func (t *Tracer) outstanding(call string, attempt int) *callSpan {
 	if c := t.calls[call]; c != nil && c.attempt == attempt {
 		return c
@@ -65,7 +67,7 @@ func (t *Tracer) outstanding(call string, attempt int) *callSpan {
 	return nil
 }
 
-// failed takes the failure of an attempt.
+// failed records the failure of an attempt.
 func (t *Tracer) failed(e engine.Event, c *callSpan, f *engine.Failure, late bool) {
 	if late {
 		t.settle(c, e.At, f, true)
@@ -74,7 +76,7 @@ func (t *Tracer) failed(e engine.Event, c *callSpan, f *engine.Failure, late boo
 	t.doubt = &doubt{c, e.At, f}
 }
 
-// decide goes on with a call that has failed: e is the event after the failure.
+// decide determines what becomes of a failed call: e is the event after the failure.
 func (t *Tracer) decide(e engine.Event) {
 	d := t.doubt
 	if d == nil {
@@ -90,7 +92,7 @@ func (t *Tracer) decide(e engine.Event) {
 	case *engine.ToolCalled:
 		again = n.Call == d.call
 	case *engine.WaitOpened:
-		again = n.Call == d.call // a person says what becomes of it
+		again = n.Call == d.call // a person decides what becomes of it
 	}
 	if !again {
 		t.content.answered(d.step.number, d.frame, d.answers, d.cause.Message)
@@ -101,7 +103,7 @@ func (t *Tracer) decide(e engine.Event) {
 	d.mark(Mark{"attempt failed", d.at, []Attr{{Attempt, int64(d.attempt)}, {ErrorType, d.cause.Code}}})
 }
 
-// settle ends a call, and forgets its step where that waited for it alone.
+// settle ends a call, and removes its step if the step only waited for it.
 func (t *Tracer) settle(c *callSpan, at time.Time, f *engine.Failure, late bool) {
 	delete(t.calls, c.call)
 	if late {
@@ -115,7 +117,7 @@ func (t *Tracer) settle(c *callSpan, at time.Time, f *engine.Failure, late bool)
 	}
 }
 
-// used adds what an attempt of a model call used, as far as it is known.
+// used adds the usage of an attempt of a model call, as far as it is known.
 func (c *callSpan) used(u *chat.Usage, cost *float64) {
 	if u != nil {
 		sum := *u
@@ -133,14 +135,14 @@ func (c *callSpan) used(u *chat.Usage, cost *float64) {
 	}
 }
 
-// detailed takes what is known of an attempt of a model call; the last counts.
+// detailed records what is known about an attempt of a model call; the last attempt counts.
 func (c *callSpan) detailed(d *chat.CallDetails) {
 	if d != nil {
 		c.details = d
 	}
 }
 
-// told puts what all attempts came to into the span.
+// told puts the totals of all attempts into the span.
 func (c *callSpan) told() {
 	c.set(Attr{Attempt, int64(c.attempt)})
 	if u := c.usage; u != nil {
@@ -168,7 +170,7 @@ func (c *callSpan) told() {
 	c.usage, c.cost, c.details, c.replied = nil, nil, nil, ""
 }
 
-// request says how the model was asked, and where.
+// request sets the attributes of the model request and its server.
 func (c *callSpan) request(d *chat.CallDetails) {
 	c.set(Attr{ResponseID, d.ID}, Attr{ReasoningLevel, d.Reasoning})
 	for _, p := range []struct {

@@ -6,7 +6,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// call follows what happens inside steps: calls, and the loops of sub-agents.
+// call processes events inside steps: calls, and the loops of sub-agents.
 func (t *Tracer) call(e engine.Event) {
 	st := t.steps[e.Step]
 	if st == nil {
@@ -69,7 +69,8 @@ func (t *Tracer) call(e engine.Event) {
 	}
 }
 
-// in gives the span of the agent loop frame: a sub-agent's, else the step's own, else the step's where no agent is.
+// in returns the span of the agent loop frame: a sub-agent's, else that of the step's own agent,
+// else the step's if there is no agent.
 func (st *stepSpan) in(frame int) *open {
 	if a := st.subs[frame]; a != nil && !a.ended {
 		return a
@@ -80,7 +81,7 @@ func (st *stepSpan) in(frame int) *open {
 	return st.open
 }
 
-// agentOf gives the name of the agent that has the loop of a frame; "" where there is none.
+// agentOf returns the name of the agent that runs the loop of a frame; "" if there is none.
 func (st *stepSpan) agentOf(frame int) string {
 	name, _ := st.in(frame).Attr(AgentName).(string)
 	return name
@@ -125,7 +126,7 @@ func (t *Tracer) modelReplied(e engine.Event, d *engine.ModelReplied) {
 	t.settle(c, e.At, nil, d.Late)
 }
 
-// handed gives a loop to another agent, whose span is beside that of the one before it.
+// handed passes a loop to another agent, whose span is a sibling of the previous agent's.
 func (t *Tracer) handed(e engine.Event, st *stepSpan, d *engine.AgentHanded) {
 	old := st.in(d.Frame)
 	if old == st.open || old.ended {
@@ -143,7 +144,7 @@ func (t *Tracer) handed(e engine.Event, st *stepSpan, d *engine.AgentHanded) {
 	t.content.handed(a, d.System)
 }
 
-// model says which model was asked, and which replied; what is known last wins.
+// model sets which model was requested, and which replied; the last known value wins.
 func (c *callSpan) model(ref, answered string) {
 	if ref == "" {
 		return
@@ -158,7 +159,7 @@ func (c *callSpan) model(ref, answered string) {
 	}
 }
 
-// parted gives the provider of a reference, "" where it has none, and the model.
+// parted splits a model reference into the provider, "" if there is none, and the model.
 func parted(ref string) (provider, name string) {
 	provider, name, found := strings.Cut(ref, "/")
 	if !found {
@@ -167,7 +168,8 @@ func parted(ref string) (provider, name string) {
 	return provider, name
 }
 
-// wellKnown gives the convention's name of a provider, its own where the convention has none.
+// wellKnown returns the conventions' name of a provider, or its own name if the conventions have
+// none.
 func wellKnown(provider string) string {
 	switch provider {
 	case "google", "gemini":

@@ -9,12 +9,13 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// cut ends what is open when the run ends: a run that met its time limit leaves steps and calls as they are. It is kept, since the run may be reopened.
+// cut ends everything that is open when the run ends: a run that reached its time limit leaves
+// steps and calls as they are. Their state is kept, because the run may be reopened.
 func (t *Tracer) cut(at time.Time) {
 	for _, k := range t.out() {
 		c := t.calls[k]
 		if c.step.ended {
-			delete(t.calls, k) // it was cancelled before: it is not asked for again
+			delete(t.calls, k) // it was cancelled before and will not be repeated
 		}
 		c.base, c.Failed = len(c.Attrs), true
 		c.told()
@@ -27,7 +28,7 @@ func (t *Tracer) cut(at time.Time) {
 		w.set(Attr{WaitOutcome, "ended"})
 		t.finish(w, at)
 	}
-	for _, n := range slices.Backward(slices.Sorted(maps.Keys(t.steps))) { // what a block holds began after it
+	for _, n := range slices.Backward(slices.Sorted(maps.Keys(t.steps))) { // the contents of a block started after it
 		st := t.steps[n]
 		if st.ended {
 			delete(t.steps, n)
@@ -42,10 +43,10 @@ func (t *Tracer) cut(at time.Time) {
 	}
 }
 
-// out gives the calls that are out, sorted.
+// out returns the calls in flight, sorted.
 func (t *Tracer) out() []string { return slices.Sorted(maps.Keys(t.calls)) }
 
-// loops gives the agent loops of a step that go on, those within others after them.
+// loops returns the active agent loops of a step, nested ones after those that contain them.
 func (st *stepSpan) loops() []*open {
 	var out []*open
 	if st.agent != nil && !st.agent.ended {
@@ -59,7 +60,8 @@ func (st *stepSpan) loops() []*open {
 	return out
 }
 
-// renew goes on with what was cut off, now that the run is reopened: in new spans, since the others are sent.
+// renew continues what was cut off when the run is reopened: in new spans, because the old ones
+// have been sent.
 func (t *Tracer) renew(at time.Time) {
 	fresh := map[SpanID]*open{}
 	again := func(o *open) *open {

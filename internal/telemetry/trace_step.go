@@ -26,7 +26,8 @@ func (t *Tracer) step(e engine.Event) {
 		}
 		st.mark(m)
 	case *engine.EdgeTaken:
-		// A branch of a fork, or the graph of a sub-flow: what runs in there is below the step that opened it.
+		// A branch of a fork, or the graph of a sub-flow: its steps are children of the step that
+		// opened it.
 		if d.Branch > 0 || st.kind == workflow.KindSubflow && !st.ended && d.Edge < 0 {
 			t.scopes[d.Scope] = st
 		}
@@ -57,14 +58,15 @@ func (t *Tracer) startStep(e engine.Event, d *engine.StepStarted) {
 	}
 }
 
-// startAgent opens the span of an agent loop. Agents are distinguished by their ids, which are names too.
+// startAgent opens the span of an agent loop. Agents are distinguished by their IDs, which are also
+// names.
 func (t *Tracer) startAgent(parent *open, e engine.Event, key string, frame int, id string) *open {
 	a := t.start(parent, e.At, WhatAgent, e.Step, key, frame, OpAgent, id)
 	a.set(Attr{OperationName, OpAgent}, Attr{AgentID, id}, Attr{AgentName, id}, Attr{RunID, t.run}, Attr{Step, int64(e.Step)})
 	return a
 }
 
-// endStep ends a step with the loops in it. It is kept while calls of it are out.
+// endStep ends a step and its loops. The step is kept while calls of it are in flight.
 func (t *Tracer) endStep(e engine.Event, st *stepSpan, status string, f *engine.Failure) {
 	for _, frame := range slices.Backward(slices.Sorted(maps.Keys(st.subs))) {
 		t.finish(st.subs[frame], e.At)

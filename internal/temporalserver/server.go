@@ -20,40 +20,44 @@ import (
 	"github.com/hocket-run/hocket/internal/certtest"
 )
 
-// Version is that of the server. It is in the name of its program, so that another version is built anew.
+// Version is the version of the server. It is part of the program's name, so that another version
+// is built separately.
 const Version = "v1.32.1"
 
-// enabled is the variable with which tests need a server.
+// enabled is the environment variable that makes tests require a server.
 const enabled = "HOCKET_TEMPORAL"
 
-// Config describes a server. Its zero value keeps everything in memory and lets every client in.
+// Config configures a server. Its zero value keeps everything in memory and accepts every client.
 type Config struct {
-	// Postgres and Visibility are URLs of two databases of PostgreSQL, both or none, as pgtest.Server.Database makes them. Their schemas are made by the server.
+	// Postgres and Visibility are URLs of two PostgreSQL databases, both or none, as created by
+	// pgtest.Server.Database. The server creates their schemas.
 	Postgres, Visibility string
-	// TLS makes the server refuse clients without TLS, and without the certificate of [Server.Cert] where there is no APIKey.
+	// TLS makes the server reject clients without TLS, and, if there is no APIKey, clients without
+	// the certificate of [Server.Cert].
 	TLS bool
-	// APIKey is the only one that is accepted; "": none is needed.
+	// APIKey is the only accepted key; "" means that none is needed.
 	APIKey string
 }
 
-// Server is a server of one test. Its methods are safe for concurrent use.
+// Server is a server for one test. Its methods are safe for concurrent use.
 type Server struct {
-	// Address is host:port of the frontend. It stays the same when the server is started again.
+	// Address is the host:port of the frontend. It stays the same when the server is restarted.
 	Address string
-	// CA, Cert and Key are files for clients with TLS, "" without it: the authority of the server's certificate, and a certificate with its key that the server accepts.
+	// CA, Cert and Key are files for clients with TLS, "" without TLS: the authority of the
+	// server's certificate, and a certificate and key that the server accepts.
 	CA, Cert, Key string
 
 	program string
 	flags   []string
-	log     *os.File // it has no name any more
+	log     *os.File // an unlinked file
 
 	mu      sync.Mutex
-	process *exec.Cmd // nil: it is stopped
+	process *exec.Cmd // nil if it is stopped
 	in      io.WriteCloser
 	out     *bufio.Reader
 }
 
-// find gives the program of the server. Without HOCKET_TEMPORAL the test is skipped.
+// find returns the path of the server program. Without HOCKET_TEMPORAL the test is skipped.
 func find(t testing.TB) string {
 	t.Helper()
 	if os.Getenv(enabled) == "" {
@@ -74,7 +78,8 @@ func find(t testing.TB) string {
 	}
 }
 
-// Require skips a test that needs a server, and fails it, as [Start] and [Namespace] do: before it makes what is costly.
+// Require skips or fails a test that needs a server like [Start] and [Namespace] do, before the
+// test does expensive work.
 func Require(t testing.TB) { t.Helper(); find(t) }
 
 // shared is the server of this process. It runs until the process ends.
@@ -86,7 +91,8 @@ var shared struct {
 // names counts the namespaces of this process.
 var names atomic.Int64
 
-// Namespace registers a namespace for this test on the server of this process, which keeps everything in memory, and gives both.
+// Namespace registers a namespace for this test on the server of this process, which keeps
+// everything in memory, and returns the server's address and the namespace.
 func Namespace(t testing.TB) (address, namespace string) {
 	t.Helper()
 	program := find(t)
@@ -106,7 +112,7 @@ func Namespace(t testing.TB) (address, namespace string) {
 	return shared.s.Address, shared.s.Namespace(t)
 }
 
-// Start starts a server for this test alone, which ends with it.
+// Start starts a server for this test only, which ends with the test.
 func Start(t testing.TB, cfg Config) *Server {
 	t.Helper()
 	s := &Server{program: find(t)}
@@ -133,7 +139,7 @@ func Start(t testing.TB, cfg Config) *Server {
 	return s
 }
 
-// Namespace registers a namespace with a name of its own and gives the name.
+// Namespace registers a namespace with a unique name and returns the name.
 func (s *Server) Namespace(t testing.TB) string {
 	t.Helper()
 	name := "t" + strconv.FormatInt(names.Add(1), 10)
@@ -141,7 +147,7 @@ func (s *Server) Namespace(t testing.TB) string {
 	return name
 }
 
-// Register registers a namespace without search attributes of Hocket.
+// Register registers a namespace without Hocket's search attributes.
 func (s *Server) Register(t testing.TB, name string) { t.Helper(); s.command(t, "namespace "+name) }
 
 // AddAttributes adds the search attributes HocketWorkflow and HocketStatus to a namespace.
@@ -166,10 +172,11 @@ func (s *Server) command(t testing.TB, line string) {
 	}
 }
 
-// Kill ends the server at once, as a failure of its machine does. Stop lets it end what it does. Both wait until it has ended; a server that is stopped stays so.
+// Kill ends the server immediately, like a failure of its machine. Stop lets it finish its work.
+// Both wait until it has ended; they do nothing if the server is stopped.
 func (s *Server) Kill(t testing.TB) { t.Helper(); s.end(os.Kill) }
 
-// Stop: see [Server.Kill].
+// Stop shuts the server down gracefully; see [Server.Kill].
 func (s *Server) Stop(t testing.TB) { t.Helper(); s.end(syscall.SIGTERM) }
 
 func (s *Server) end(with os.Signal) {
@@ -178,13 +185,14 @@ func (s *Server) end(with os.Signal) {
 	if s.process == nil {
 		return
 	}
-	_ = s.process.Process.Signal(with) // it may have ended
+	_ = s.process.Process.Signal(with) // it may have ended already
 	_ = s.process.Wait()
 	_ = s.in.Close()
 	s.process = nil
 }
 
-// Start starts a server that was stopped, at the same address, and waits until it answers. What it kept in memory is gone.
+// Start starts a stopped server at the same address, and waits until it answers. What it kept in
+// memory is lost.
 func (s *Server) Start(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
@@ -197,7 +205,7 @@ func (s *Server) Start(t testing.TB) {
 	}
 }
 
-// attempts is how often a server is started whose free ports another process took first.
+// attempts is how often the start is tried if another process takes the free ports first.
 const attempts = 3
 
 func (s *Server) start() error {
@@ -246,7 +254,7 @@ func (s *Server) launch() error {
 	return nil
 }
 
-// Said gives what the server has logged since it was started first, warnings and errors alone.
+// Said returns what the server has logged since it was first started, warnings and errors only.
 func (s *Server) Said() string { return s.said() }
 
 func (s *Server) said() string {
@@ -257,7 +265,7 @@ func (s *Server) said() string {
 	return string(text)
 }
 
-// unnamed gives a file that is gone when the process has ended.
+// unnamed returns a file that disappears when the process ends.
 func unnamed() (*os.File, error) {
 	f, err := os.CreateTemp("", "temporal-log-")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// TestNamespaces: tests share a server and have namespaces of their own.
+// TestNamespaces checks that tests share a server and have their own namespaces.
 func TestNamespaces(t *testing.T) {
 	t.Parallel()
 	a, one := Namespace(t)
@@ -22,10 +22,11 @@ func TestNamespaces(t *testing.T) {
 		t.Errorf("%s %s, %s %s", a, one, b, two)
 	}
 	shared.s.AddAttributes(t, one)
-	shared.s.Register(t, one) // it is there already
+	shared.s.Register(t, one) // it exists already
 }
 
-// TestPostgres: a server on PostgreSQL that was killed goes on with what it has stored, at the same address.
+// TestPostgres checks that a killed server on PostgreSQL continues with its stored data, at the
+// same address.
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	Require(t)
@@ -41,14 +42,15 @@ func TestPostgres(t *testing.T) {
 			t.Fatal("the server that was ended answers")
 		}
 		s.Start(t)
-		s.AddAttributes(t, "kept") // it fails where the namespace is gone
+		s.AddAttributes(t, "kept") // fails if the namespace is gone
 	}
 	if s.Address != at {
 		t.Errorf("the address was %s and is %s", at, s.Address)
 	}
 }
 
-// TestTLS: the server's own client has got in with a certificate, or with the key in its place.
+// TestTLS checks that the server's own client can connect with a certificate, or with the API key
+// instead.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range map[string]Config{"certificate": {TLS: true}, "key": {TLS: true, APIKey: "k1"}} {

@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// admin makes what tests need in the server of this process.
+// admin creates what tests need in the server of this process.
 type admin struct{ c client.Client }
 
 // dial connects to the server, and waits until it answers.
@@ -55,7 +55,8 @@ func dial(address string, o *options) (*admin, error) {
 	}
 }
 
-// register adds a namespace, and waits until workflows can be listed in it. One that exists is left as it is.
+// register adds a namespace, and waits until workflows can be listed in it. An existing one is left
+// unchanged.
 func (a *admin) register(ctx context.Context, name string) error {
 	service := a.c.WorkflowService()
 	_, err := service.RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour)})
@@ -68,7 +69,8 @@ func (a *admin) register(ctx context.Context, name string) error {
 	})
 }
 
-// addAttributes adds the search attributes that Hocket sets where a namespace has them, and waits until they can be used.
+// addAttributes adds the search attributes that Hocket sets if a namespace has them, and waits
+// until they can be used.
 func (a *admin) addAttributes(ctx context.Context, name string) error {
 	const workflow, status = "HocketWorkflow", "HocketStatus"
 	_, err := a.c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{

@@ -21,7 +21,8 @@ const (
 	clusterName = "active"
 )
 
-// configure gives the configuration of a server, whose databases have their schemas. It sets the port.
+// configure returns the configuration of a server whose databases have their schemas. It sets the
+// port.
 func configure(o *options, logger log.Logger) (*config.Config, error) {
 	if o.port == 0 {
 		port, err := freePort()
@@ -69,7 +70,8 @@ func configure(o *options, logger log.Logger) (*config.Config, error) {
 	}, nil
 }
 
-// hosts are the addresses of the services: a server of one process needs no membership, whose rings wait for processes that were killed.
+// hosts returns the addresses of the services: a single-process server needs no membership, whose
+// rings would wait for killed processes.
 func hosts(c *config.Config) map[primitives.ServiceName]static.Hosts {
 	all := map[primitives.ServiceName]static.Hosts{}
 	for name, service := range c.Services {
@@ -78,7 +80,7 @@ func hosts(c *config.Config) map[primitives.ServiceName]static.Hosts {
 	return all
 }
 
-// databases gives the stores of the server, in memory or in PostgreSQL.
+// databases returns the stores of the server, in memory or in PostgreSQL.
 func databases(o *options, logger log.Logger) (config.Persistence, error) {
 	const main, visibility = "main", "visibility"
 	p := config.Persistence{DefaultStore: main, VisibilityStore: visibility, NumHistoryShards: 4}
@@ -105,7 +107,8 @@ func databases(o *options, logger log.Logger) (config.Persistence, error) {
 	return p, nil
 }
 
-// postgres gives the configuration of a database by its URL. A socket is named by the parameters host and port, which pgx takes before the address.
+// postgres returns the configuration of a database from its URL. A socket is named by the
+// parameters host and port, which pgx prefers to the address.
 func postgres(at string) (*config.SQL, error) {
 	u, err := url.Parse(at)
 	if err != nil {
@@ -125,7 +128,8 @@ func postgres(at string) (*config.SQL, error) {
 	return c, nil
 }
 
-// certificates gives the TLS of the frontend: clients show a certificate of the authority, as the workers of the server do, unless they have an API key.
+// certificates returns the TLS configuration of the frontend: clients present a certificate of the
+// authority, as the server's workers do, unless they have an API key.
 func certificates(o *options) config.RootTLS {
 	if o.tlsCert == "" {
 		return config.RootTLS{}
@@ -140,7 +144,7 @@ func certificates(o *options) config.RootTLS {
 	}
 }
 
-// freePort gives a port that was free when it was asked for.
+// freePort returns a port that was free when it was checked.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {

@@ -93,7 +93,7 @@ func run(o options) error {
 	return server.Stop()
 }
 
-// serve carries the commands of standard input out, and ends the process with it.
+// serve executes the commands from standard input, and ends the process when standard input ends.
 func serve(a *admin) {
 	commands := map[string]func(context.Context, string) error{"namespace": a.register, "attributes": a.addAttributes}
 	lines := bufio.NewScanner(os.Stdin)

@@ -7,7 +7,8 @@ import (
 	"go.temporal.io/server/tools/sql"
 )
 
-// migrate makes the schema of a database, or brings it up to date, by the files of the server in a folder of it.
+// migrate creates the schema of a database, or brings it up to date, using the server's files in a
+// folder.
 func migrate(cfg *config.SQL, folder string, logger log.Logger) error {
 	c, err := sql.NewConnection(cfg, logger)
 	if err != nil {

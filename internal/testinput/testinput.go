@@ -1,7 +1,8 @@
-// Package testinput names the files that a test uses through other programs.
+// Package testinput registers the files that a test uses through other programs.
 //
-// The go command takes a test's result from its cache unless the test binary, or a file or variable that the test itself read, has changed. It does not see what
-// a program reads that the test starts, nor from which files the test builds one.
+// The go command takes a test's result from its cache unless the test binary, or a file or variable
+// that the test itself read, has changed. It does not notice what a program started by the test
+// reads, nor the files from which the test builds a program.
 package testinput
 
 import (
@@ -12,9 +13,10 @@ import (
 	"testing"
 )
 
-// Files makes the result of the running test depend on the files of this repository that match the patterns, which are those of git ls-files from the root
-// of the repository; without one, on all of them. Files that git ignores do not count. Where the sources are not in a clone of the repository, it logs so and
-// does nothing.
+// Files makes the result of the running test depend on the files of this repository that match the
+// patterns, which are patterns of git ls-files relative to the root of the repository; without
+// patterns, on all files. Files that git ignores do not count. If the sources are not in a clone of
+// the repository, Files logs that and does nothing.
 func Files(t testing.TB, patterns ...string) {
 	t.Helper()
 	root, err := exec.CommandContext(t.Context(), "git", "rev-parse", "--show-toplevel").Output()
@@ -34,10 +36,10 @@ func Files(t testing.TB, patterns ...string) {
 	seen := map[string]bool{c.Dir: true} // the root itself changes with each commit
 	for name := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
 		path := filepath.Join(c.Dir, string(name))
-		_, _ = os.Stat(path) // the go command notes that the test asked, also for a file that was deleted
+		_, _ = os.Stat(path) // the go command records the access, also for a deleted file
 		for dir := filepath.Dir(path); !seen[dir]; dir = filepath.Dir(dir) {
 			seen[dir] = true
-			_, _ = os.Stat(dir) // files that are added
+			_, _ = os.Stat(dir) // for files that are added
 		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/testinput"
 )
 
-// TestFiles looks at what the go command is told: the log that it asks each test binary for.
+// TestFiles checks what is reported to the go command, using the log that it requests from each
+// test binary.
 func TestFiles(t *testing.T) {
 	if os.Getenv("TESTINPUT_CHILD") != "" {
 		testinput.Files(t, "go.mod", "internal/testinput/*.go")

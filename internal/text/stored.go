@@ -6,20 +6,21 @@ import (
 	"sync"
 )
 
-// Stored is a text whose bytes may leave memory: once something else holds them, they are loaded where they are needed, each time anew. Safe for concurrent use.
+// Stored is a text whose bytes may leave memory: once something else holds them, they are loaded
+// again each time they are needed. It is safe for concurrent use.
 type Stored struct {
 	node node
 
 	mu   sync.Mutex
-	data *string // nil: not in memory
-	// load gives the bytes; nil: nothing else holds them.
+	data *string // nil if not in memory
+	// load returns the bytes; it is nil if nothing else holds them.
 	load func() (string, error)
 	pins int
-	// blank: the text has nothing but white space. It is known where known is set.
+	// blank reports whether the text is only white space. It is valid only if known is set.
 	blank, known bool
 }
 
-// Keep gives a stored text whose bytes are in memory until [Stored.Release] is called.
+// Keep returns a stored text whose bytes are in memory until [Stored.Release] is called.
 func Keep(s string) *Stored {
 	t := AtPlace(int64(len(s)), nil)
 	t.data = &s
@@ -27,14 +28,15 @@ func Keep(s string) *Stored {
 	return t
 }
 
-// AtPlace gives a stored text of size bytes that load gives. load is called by any goroutine, for one text by one at a time.
+// AtPlace returns a stored text of size bytes that load returns. load may be called from any
+// goroutine, but for one text only by one at a time.
 func AtPlace(size int64, load func() (string, error)) *Stored {
 	t := &Stored{load: load}
 	t.node = node{stored: t, loads: true, size: size}
 	return t
 }
 
-// Text gives the text.
+// Text returns the stored text as a Text.
 func (t *Stored) Text() Text {
 	if t.node.size == 0 {
 		return Text{}
@@ -42,7 +44,7 @@ func (t *Stored) Text() Text {
 	return Text{n: &t.node}
 }
 
-// Release lets the bytes leave memory: from now on load gives them.
+// Release allows the bytes to leave memory: from now on load returns them.
 func (t *Stored) Release(load func() (string, error)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -50,14 +52,14 @@ func (t *Stored) Release(load func() (string, error)) {
 	t.leave()
 }
 
-// leave drops the bytes where nothing needs them. t.mu is held.
+// leave drops the bytes if nothing needs them. t.mu must be held.
 func (t *Stored) leave() {
 	if t.pins == 0 && t.load != nil {
 		t.data = nil
 	}
 }
 
-// get gives the bytes. t.mu is held.
+// get returns the bytes. t.mu must be held.
 func (t *Stored) get() (string, error) {
 	if t.data != nil {
 		return *t.data, nil
@@ -72,7 +74,7 @@ func (t *Stored) get() (string, error) {
 	return s, nil
 }
 
-// bytes gives the bytes. Where they cannot be loaded it panics with a *LoadError.
+// bytes returns the bytes. If they cannot be loaded, it panics with a *LoadError.
 func (t *Stored) bytes() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,7 +85,7 @@ func (t *Stored) bytes() string {
 	return s
 }
 
-// isBlank is [Text.IsBlank].
+// isBlank implements [Text.IsBlank].
 func (t *Stored) isBlank() bool {
 	t.mu.Lock()
 	known, blank := t.known, t.blank
@@ -119,16 +121,17 @@ func (t *Stored) unpin() {
 	t.leave()
 }
 
-// LoadError says that the bytes of a stored text cannot be loaded.
+// LoadError is the error for a stored text whose bytes cannot be loaded.
 type LoadError struct{ Err error }
 
 // Error implements error.
 func (e *LoadError) Error() string { return "load a stored text: " + e.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *LoadError) Unwrap() error { return e.Err }
 
-// Recover sets err to the *LoadError with which an operation on texts panicked. It is deferred; other panics go on.
+// Recover sets err to the *LoadError with which an operation on texts panicked. It must be
+// deferred; other panics continue.
 func Recover(err *error) {
 	switch v := recover().(type) {
 	case nil:
@@ -139,7 +142,8 @@ func Recover(err *error) {
 	}
 }
 
-// Pin loads all parts of the text and keeps them in memory until unpin is called, so that no operation on it fails. Errors: *LoadError; nothing is kept then.
+// Pin loads all parts of the text and keeps them in memory until unpin is called, so that no
+// operation on it fails. The error is a *LoadError; nothing is kept in memory then.
 func (t Text) Pin() (unpin func(), err error) {
 	if t.n == nil || !t.n.loads {
 		return func() {}, nil
@@ -164,8 +168,8 @@ func (t Text) Pin() (unpin func(), err error) {
 	return unpin, nil
 }
 
-// IsString tells whether the text is a string, and not one that is made of others or stored.
+// IsString reports whether the text is a plain string, neither composed of others nor stored.
 func (t Text) IsString() bool { return t.n == nil }
 
-// IsLoaded tells whether no part of the text is a stored one.
+// IsLoaded reports whether the text has no stored parts.
 func (t Text) IsLoaded() bool { return t.n == nil || !t.n.loads }

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// A stored text that was released is loaded each time, kept while it is pinned, and never the wrong one.
+// TestStored checks that a released text is loaded each time, is kept while it is pinned, and is
+// never the wrong one.
 func TestStored(t *testing.T) {
 	t.Parallel()
 	loads, fails := 0, false

@@ -12,8 +12,9 @@ type state struct{ hash.Cloner }
 // markBytes is the distance between the states that a rope keeps: each takes about 150 bytes.
 const markBytes = 1 << 10
 
-// Sum gives the SHA-256 of the text. It goes on from the state of the hash in the part that the text shares with one whose Sum was asked for: the sums of n
-// texts, each the one before it with something behind it, take time in proportion to the longest of them.
+// Sum returns the SHA-256 of the text. It continues from the hash state in the part that the text
+// shares with one whose Sum was computed: the sums of n texts, each the previous one with something
+// appended, take time proportional to the longest of them.
 func (t Text) Sum() [sha256.Size]byte {
 	if t.n == nil {
 		return sha256.Sum256([]byte(t.s))
@@ -46,7 +47,7 @@ func (t Text) Sum() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// own gives the content of a node without what comes before it.
+// own returns the content of a node without what comes before it.
 func (n *node) own() Text {
 	if n.stored != nil {
 		return n.stored.Text()
@@ -58,7 +59,7 @@ func (n *node) own() Text {
 func clone(h hash.Hash) hash.Cloner {
 	c, err := h.(hash.Cloner).Clone()
 	if err != nil {
-		panic("text: SHA-256 cannot be cloned: " + err.Error()) // crypto/sha256 says that it can
+		panic("text: SHA-256 cannot be cloned: " + err.Error()) // crypto/sha256 documents that it can
 	}
 	return c
 }

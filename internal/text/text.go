@@ -10,34 +10,37 @@ import (
 	"sync/atomic"
 )
 
-// Text is an immutable text: a string, or a rope of strings that other texts may share. The zero Text is empty. A Text is two words and a pointer: it is
-// handed over by value. Safe for concurrent use.
+// Text is an immutable text: a string, or a rope of strings that other texts may share. The zero
+// Text is empty. A Text is two words and a pointer and is passed by value. It is safe for
+// concurrent use.
 //
 // Texts are compared with [Text.Equal], not with ==.
 //
-// Operations that need the bytes of a text panic with a *[LoadError] where a part of it is [Stored] and cannot be loaded; those that return errors return it. Callers with
-// such texts call [Text.Pin] before, or recover by [Recover]. Len, IsZero and Append need no bytes.
+// Operations that need the bytes of a text panic with a *[LoadError] if a part of it is [Stored]
+// and cannot be loaded; those that return errors return it. Callers with such texts call [Text.Pin]
+// first, or recover with [Recover]. Len, IsZero and Append need no bytes.
 type Text struct {
-	s string // the text where n is nil
+	s string // the text if n is nil
 	n *node
 }
 
-// node is a text that ends with its own content: lit, or that of sub or stored. What comes before is left, nil for nothing.
+// node is a text that ends with its own content: lit, or that of sub or stored. left is what comes
+// before, nil for nothing.
 type node struct {
 	left   *node
 	sub    *node
 	lit    string
 	stored *Stored
-	size   int64 // of all of it
+	size   int64 // of the whole text
 	loads  bool  // a part of it is stored
-	// mark is the state of the hash at the end of the node, once it was needed.
+	// mark is the hash state at the end of the node, once it was needed.
 	mark atomic.Pointer[state]
 }
 
-// Of gives the text of a string.
+// Of returns s as a Text.
 func Of(s string) Text { return Text{s: s} }
 
-// Append gives the text t with u behind it, in constant time: it shares both.
+// Append returns the text t followed by u, in constant time: it shares both.
 func (t Text) Append(u Text) Text {
 	switch {
 	case u.IsZero():
@@ -50,7 +53,7 @@ func (t Text) Append(u Text) Text {
 	return Text{n: n}
 }
 
-// AppendString is Append(Of(s)).
+// AppendString is equivalent to Append(Of(s)).
 func (t Text) AppendString(s string) Text { return t.Append(Of(s)) }
 
 func (t Text) rope() *node {
@@ -60,7 +63,7 @@ func (t Text) rope() *node {
 	return t.n
 }
 
-// sum adds two lengths; what int64 cannot hold is its maximum.
+// sum adds two lengths, saturating at the maximum of int64.
 func sum(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
@@ -68,7 +71,8 @@ func sum(a, b int64) int64 {
 	return a + b
 }
 
-// Len gives the length in bytes, in constant time. A length that int64 cannot hold is math.MaxInt64.
+// Len returns the length in bytes, in constant time. If int64 cannot hold it, Len returns
+// math.MaxInt64.
 func (t Text) Len() int64 {
 	if t.n == nil {
 		return int64(len(t.s))
@@ -76,10 +80,11 @@ func (t Text) Len() int64 {
 	return t.n.size
 }
 
-// IsZero tells whether the text is empty.
+// IsZero reports whether the text is empty.
 func (t Text) IsZero() bool { return t.n == nil && t.s == "" }
 
-// Chunks gives the bytes of the text piece by piece, in order. Pieces are not empty.
+// Chunks returns an iterator over the bytes of the text, piece by piece and in order. Pieces are
+// not empty.
 func (t Text) Chunks() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if t.n == nil {
@@ -100,7 +105,7 @@ func (t Text) Chunks() iter.Seq[string] {
 	}
 }
 
-// leaves gives the nodes whose own content is no other node, in order.
+// leaves returns an iterator over the nodes whose own content is not another node, in order.
 func (n *node) leaves() iter.Seq[*node] {
 	return func(yield func(*node) bool) {
 		for stack := spine(nil, n); len(stack) > 0; {
@@ -123,7 +128,8 @@ func spine(stack []*node, n *node) []*node {
 	return stack
 }
 
-// String gives the text as a string. It copies the bytes of a rope: what only passes them on writes them with WriteTo.
+// String returns the text as a string. It copies the bytes of a rope; code that only passes them on
+// should use WriteTo.
 func (t Text) String() string {
 	if t.n == nil {
 		return t.s
@@ -157,7 +163,7 @@ func (t Text) WriteTo(w io.Writer) (total int64, err error) {
 	return total, nil
 }
 
-// Head gives the first n bytes of the text, all of it where it is shorter.
+// Head returns the first n bytes of the text, or all of it if it is shorter.
 func (t Text) Head(n int) string {
 	if t.n == nil {
 		return t.s[:min(n, len(t.s))]
@@ -171,7 +177,7 @@ func (t Text) Head(n int) string {
 	return string(b)
 }
 
-// Contains tells whether sub is in the text.
+// Contains reports whether sub is in the text.
 func (t Text) Contains(sub string) bool {
 	if t.n == nil {
 		return strings.Contains(t.s, sub)
@@ -179,7 +185,7 @@ func (t Text) Contains(sub string) bool {
 	if sub == "" {
 		return true
 	}
-	var edge []byte // the last bytes before a chunk, fewer than sub has
+	var edge []byte // the last bytes before a chunk, fewer than len(sub)
 	for s := range t.Chunks() {
 		if strings.Contains(s, sub) {
 			return true
@@ -197,20 +203,20 @@ func (t Text) Contains(sub string) bool {
 	return false
 }
 
-// IsBlank tells whether the text has nothing but white space, as strings.TrimSpace has it.
+// IsBlank reports whether the text consists only of white space, as defined by strings.TrimSpace.
 func (t Text) IsBlank() bool {
 	if t.n != nil && t.n.stored != nil {
 		return t.n.stored.isBlank()
 	}
 	for s := range t.Chunks() {
 		if strings.TrimSpace(s) != "" {
-			return strings.TrimSpace(t.String()) == "" // a character may lie across chunks
+			return strings.TrimSpace(t.String()) == "" // a character may span chunks
 		}
 	}
 	return true
 }
 
-// Equal tells whether t and u have the same bytes.
+// Equal reports whether t and u have the same bytes.
 func (t Text) Equal(u Text) bool {
 	switch {
 	case t.Len() != u.Len():
@@ -236,7 +242,7 @@ func (t Text) Equal(u Text) bool {
 	return true
 }
 
-// MarshalJSON implements json.Marshaler: a JSON string.
+// MarshalJSON implements json.Marshaler. It encodes the text as a JSON string.
 func (t Text) MarshalJSON() (data []byte, err error) {
 	defer Recover(&err)
 	var b bytes.Buffer
@@ -248,7 +254,7 @@ func (t Text) MarshalJSON() (data []byte, err error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler: a JSON string.
+// UnmarshalJSON implements json.Unmarshaler. It decodes a JSON string.
 func (t *Text) UnmarshalJSON(data []byte) error {
 	var s string
 	if err := json.Unmarshal(data, &s); err != nil {

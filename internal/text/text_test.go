@@ -15,7 +15,7 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// build makes a text of random parts, some of them shared, and the string that it must be.
+// build returns a text of random parts, some of them shared, and the string that it must equal.
 func build(t *rapid.T) (Text, string) {
 	texts, want := []Text{{}}, []string{""}
 	for range rapid.IntRange(1, 30).Draw(t, "ops") {
@@ -87,7 +87,8 @@ func TestTextIsItsString(t *testing.T) {
 	})
 }
 
-// Sums and walks of a text of 100,000 parts take no recursion, and a sum goes on from where the one before it ended.
+// TestLongChain checks that sums and walks of a text of 100,000 parts do not recurse, and that a
+// sum continues from where the previous one ended.
 func TestLongChain(t *testing.T) {
 	var chain Text
 	h := sha256.New()
@@ -114,7 +115,7 @@ func TestLongChain(t *testing.T) {
 	}
 }
 
-// A sum of a text that extends another one reads only what was added.
+// TestSumGoesOn checks that the sum of a text that extends another one reads only what was added.
 func TestSumGoesOn(t *testing.T) {
 	base := Of(strings.Repeat("a", 5000)).Append(Of("b"))
 	base.Sum()
@@ -162,7 +163,7 @@ func TestWriteToStopsAtError(t *testing.T) {
 	}
 }
 
-// BenchmarkChain sums each text of a chain of 5 KB a part.
+// BenchmarkChain computes the sum of each text of a chain with 5 KB per part.
 func BenchmarkChain(b *testing.B) {
 	part := Of(strings.Repeat("x", 5000))
 	for _, n := range []int{400, 800} {

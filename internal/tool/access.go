@@ -10,9 +10,10 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/kinds"
 )
 
-// Access says, in order and each once, what the specs' toolsets would do with this machine beside the commands of [Commands]: which files they would
-// reach, and which programs they would run at a model's wish. It is for a person to read before anything happens (SEC5). dir is the folder that
-// relative paths are resolved against.
+// Access describes, in order and without duplicates, what the specs' toolsets would do on this
+// machine in addition to the commands of [Commands]: which files they would reach, and which
+// programs they would run at a model's request. It is meant to be read by a person before anything
+// runs (SEC5). Relative paths are resolved against dir.
 func Access(specs []Spec, dir string) []string {
 	var out []string
 	for _, s := range specs {
@@ -25,7 +26,7 @@ func Access(specs []Spec, dir string) []string {
 	return out
 }
 
-// Options that toolsets and the list of types share.
+// Options shared by toolsets and the list of types.
 type (
 	Variables    = kinds.Variables
 	PostEdit     = kinds.PostEdit
@@ -34,19 +35,22 @@ type (
 	ProgramWords = kinds.ProgramWords
 )
 
-// Script is one declared command of a toolset of type script: a line for the system's shell in Cmd, or a program and its arguments in Argv.
+// Script is one declared command of a toolset of type script: a command line for the system's shell
+// in Cmd, or a program and its arguments in Argv.
 type Script struct {
 	Cmd         string   `json:"cmd"`
 	Argv        []string `json:"argv"`
 	Description string   `json:"description"`
-	// Args are the properties of the JSON Schema of its arguments, Required those that must be given; nil: all of Args.
+	// Args are the properties of the JSON Schema of its arguments. Required lists the required
+	// ones; nil means all of Args.
 	Args       map[string]json.RawMessage `json:"args"`
 	Required   []string                   `json:"required"`
 	Env        Variables                  `json:"env"`
 	WorkingDir string                     `json:"working_dir"`
 	Policy     Policy                     `json:"policy"`
-	// Output is what a step with this tool has as its output: OutputText, what the program wrote without line breaks at the end; OutputJSON, the value that
-	// it wrote; "": an object with the exit code and both texts.
+	// Output is the output of a step with this tool: OutputText is what the program printed,
+	// without trailing line breaks; OutputJSON is the value that it printed; "" is an object with
+	// the exit code and both output streams.
 	Output string `json:"output"`
 }
 
@@ -56,8 +60,9 @@ const (
 	OutputJSON = "json"
 )
 
-// Access gives the lines of one spec, as [Access] does; nil for a toolset that reaches neither files nor programs by itself. A spec whose options
-// cannot be read has lines too: it is not to be trusted less visibly than others.
+// Access returns the lines of one spec, as [Access] does; nil for a toolset that by itself reaches
+// neither files nor programs. A spec whose options cannot be read has lines too, so that it is not
+// trusted less visibly than others.
 func (s Spec) Access(dir string) []string {
 	local, err := s.local(func(parts ...string) string {
 		out := dir
@@ -80,13 +85,14 @@ func (s Spec) Access(dir string) []string {
 	return lines
 }
 
-// NeedsMachine tells whether the toolset reaches files or programs of the machine: it starts a command, or has lines of Access that are about the machine.
+// NeedsMachine reports whether the toolset reaches files or programs of the machine: it starts a
+// command, or its Access has lines about the machine.
 func (s Spec) NeedsMachine() bool {
 	local, err := s.local(filepath.Join)
 	return err != nil || len(Commands([]Spec{s})) > 0 || len(local.Lines) > 0 && !local.InStore
 }
 
-// local asks the type of the spec what it reaches of this machine.
+// local returns what the spec's type reaches on this machine.
 func (s Spec) local(at kinds.At) (kinds.Local, error) {
 	k, _ := kinds.Of(s.Type)
 	if k.Local == nil {
@@ -95,7 +101,8 @@ func (s Spec) local(at kinds.At) (kinds.Local, error) {
 	return k.Local(s.Options, at)
 }
 
-// CheckTrusted refuses a spec that reaches files or programs of this machine without permission of the operator (SEC4, SEC5). The error is an *UntrustedError.
+// CheckTrusted returns an *UntrustedError for a spec that reaches files or programs of this machine
+// without the operator's permission (SEC4, SEC5).
 func (s Spec) CheckTrusted() error {
 	if access := s.Access(""); len(access) > 0 && !s.Trusted {
 		return &UntrustedError{Toolset: s.Title(), Access: access}
@@ -103,7 +110,8 @@ func (s Spec) CheckTrusted() error {
 	return nil
 }
 
-// Programs gives the programs of a spec beside its Command; none where its options cannot be read.
+// Programs returns the programs of a spec in addition to its Command; none if its options cannot be
+// read.
 func (s Spec) Programs() Programs {
 	local, err := s.local(filepath.Join)
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// SEC4, SEC5: what a document would do with this machine is shown line by line, with the folders it would be done in; a spec without a yes is refused;
-// and a yes is for these options and no others.
+// TestAccess checks that what a document would do on this machine is shown line by line, with the
+// folders it would use, that a spec that was not approved is rejected, and that an approval covers
+// exactly these options (SEC4, SEC5).
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -11,9 +11,11 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// AddressOf gives an address as permissions compare it, by the argument that holds it. Its names are spellings of one address: scheme and host in lower
-// case, no user name, no default port, no dot at the end of the host, no fragment, a path without `.` and `..`, percent-encoding only where it must be. Also
-// are what servers and readers take for it besides.
+// AddressOf returns an address in the form that permissions compare, under the argument that
+// contains it. Its names are spellings of one address: scheme and host in lower case, no user name,
+// no default port, no trailing dot of the host, no fragment, a path without `.` and `..`,
+// percent-encoding only if required. Also contains other forms that servers and readers may take it
+// for.
 func AddressOf(argument string, u *url.URL) Resource {
 	r := Resource{Argument: argument}
 	scheme, host := strings.ToLower(u.Scheme), plainHost(u.Hostname())
@@ -48,7 +50,7 @@ func AddressOf(argument string, u *url.URL) Resource {
 	}
 	r.Names = [][]string{names}
 	decoded := rest
-	for range 3 { // encoded again, for a server that decodes again
+	for range 3 { // encoded again, for servers that decode again
 		text, err := url.PathUnescape(decoded)
 		if err != nil || text == decoded {
 			break
@@ -65,7 +67,8 @@ func AddressOf(argument string, u *url.URL) Resource {
 	return r
 }
 
-// plainHost is a host in its one form; an address of version 4 in any notation is in the usual one. Characters that clients map to others are mapped.
+// plainHost returns the canonical form of a host; an IPv4 address in any notation becomes the usual
+// one. Characters that clients map to others are mapped.
 func plainHost(host string) string {
 	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
 		host = ascii
@@ -80,7 +83,8 @@ func plainHost(host string) string {
 	return host
 }
 
-// oldIPv4 reads addresses as inet_aton does: one to four parts, each decimal, octal or hexadecimal, the last of which fills what is left.
+// oldIPv4 parses addresses like inet_aton: one to four parts, each decimal, octal or hexadecimal;
+// the last part fills the remaining bytes.
 func oldIPv4(host string) (netip.Addr, bool) {
 	parts := strings.Split(host, ".")
 	if host == "" || len(parts) > 4 {
@@ -108,7 +112,8 @@ func oldIPv4(host string) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}), true
 }
 
-// plainEscapes undoes percent-encoding of characters that need none, and writes the rest in upper case (RFC 3986, 6.2.2).
+// plainEscapes decodes percent-encoded characters that need no encoding, and writes the rest in
+// upper case (RFC 3986, 6.2.2).
 func plainEscapes(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -131,7 +136,7 @@ func plainEscapes(s string) string {
 	return b.String()
 }
 
-// cleanPath removes `.` and `..`; doubled slashes stay, since servers tell them apart.
+// cleanPath removes `.` and `..`; doubled slashes stay, because servers distinguish them.
 func cleanPath(p string) string {
 	var out []string
 	parts := strings.Split(strings.TrimPrefix(p, "/"), "/")
@@ -151,7 +156,7 @@ func cleanPath(p string) string {
 	return "/" + strings.Join(out, "/")
 }
 
-// collapse makes one of slashes that follow each other in the path of what comes after a host.
+// collapse merges consecutive slashes in the path of the part after a host.
 func collapse(rest string) string {
 	p, query, ok := strings.Cut(rest, "?")
 	clean := path.Clean(p)

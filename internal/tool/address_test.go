@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// SEC13, issue 12 item 27: a host is compared as clients look it up, whatever characters it is written with.
+// TestHostsInOtherCharacters checks that hosts are compared in the form in which clients look them
+// up, whatever characters they are written with (SEC13, issue 12 item 27).
 func TestHostsInOtherCharacters(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{

@@ -14,15 +14,18 @@ import (
 	"github.com/hocket-run/hocket/internal/permit"
 )
 
-// errCallTimeout is the cause of a context that ended because the call's own time was over.
+// errCallTimeout is the cause of a context that ended because the call's own timeout expired.
 var errCallTimeout = errors.New("call timeout")
 
-// Call carries out one call by c.Agent of the tool that was offered to it as c.Name. The tool gets the arguments in canonical form. A call that the
-// permissions forbid is a Result that says so, for the model to read, and is not made.
+// Call runs one call by c.Agent of the tool that was offered to it as c.Name. The tool gets the
+// arguments in canonical form. A call that the permissions forbid is not made; its Result says so,
+// for the model to read.
 //
-// Errors: *HoldError where a person must decide first, and nothing was called: the permissions ask, the tool asks, or its definition is not the one that
-// this run holds on to (SEC12, SEC14). *Error (also inside another error) for whatever kept the call from being carried out; an error that wraps ctx's cause
-// when ctx is done; ErrClosed. Call returns within seconds after ctx is done, even if the tool does not obey.
+// Errors: *HoldError if a person must decide first, and nothing was called: the permissions ask,
+// the tool asks, or its definition is not the one that this run pinned (SEC12, SEC14). *Error (also
+// wrapped in another error) for whatever kept the call from being carried out; an error that wraps
+// the cause of ctx if ctx is done; ErrClosed. Call returns within seconds after ctx is done, even
+// if the tool ignores ctx.
 func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 	t, err := s.table(ctx, c.Agent)
 	if err != nil {
@@ -76,7 +79,7 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 	return Result{}, e
 }
 
-// forbidden tells the model that a call was not made.
+// forbidden returns the result that tells the model that a call was not made.
 func forbidden(name string) Result {
 	return Result{Text: fmt.Sprintf("The call of %q was not made: the permissions of this run forbid it.", name), IsError: true}
 }
@@ -85,7 +88,8 @@ func badArguments(name, problem string) *Error {
 	return Errorf(KindInvalidArguments, name, "tool %q was not called: %s", name, problem)
 }
 
-// run calls the tool as it is now, and leaves it behind when it goes on for too long after ctx is done.
+// run calls the tool in its current version, and abandons it if it runs for too long after ctx is
+// done.
 func (s *Set) run(ctx context.Context, b *binding, c Call) (Result, error) {
 	type outcome struct {
 		res Result
@@ -119,7 +123,7 @@ func (s *Set) run(ctx context.Context, b *binding, c Call) (Result, error) {
 	}
 }
 
-// attempt calls the tool if this very call may be made, with the definition that it has now.
+// attempt calls the tool if this very call may be made, with its current definition.
 func (s *Set) attempt(ctx context.Context, b *binding, c Call) (Result, error) {
 	t := b.entry.tool
 	pin, _ := b.entry.look()
@@ -155,7 +159,7 @@ func (s *Set) attempt(ctx context.Context, b *binding, c Call) (Result, error) {
 			why = strings.TrimPrefix(why+"\n"+describeSays(b.toolset(), saysBefore, says), "\n")
 		}
 		h := Hold{Kind: HoldApproval, Prompt: approval(c, b.toolset(), why), Arguments: c.Arguments, Changed: changed, Binding: binding}
-		if !changed { // else the person judges the definition, and the arguments were made for the old one
+		if !changed { // otherwise the person judges the definition, and the arguments were made for the old one
 			h.Schema = s.editable(b, c, resources)
 		}
 		return Result{}, &HoldError{h}
@@ -172,7 +176,7 @@ func (s *Set) attempt(ctx context.Context, b *binding, c Call) (Result, error) {
 		}
 	}
 	if c.Approved != binding {
-		c.Approved = "" // it was another action
+		c.Approved = "" // it was for another action
 	}
 	c.Name, c.Held = b.own, nil
 	res, err := t.Call(ctx, c)
@@ -196,7 +200,8 @@ func (s *Set) bound(name string, r Result) (Result, error) {
 	return r, nil
 }
 
-// Unknown says that c.Name is no tool, and which tools there are instead: those of names, and the others of c.
+// Unknown returns a message that c.Name is not a tool, and which tools exist instead: those in
+// names, and the others of c.
 func Unknown(c Call, names []string, unsupported ...string) string {
 	text := fmt.Sprintf("unknown tool %q", c.Name)
 	names = append(slices.Clone(names), c.Offered...)
@@ -222,7 +227,7 @@ func Unknown(c Call, names []string, unsupported ...string) string {
 	return text
 }
 
-// unknown is the error of a call whose tool does not exist.
+// unknown returns the error of a call whose tool does not exist.
 func (t *table) unknown(c Call) *Error {
 	var names []string
 	for _, b := range t.bindings {

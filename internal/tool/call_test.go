@@ -14,7 +14,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-// TestArguments: what does not fit the schema is not called, and the model is told why.
+// TestArguments checks that a tool is not called with arguments that do not match the schema, and
+// that the model is told why.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	schema := json.RawMessage(`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","required":["path"],"additionalProperties":false,
@@ -68,7 +69,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// SEC17: schemas are a server's and arguments a model's; neither can panic the check nor make it endless.
+// TestHostileSchemas checks that schemas from a server and arguments from a model can neither make
+// the check panic nor make it run forever (SEC17).
 func TestHostileSchemas(t *testing.T) {
 	t.Parallel()
 	doubling := `"z40":{}`
@@ -77,7 +79,7 @@ func TestHostileSchemas(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		schema, args string
-		called       bool // a schema that is no use asks for an object
+		called       bool // an unusable schema becomes one that requires an object
 	}{
 		"a number out of range":     {`{"properties":{"n":{"minimum":3}}}`, `{"n":1e2000000}`, false},
 		"of a kind":                 {`{"properties":{"n":{"type":"integer"}}}`, `{"n":1e999999}`, false},
@@ -100,7 +102,7 @@ func TestHostileSchemas(t *testing.T) {
 	}
 }
 
-// TestCallEnds: every call ends in finite time, whatever the tool does (P11).
+// TestCallEnds checks that every call ends in finite time, whatever the tool does (P11).
 func TestCallEnds(t *testing.T) {
 	t.Parallel()
 	obeys := func(ctx context.Context, _ tool.Call) (tool.Result, error) {
@@ -110,13 +112,14 @@ func TestCallEnds(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		fn     func(release <-chan struct{}) func(context.Context, tool.Call) (tool.Result, error)
-		cancel time.Duration // 0: never
+		cancel time.Duration // 0 means never
 		within time.Duration
 		check  func(error) bool
 	}{
 		{"timeout", func(<-chan struct{}) func(context.Context, tool.Call) (tool.Result, error) { return obeys }, 0, 90 * time.Second, func(err error) bool {
 			var e *tool.Error
-			return errors.As(err, &e) && e.Kind == tool.KindTimeout && e.OutcomeUnknown && e.Error() == `Tool "x" timed out after 90000ms` // S2-46
+			// S2-46
+			return errors.As(err, &e) && e.Kind == tool.KindTimeout && e.OutcomeUnknown && e.Error() == `Tool "x" timed out after 90000ms`
 		}},
 		{"cancel", func(<-chan struct{}) func(context.Context, tool.Call) (tool.Result, error) { return obeys }, time.Second, time.Second,
 			func(err error) bool { return errors.Is(err, context.Canceled) }},

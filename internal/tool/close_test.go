@@ -26,7 +26,9 @@ func (s *stuck) Close() error {
 	return nil
 }
 
-// Callers that wait while a toolset is opened, and the one that opens it, get the error that the set was closed: an agent without tools is something else.
+// TestCloseWhileOpening checks that callers that wait while a toolset is being opened, and the one
+// that opens it, get the error that the set was closed, which is not the same as an agent without
+// tools.
 func TestCloseWhileOpening(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-// SEC14, issue 12 item 37: the question about a changed definition shows all that changed, wherever in a long text it is.
+// TestQuestionShowsTheWholeChange checks that the question about a changed definition shows all
+// changes, wherever they are in a long text (SEC14, issue 12 item 37).
 func TestQuestionShowsTheWholeChange(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("It pays what you say. ", 1000)

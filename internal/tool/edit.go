@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 )
 
-// anyObject is the schema of the arguments of a tool that says nothing of them.
+// anyObject is the argument schema of a tool that declares none.
 var anyObject = json.RawMessage(`{"type":"object"}`)
 
-// editable gives the schema that the arguments of a held call must fit where the person who is asked may change them; nil: they stay as they are, because no rule lets
-// them be changed (X-125).
+// editable returns the schema that the arguments of a held call must match if the person who is
+// asked may change them; nil means that they cannot be changed, because no rule allows it (X-125).
 func (s *Set) editable(b *binding, c Call, resources []Resource) json.RawMessage {
 	if !s.policyFor(c.Agent).Edits(b.permitCall(c, resources)) {
 		return nil
@@ -21,9 +21,11 @@ func (s *Set) editable(b *binding, c Call, resources []Resource) json.RawMessage
 	return sch.compiled.Raw()
 }
 
-// approvedAs tells whether the approval of a call covers the arguments to which the person changed those of the call that was held (X-126): the approval is that of the
-// call as it was held, both may be changed, no rule asks about the new arguments that did not ask about the held ones, and they reach nothing that they do not show. A
-// tool that asks by itself is not told of the approval, and asks about the new arguments.
+// approvedAs reports whether the approval of a call covers the arguments to which the person
+// changed those of the held call (X-126): the approval is for the call as it was held, both may be
+// changed, no rule asks about the new arguments that did not ask about the held ones, and the new
+// arguments reach nothing that they do not show. A tool that asks by itself does not learn of the
+// approval, and asks about the new arguments.
 func (s *Set) approvedAs(ctx context.Context, b *binding, t Tool, c Call, resources []Resource, hash string) bool {
 	was := c
 	was.Arguments, was.Held = Canonical(c.Held), nil

@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/todo"
 )
 
-// A run's tools: an agent of a steps document lists a toolset, its model gets the tools, and calls one.
+// The tools of a run: an agent of a steps document lists a toolset, its model gets the tools, and
+// calls one.
 func ExampleSet() {
 	set, err := tool.NewSet(tool.Config{
 		Agents: map[string]tool.Grant{"planner": {Toolsets: []tool.Spec{{Type: tool.TypeTodo, Tools: []string{"create_todo", "list_todos"}}}}},
@@ -36,7 +37,8 @@ func ExampleSet() {
 	//  tool "create_todo" was not called: arguments do not fit the schema: (root): lacks "description"; (root): must not have "text"
 }
 
-// What a document would start is shown to a person before it starts, and the yes is kept as a hash.
+// The commands that a document would start are shown to a person first, and the approval is stored
+// as a hash.
 func ExampleCommands() {
 	specs, problems := tool.ParseToolsFile("tools.yaml", []byte(`
 toolsets:

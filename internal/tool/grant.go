@@ -8,39 +8,44 @@ import (
 	"sync"
 )
 
-// All in [Grant.Names] stands for every tool of the extra toolsets.
+// All in [Grant.Names] means every tool of the extra toolsets.
 const All = "*"
 
-// Grant is what one agent may use.
+// Grant specifies the tools that one agent may use.
 type Grant struct {
-	// Toolsets are the agent's own, from its document.
+	// Toolsets are the agent's own toolsets, from its document.
 	Toolsets []Spec
-	// Names are whole names: of a built-in tool, of a tool of the extra toolsets (its own name, or `TOOLSET_TOOL`), of an extra toolset, which
-	// stands for all its tools, or of a fallback; in this order, the first that there is. All stands for every extra tool. Nothing is matched by a part of it.
+	// Names holds full names, each of a built-in tool, a tool of the extra toolsets (its own name,
+	// or `TOOLSET_TOOL`), an extra toolset, which stands for all its tools, or a fallback. They are
+	// looked up in this order and the first match is used. All stands for every extra tool. Partial
+	// names do not match.
 	Names []string
-	// Permissions are the document's for this agent. All of them hold, and the operator's besides: the strictest wins.
+	// Permissions are the document's permissions for this agent. All of them apply, in addition to
+	// the operator's; the strictest takes precedence.
 	Permissions []Permissions
 }
 
 // binding is one tool that one agent may call.
 type binding struct {
-	inst      *instance // nil for a built-in or a fallback
+	inst      *instance // nil for a built-in or fallback tool
 	entry     *pinned
 	own       string
-	qualified bool // the grant names it with its toolset
+	qualified bool // the grant names the tool with its toolset
 	offered   string
 }
 
 // table is everything that one agent may call.
 type table struct {
-	bindings []*binding // in the order in which they are offered
+	bindings []*binding // in the order offered
 	byName   map[string]*binding
-	// missing are the granted names that nothing answers to; unsupported says which listed toolsets Hocket cannot open.
+	// missing holds the granted names that match nothing; unsupported says which listed toolsets
+	// Hocket cannot open.
 	missing     []string
 	unsupported []string
 }
 
-// nameSpecs gives every spec a name, unique in its list: its own, else its type, with a number where that is taken.
+// nameSpecs returns a name for every spec, unique in its list: its own name or else its type, with
+// a number appended if the name is taken.
 func nameSpecs(specs []Spec) []string {
 	taken := map[string]bool{}
 	for _, s := range specs {
@@ -64,7 +69,7 @@ func nameSpecs(specs []Spec) []string {
 	return names
 }
 
-// build works out an agent's table, opening the toolsets that it needs.
+// build computes an agent's table, opening the toolsets that it needs.
 func (s *Set) build(ctx context.Context, agent string) (*table, error) {
 	grant := s.agents[agent]
 	t := &table{byName: map[string]*binding{}}
@@ -75,7 +80,7 @@ func (s *Set) build(ctx context.Context, agent string) (*table, error) {
 		t.addInstance(o.inst, o.entries)
 	}
 	names := grant.Names
-	if agent == "" { // steps name tools: those of the document come before those of others
+	if agent == "" { // steps name tools: the document's own come first
 		names = slices.DeleteFunc(slices.Clone(names), t.has)
 	}
 	if err := s.addNames(ctx, t, names); err != nil {
@@ -101,14 +106,15 @@ func (s *Set) build(ctx context.Context, agent string) (*table, error) {
 	return t, nil
 }
 
-// opened is what came of opening one instance.
+// opened is the result of opening one instance.
 type opened struct {
 	inst    *instance
 	entries []*pinned
 	err     error
 }
 
-// openAll opens instances side by side, so that an agent waits for the slowest server and not for all in turn. The order is that of list.
+// openAll opens instances concurrently, so that an agent waits only for the slowest server. The
+// results are in the order of list.
 func (s *Set) openAll(ctx context.Context, list []*instance) []opened {
 	out := make([]opened, len(list))
 	var wg sync.WaitGroup
@@ -122,7 +128,8 @@ func (s *Set) openAll(ctx context.Context, list []*instance) []opened {
 	return out
 }
 
-// addNames resolves a grant's names. An extra toolset that cannot be opened is an error only where a name might have meant a tool of it.
+// addNames resolves the names of a grant. An extra toolset that cannot be opened is an error only
+// if one of the names might refer to a tool in it.
 func (s *Set) addNames(ctx context.Context, t *table, names []string) error {
 	var rest []string
 	for _, name := range names {
@@ -183,7 +190,8 @@ func (s *Set) addNames(ctx context.Context, t *table, names []string) error {
 		}
 		unanswered = true
 		if e := s.fallbacks[name]; e != nil {
-			if !slices.ContainsFunc(t.bindings, func(b *binding) bool { return b.own == name }) { // a toolset of the agent's own answers to it
+			// one of the agent's own toolsets has this name
+			if !slices.ContainsFunc(t.bindings, func(b *binding) bool { return b.own == name }) {
 				t.add(&binding{entry: e, own: e.own})
 			}
 			continue
@@ -196,7 +204,8 @@ func (s *Set) addNames(ctx context.Context, t *table, names []string) error {
 	return nil
 }
 
-// isUnsupported keeps the reason of a toolset that Hocket cannot open: it offers nothing, and calls say so, but it is no reason to stop.
+// isUnsupported reports whether err says that Hocket cannot open a toolset, and if so records the
+// reason. Such a toolset offers no tools, and calls report that, but it does not stop the run.
 func (t *table) isUnsupported(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) || e.Kind != KindUnsupported {
@@ -214,12 +223,12 @@ func (t *table) addInstance(in *instance, entries []*pinned) {
 	}
 }
 
-// has tells whether an own toolset has a tool of that name, qualified or not.
+// has reports whether one of the agent's own toolsets has a tool with that name, qualified or not.
 func (t *table) has(name string) bool {
 	return slices.ContainsFunc(t.bindings, func(b *binding) bool { return b.own == name || qualifiedName(b.inst.name, b.own) == name })
 }
 
-// add grants one tool, once.
+// add grants a tool unless it is already granted.
 func (t *table) add(b *binding) {
 	if !slices.ContainsFunc(t.bindings, func(o *binding) bool { return o.entry == b.entry }) {
 		t.bindings = append(t.bindings, b)

@@ -14,18 +14,21 @@ import (
 	"strings"
 )
 
-// Bounds of what [Guess] looks at.
+// Limits of what [Guess] looks at.
 const (
 	maxGuessed    = 5000
 	maxGuessBytes = 4096
 	maxGuessDepth = 16
 )
 
-// Guess gives what the texts of arguments could be taken for by a tool of which nothing is known: paths, of which dir is the folder that the tool works in
-// ("": none of this machine), and addresses. Texts count at any depth. Rules that forbid are compared with all of it; rules that allow with the text, and
-// with where it leads if it is a link.
+// Guess returns what a tool about which nothing is known could interpret the strings in arguments
+// as: paths and addresses. dir is the folder that the tool works in; empty means that it is not on
+// this machine. Strings are examined at any depth. Rules that deny are compared with all
+// interpretations; rules that allow are compared with the string and, if it is a link, with its
+// target.
 //
-// Errors: an *Error of kind invalid_arguments for more texts than are looked at, or deeper ones; the cause of ctx.
+// It returns an *Error of kind invalid_arguments if there are too many strings or they are nested
+// too deeply, or the cause of ctx.
 func Guess(ctx context.Context, dir string, arguments json.RawMessage) ([]Resource, error) {
 	var args map[string]any
 	if json.Unmarshal(arguments, &args) != nil {
@@ -51,14 +54,14 @@ func Guess(ctx context.Context, dir string, arguments json.RawMessage) ([]Resour
 type guesser struct {
 	ctx  context.Context
 	dir  string
-	dirs []string // dir as it is given, and without links
+	dirs []string // dir as passed in, and with links resolved
 	out  []Resource
-	over bool // there is more than is looked at
+	over bool // limits exceeded
 }
 
 func (g *guesser) object(args map[string]any, above string, depth int) {
 	for _, name := range slices.Sorted(maps.Keys(args)) {
-		if depth > 0 { // names of files may be keys
+		if depth > 0 { // file names may be keys
 			parts := strings.Split(strings.TrimSuffix(above, "."), ".")
 			g.value(parts[len(parts)-1], strings.TrimSuffix(above, "."), name, depth)
 		}
@@ -98,7 +101,7 @@ func (g *guesser) value(name, at string, v any, depth int) {
 	}
 }
 
-// text tells what one text could be taken for.
+// text returns what one string could be interpreted as.
 func (g *guesser) text(v string) Resource {
 	r := Resource{Guess: true}
 	for _, at := range spelledAsPath(strings.TrimSpace(v)) {
@@ -133,7 +136,7 @@ func (g *guesser) text(v string) Resource {
 	return r
 }
 
-// names are the spellings of a path: absolute, and below the folder of the tool.
+// names returns the spellings of a path: absolute, and relative to the folder of the tool.
 func (g *guesser) names(abs string) []string {
 	out := []string{filepath.ToSlash(abs)}
 	for _, dir := range g.dirs {
@@ -144,7 +147,8 @@ func (g *guesser) names(abs string) []string {
 	return out
 }
 
-// spelledAsPath gives the paths that a text could be: as it is, of a file: URL, with percent-encoding undone, and with the slashes of Windows.
+// spelledAsPath returns the paths that a string could mean: as is, as a file: URL, with
+// percent-encoding decoded, and with Windows slashes.
 func spelledAsPath(v string) []string {
 	out := []string{v}
 	if u, err := url.Parse(v); err == nil && strings.EqualFold(u.Scheme, "file") && u.Path != "" {
@@ -166,14 +170,14 @@ func spelledAsPath(v string) []string {
 	return out
 }
 
-// Plain gives an absolute path without links, as far as it is there.
+// Plain returns an absolute path with links resolved, as far as the path exists.
 func Plain(abs string) string {
 	abs = filepath.Clean(abs)
 	from := len(filepath.VolumeName(abs))
 	if from < len(abs) && os.IsPathSeparator(abs[from]) {
 		from++
 	}
-	ends := []int{from} // of the folders above, the topmost first, and of the path itself
+	ends := []int{from} // ends of the parent folders, topmost first, and of the path itself
 	for i := from; i < len(abs); i++ {
 		if i+1 == len(abs) {
 			ends = append(ends, len(abs))
@@ -181,7 +185,7 @@ func Plain(abs string) string {
 			ends = append(ends, i)
 		}
 	}
-	// What is below something that is not there is not there either.
+	// Nothing exists below a path that does not exist.
 	n := sort.Search(len(ends), func(i int) bool {
 		_, err := filepath.EvalSymlinks(abs[:ends[i]])
 		return err != nil
@@ -190,7 +194,7 @@ func Plain(abs string) string {
 		return abs
 	}
 	plain, err := filepath.EvalSymlinks(abs[:ends[n-1]])
-	if err != nil { // it has gone since
+	if err != nil { // removed in the meantime
 		return abs
 	}
 	return filepath.Join(plain, abs[ends[n-1]:])

@@ -12,58 +12,71 @@ import (
 	"github.com/hocket-run/hocket/internal/permit"
 )
 
-// Permissions say which calls of granted tools are made at once, which a person is asked about, and which are never made. They grant nothing (SEC13).
+// Permissions specify which calls of granted tools are made immediately, which need a person's
+// approval, and which are never made. They do not grant anything (SEC13).
 type Permissions = permit.Rules
 
 // The kinds of [Hold].
 const (
-	// HoldApproval: a person approves or rejects the call; after a yes the same call is made with Call.Approved set.
+	// HoldApproval means that a person approves or rejects the call; after approval the same call
+	// is made with Call.Approved set.
 	HoldApproval = "approval"
-	// HoldQuestion: what a person answers is the call's result; the call is not made again.
+	// HoldQuestion means that the person's answer is the result of the call; the call is not made
+	// again.
 	HoldQuestion = "question"
 )
 
-// Hold is why a call was not made: a person must decide first (P8, SEC12).
+// Hold describes why a call was not made: a person must decide first (P8, SEC12).
 type Hold struct {
 	Kind string
-	// Prompt is what the person is asked. It is Hocket's own text for approvals; for questions it is the model's.
+	// Prompt is the question shown to the person. Hocket writes it for approvals; for questions it
+	// comes from the model.
 	Prompt string
-	// Options are answers to choose from, Schema what an answer to a question must fit; both may be nil. Of an approval, Schema is what the arguments must fit where the
-	// person may change them; nil: they stay as they are.
+	// Options are the answers to choose from, and Schema is the schema of an answer to a question;
+	// both may be nil. For an approval, Schema is the schema of the arguments if the person may
+	// change them; nil means that they cannot be changed.
 	Options []string
 	Schema  json.RawMessage
-	// Arguments are the call's, in canonical form: what would be handed to the tool, byte for byte.
+	// Arguments are the call's arguments in canonical form, byte for byte as they would be passed
+	// to the tool.
 	Arguments json.RawMessage
-	// Changed tells that the tool's definition is not the one that the run holds on to; Prompt shows both (SEC14).
+	// Changed is set if the tool's definition differs from the one that the run pinned; Prompt
+	// shows both (SEC14).
 	Changed bool
-	// Binding names this one action: see [Binding]. An approval holds for it and for nothing else.
+	// Binding identifies this one action; see [Binding]. An approval is valid for it and for
+	// nothing else.
 	Binding string
-	// Below is a wait of a run that the call started, which this one repeats: Tool and Arguments are what is held there, Input is what was given to the node that
-	// waits there, and the call is made again after any answer. Nil for all others.
+	// Below is set if this hold repeats a wait of a child run that the call started. Tool and
+	// Arguments then describe what is held there, Input is the input of the node that waits there,
+	// and the call is made again after any answer. Below is nil for all other holds.
 	Below *Below
 	Tool  string
 	Input json.RawMessage
-	// Signal is the name of the signal for which the run below waits; "": it waits for a person.
+	// Signal is the name of the signal that the child run waits for; empty means that it waits for
+	// a person.
 	Signal string
-	// Roles are those who may answer the wait of the run below; empty: all.
+	// Roles are the roles that may answer the wait of the child run; empty means all.
 	Roles []string
 }
 
-// Below names a wait of another run. Person: only a person may answer it, whatever its kind.
+// Below identifies a wait of another run. If Person is set, only a person may answer it, whatever
+// its kind.
 type Below struct {
 	Run, Wait string
 	Person    bool
 }
 
-// HoldError is returned by [Set.Call] in the place of a result. Tools return it too, with Kind, Prompt, Options and Schema, to ask a person; the Set
-// fills in the rest. A tool that asks for an approval finds it in Call.Approved when it is called again.
+// HoldError is returned by [Set.Call] instead of a result. Tools return it too, with Kind, Prompt,
+// Options and Schema, to ask a person; the Set fills in the rest. A tool that asks for approval
+// finds the decision in Call.Approved when it is called again.
 type HoldError struct{ Hold Hold }
 
 func (e *HoldError) Error() string { return "waiting for a decision by a person: " + e.Hold.Prompt }
 
-// Binding fingerprints one action: run, call (its idempotency key), node, iteration, workflow definition, agent, tool and toolset, canonical arguments, and
-// the hash of the tool's definition. Any difference gives another binding (SEC12).
-// What the call would reach is part of it, where it has a Scope.
+// Binding returns a fingerprint of one action: run, call (its idempotency key), node, iteration,
+// workflow definition, agent, tool and toolset, canonical arguments, and the hash of the tool's
+// definition. Any difference results in another binding (SEC12). If the call has a Scope, what it
+// would reach is part of the binding.
 func Binding(c Call, toolset, hash string) string {
 	parts := []string{c.Run, c.Key, c.Node, strconv.Itoa(c.Iteration), c.Definition, c.Agent, c.Name, toolset, string(Canonical(c.Arguments)), hash}
 	if c.Scope != nil && len(c.Scope.decided) > 0 {
@@ -75,8 +88,8 @@ func Binding(c Call, toolset, hash string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Canonical gives JSON in its one form: keys sorted and each once (of equal keys the last), no blanks, numbers as they are written. What is no JSON
-// comes back as it is.
+// Canonical returns JSON in canonical form: keys sorted and unique (the last of equal keys is
+// kept), no white space, numbers as written. Invalid JSON is returned unchanged.
 func Canonical(raw json.RawMessage) json.RawMessage {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -93,7 +106,7 @@ func Canonical(raw json.RawMessage) json.RawMessage {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// approval words the question whether a call may be made.
+// approval returns the prompt that asks whether a call may be made.
 func approval(c Call, toolset, why string) string {
 	text := "Allow the tool " + strconv.Quote(c.Name)
 	if toolset != "" && toolset != c.Name {
@@ -109,7 +122,7 @@ func approval(c Call, toolset, why string) string {
 	return text
 }
 
-// describeChange says what became of a definition, for a person to judge.
+// describeChange describes for a person how a definition changed.
 func describeChange(toolset string, was, now Pin) string {
 	lines := []string{fmt.Sprintf("The definition of this tool changed since toolset %q first offered it to this run. Approving accepts the new one.", toolset)}
 	compare := func(what, a, b string) {
@@ -124,10 +137,12 @@ func describeChange(toolset string, was, now Pin) string {
 	return strings.Join(lines, "\n")
 }
 
-// maxShown bounds, in bytes, what one part of a definition shows of text that did not change. What changed is shown whole.
+// maxShown is the maximum number of bytes of unchanged text shown for one part of a definition.
+// Changed text is shown in full.
 const maxShown = 2000
 
-// differing gives two texts for a person, quoted. Of long ones the text that both begin or end with is left out, but for some words around the difference.
+// differing returns two strings, quoted, for a person. If they are long, their common prefix and
+// suffix are left out, except for a few words around the difference.
 func differing(a, b string) (string, string) {
 	if max(len(a), len(b)) <= maxShown {
 		return strconv.Quote(a), strconv.Quote(b)
@@ -155,7 +170,7 @@ func differing(a, b string) (string, string) {
 	return cut(a), cut(b)
 }
 
-// setRules compiles what the operator and the document say.
+// setRules compiles the permissions of the operator and the document.
 func (s *Set) setRules(cfg Config) (err error) {
 	s.rules, s.moved = map[string]permit.Policy{}, cfg.PermissionsChanged
 	if s.everyone, err = permit.Compile(cfg.Permissions, cfg.Former); err != nil {
@@ -169,7 +184,7 @@ func (s *Set) setRules(cfg Config) (err error) {
 	return nil
 }
 
-// kind is the type of a toolset of Hocket's own; "" for MCP servers, each of which is known by its name.
+// kind returns the type of a built-in toolset; "" for MCP servers, which are known by name.
 func (b *binding) kind() string {
 	if b.inst == nil || b.inst.spec.Type == TypeMCP {
 		return ""
@@ -177,7 +192,7 @@ func (b *binding) kind() string {
 	return b.inst.spec.Type
 }
 
-// toolset names the toolset of a tool; "" for a built-in one.
+// toolset returns the name of a tool's toolset; "" for a built-in tool.
 func (b *binding) toolset() string {
 	if b.inst == nil {
 		return ""

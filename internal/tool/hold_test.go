@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-// held gives the hold of a call, nil where it was made.
+// held returns the hold of a call, or nil if the call was made.
 func held(t *testing.T, s *tool.Set, c tool.Call) *tool.Hold {
 	t.Helper()
 	r, err := s.Call(t.Context(), c)
@@ -38,8 +38,9 @@ func asking(ts ...*tooltest.Toolset) tool.Config {
 	return cfg
 }
 
-// SEC12: an approval holds for one exact action. Whatever differs when the call is made, the person is asked again, and is shown the arguments as the tool
-// would get them.
+// TestApprovalBindsOneAction checks that an approval is valid for one exact action (SEC12). If
+// anything differs when the call is made, the person is asked again and is shown the arguments as
+// the tool would receive them.
 func TestApprovalBindsOneAction(t *testing.T) {
 	t.Parallel()
 	base := tool.Call{Run: "r", Agent: "a", Node: "n", Name: "pay", Key: "r/1.0.1", Iteration: 1, Definition: "d", Arguments: json.RawMessage(`{ "to": "Ann", "sum": 5, "to": "Bob"}`)}
@@ -95,8 +96,9 @@ func TestApprovalBindsOneAction(t *testing.T) {
 	}
 }
 
-// SEC14: a tool whose definition changed is held, also after a restart, with both definitions shown; a yes accepts the new one for good, and it takes the
-// very definition that was shown. It is offered as it was until then.
+// TestChangedDefinition checks that a tool whose definition changed is held, also after a restart,
+// with both definitions shown; that an approval accepts the new definition permanently, exactly as
+// it was shown; and that the tool is offered with its old definition until then (SEC14).
 func TestChangedDefinition(t *testing.T) {
 	t.Parallel()
 	for _, restarted := range []bool{false, true} {
@@ -158,7 +160,8 @@ func TestChangedDefinition(t *testing.T) {
 	}
 }
 
-// SEC13: what the permissions forbid is not made, and the model is told; a document does not loosen what the operator says, and permissions grant nothing.
+// TestPermissions checks that a forbidden call is not made and the model is told so, that a
+// document cannot loosen the operator's permissions, and that permissions grant nothing (SEC13).
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	tl := &tooltest.Tool{Name: "run"}
@@ -203,8 +206,9 @@ func isHeld(err error) bool {
 	return errors.As(err, &h)
 }
 
-// P12: a call that was never approved was not carried out, so it is made again; an approved one goes by its tool's policy, and so does every call where
-// the operator's permissions are others by now.
+// TestPolicyOfHeldCalls checks that a call that was never approved was not executed and so is made
+// again, and that an approved call follows its tool's policy, as does every call whose operator
+// permissions have since changed (P12).
 func TestPolicyOfHeldCalls(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

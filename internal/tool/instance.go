@@ -9,32 +9,34 @@ import (
 	"sync"
 )
 
-// instance is one opened (or not yet opened) toolset of a run, with the definitions that the run pinned.
+// instance is a toolset of a run, opened or not yet opened, with the definitions that the run
+// pinned.
 type instance struct {
 	spec Spec
 	name string
-	// pinPrefix begins the keys of this instance in Pins.
+	// pinPrefix is the prefix of the keys of this instance in Pins.
 	pinPrefix []string
 	typ       Type
-	known     bool // typ is there
+	known     bool // typ is set
 
-	// gate holds one token; its holder may open and list. A channel, so that waiting ends with the waiter's context.
+	// gate holds one token; its holder may open and list. It is a channel so that waiting ends with
+	// the waiter's context.
 	gate chan struct{}
 
 	mu      sync.Mutex
 	toolset Toolset
-	entries []*pinned // nil until the first listing succeeded
-	says    Pin       // the instructions that this run holds on to
+	entries []*pinned // nil until the first listing succeeds
+	says    Pin       // instructions pinned by this run
 	closed  bool
 }
 
-// pinned is one tool with the definition that this run holds on to.
+// pinned is one tool with the definition that this run pinned.
 type pinned struct {
 	own    string
 	policy Policy
-	// key is that of Pins; "" for tools that are no toolset's, which cannot change.
+	// key is the key in Pins; "" for tools that belong to no toolset, which cannot change.
 	key string
-	// tool is the Tool of the first listing; restoring uses it.
+	// tool is the Tool of the first listing; it is used to restore.
 	tool Tool
 
 	mu     sync.Mutex
@@ -42,14 +44,14 @@ type pinned struct {
 	schema argumentSchema
 }
 
-// look gives the definition as the run knows it.
+// look returns the definition as the run knows it.
 func (e *pinned) look() (Pin, argumentSchema) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.pin, e.schema
 }
 
-// accept holds on to another definition from now on.
+// accept pins another definition from now on.
 func (e *pinned) accept(s *Set, p Pin) {
 	before, _ := e.look()
 	p.At = before.At
@@ -71,7 +73,8 @@ func newInstance(spec Spec, name string, pinPrefix []string, types map[string]Ty
 	return &instance{spec: spec, name: name, pinPrefix: pinPrefix, typ: typ, known: ok, gate: make(chan struct{}, 1)}
 }
 
-// open gives the pinned tools, listing them on first use. A failure is not remembered: the next call tries again.
+// open returns the pinned tools, listing them on first use. A failure is not cached: the next call
+// tries again.
 func (in *instance) open(ctx context.Context, s *Set) ([]*pinned, error) {
 	in.mu.Lock()
 	entries, closed := in.entries, in.closed
@@ -128,7 +131,7 @@ func (in *instance) open(ctx context.Context, s *Set) ([]*pinned, error) {
 	return entries, nil
 }
 
-// wrap makes an *Error of a failure to open, unless it is one or a done context.
+// wrap converts a failure to open into an *Error, unless it is one already or the context is done.
 func (in *instance) wrap(err error) error {
 	var e *Error
 	if errors.As(err, &e) || errors.Is(err, context.Canceled) || errors.Is(err, ErrClosed) {
@@ -145,8 +148,10 @@ func (in *instance) wrap(err error) error {
 	return Errorf(kind, in.name, "open toolset %q: %w", in.name, err)
 }
 
-// pin remembers what tools look like now, and what the toolset says about its use. Tools that an earlier process of the run did not pin, though it pinned others of this instance, are
-// new and left out; those that it pinned otherwise are offered as they were, and held when they are called (SEC14).
+// pin records the current definitions of the tools, and the toolset's instructions for use. If an
+// earlier process of the run pinned tools of this instance, tools that it did not pin are new and
+// left out; tools whose definition differs are offered with the pinned definition, and held when
+// they are called (SEC14).
 func (s *Set) pin(in *instance, tools []Tool, says string) []*pinned {
 	prefix := pinKey(slices.Clone(in.pinPrefix)...) + "/"
 	s.mu.Lock()
@@ -200,7 +205,8 @@ func (s *Set) pin(in *instance, tools []Tool, says string) []*pinned {
 	return entries
 }
 
-// current gives the tool as it is listed now, with what it says of itself now, and what the toolset says about its use: as the run holds on to it, and now.
+// current returns the tool as it is listed now with its current definition, and the toolset's
+// instructions, both as pinned by the run and as they are now.
 func (in *instance) current(ctx context.Context, e *pinned) (t Tool, now Pin, was, says Pin, err error) {
 	in.mu.Lock()
 	ts, closed := in.toolset, in.closed

@@ -6,7 +6,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/kinds"
 )
 
-// Keys gives the keys that toolsets of each supported type may have, sorted, by type: what ParseSpecs takes without an error.
+// Keys returns, by supported toolset type, the sorted keys that toolsets of the type may have: the
+// keys that ParseSpecs accepts.
 func Keys() map[string][]string {
 	out := map[string][]string{}
 	for _, k := range kinds.Supported() {

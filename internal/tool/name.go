@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// maxNameLen is what every provider accepts as the length of a tool's name.
+// maxNameLen is the maximum length of a tool name that every provider accepts.
 const maxNameLen = 64
 
-// cleanName gives name as providers accept it: letters, digits, `_` and `-`, at most maxNameLen. A name that is so already is unchanged; one that
-// is too long keeps a hash of the whole at its end.
+// cleanName returns name in the form that providers accept: letters, digits, `_` and `-`, at most
+// maxNameLen. A valid name is unchanged; one that is too long is cut and ends with a hash of the
+// whole name.
 func cleanName(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		switch {
@@ -30,8 +31,9 @@ func cleanName(name string) string {
 	return clean
 }
 
-// offerNames gives each of tools the name under which it is offered: its own, or toolset and own where two would be equal or the own name is
-// taken. Where even those are equal, a number follows. The names depend on the order of tools and on nothing else.
+// offerNames sets the name under which each of the tools is offered: its own name, or the toolset's
+// name and its own if two names would be equal or its own name is taken. If those are equal too, a
+// number is appended. The names depend only on the order of tools.
 func offerNames(tools []*binding, taken map[string]bool) {
 	count := map[string]int{}
 	for _, b := range tools {
@@ -55,5 +57,5 @@ func offerNames(tools []*binding, taken map[string]bool) {
 	}
 }
 
-// qualifiedName puts the toolset in front of a tool's own name.
+// qualifiedName prefixes a tool's own name with the toolset.
 func qualifiedName(toolset, own string) string { return cleanName(toolset + "_" + own) }

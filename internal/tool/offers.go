@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/kinds"
 )
 
-// Offers gives the names of the tools that a toolset may have, without regard to its filter (Spec.Tools), sorted. False: only its server, or the catalog, can tell.
+// Offers returns the sorted names of the tools that a toolset may have, ignoring its filter
+// (Spec.Tools). It returns false if only the server or the catalog knows them.
 func Offers(s Spec) ([]string, bool) {
 	if k, ok := kinds.Of(s.Type); ok && k.Tools != nil {
 		return slices.Clone(k.Tools), true

@@ -15,17 +15,19 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// maxTimeout bounds what a document may ask for: no call is without end (P11).
+// maxTimeout is the largest timeout that a document may ask for, since no call may run without end
+// (P11).
 const maxTimeout = 24 * time.Hour
 
-// Place says where a YAML node stands: the file, and the path of the node in the document.
+// Place specifies the location of a YAML node: the file, and the path of the node in the document.
 type Place struct {
 	File string
 	Path string
 }
 
-// ParseToolsFile reads the file of --tools: a `toolsets:` list, and optionally `mcps:`, definitions that a toolset's `ref` may name. YAML or
-// JSON. What could be read is returned even when the list holds errors.
+// ParseToolsFile parses the file of --tools: a `toolsets:` list and, optionally, `mcps:`,
+// definitions that a toolset's `ref` may name. The file is YAML or JSON. ParseToolsFile returns
+// what it could parse even if the list holds errors.
 func ParseToolsFile(file string, data []byte) ([]Spec, diag.List) {
 	var list diag.List
 	var doc yaml.Node
@@ -57,7 +59,8 @@ func ParseToolsFile(file string, data []byte) ([]Spec, diag.List) {
 	return specs, list
 }
 
-// ResolveRefs completes, in place, the specs whose Ref names a definition of `mcps:`. One that names none is an error.
+// ResolveRefs completes, in place, the specs whose Ref names a definition in `mcps:`. A Ref without
+// a definition is an error.
 func ResolveRefs(specs []Spec, mcps map[string]Spec, at Place, list *diag.List) {
 	for i, s := range specs {
 		_, ok := mcps[s.Ref]
@@ -72,7 +75,8 @@ func ResolveRefs(specs []Spec, mcps map[string]Spec, at Place, list *diag.List) 
 	}
 }
 
-// ParseSpecs reads the list of a `toolsets:` key. Problems go to list; entries that cannot be read are left out.
+// ParseSpecs parses the list of a `toolsets:` key. It appends problems to list and leaves out
+// entries that cannot be parsed.
 func ParseSpecs(n *yaml.Node, at Place, list *diag.List) []Spec {
 	p := parser{file: at.File, list: list}
 	specs := p.specs(n, at.Path)
@@ -80,13 +84,14 @@ func ParseSpecs(n *yaml.Node, at Place, list *diag.List) []Spec {
 	return specs
 }
 
-// ParseSpec reads one entry of a `toolsets:` list; false means that it is no toolset at all.
+// ParseSpec parses one entry of a `toolsets:` list; false means that the entry is not a toolset at
+// all.
 func ParseSpec(n *yaml.Node, at Place, list *diag.List) (Spec, bool) {
 	p := parser{file: at.File, list: list}
 	return p.spec(n, at.Path, "")
 }
 
-// ParseMCPs reads the map of an `mcps:` key: definitions by name, for [Spec.Resolve].
+// ParseMCPs parses the map of an `mcps:` key, which holds definitions by name, for [Spec.Resolve].
 func ParseMCPs(n *yaml.Node, at Place, list *diag.List) map[string]Spec {
 	p := parser{file: at.File, list: list}
 	out := map[string]Spec{}
@@ -101,12 +106,13 @@ func ParseMCPs(n *yaml.Node, at Place, list *diag.List) map[string]Spec {
 	return out
 }
 
-// checks judge the entries of a type beyond the names of their keys. A type without one has nothing more to judge here. checkMCP and checkWeb need more than the entries.
+// checks holds the functions that check the entries of a type beyond the names of their keys. A
+// type without one needs no further checks here. checkMCP and checkWeb need more than the entries.
 var checks = map[string]func(p *parser, entries []entry){
 	TypeFilesystem: (*parser).checkFilesystem, TypeMemory: (*parser).checkMemory, TypeShell: (*parser).checkShell, TypeScript: (*parser).checkScript,
 }
 
-// commonKeys are in toolsets of every type, mcpKeys in those of type mcp only.
+// commonKeys are the keys of toolsets of every type; mcpKeys are those of type mcp only.
 var (
 	commonKeys = []string{"type", "name", "tools", "instruction", "timeout", "shared", "policy", "toon", "model", "defer"}
 	mcpKeys    = []string{"command", "args", "env", "working_dir", "cwd", "remote", "ref", "config", "version", "idle_timeout", "connect_timeout"}
@@ -145,7 +151,7 @@ func (p *parser) checkNames(specs []Spec) {
 	}
 }
 
-// spec reads one entry; implied is the type of entries that need not say it.
+// spec parses one entry; implied is the type of entries that may omit it.
 func (p *parser) spec(n *yaml.Node, path, implied string) (Spec, bool) {
 	n = follow(n)
 	if n == nil || n.Kind != yaml.MappingNode {
@@ -193,7 +199,7 @@ func (p *parser) spec(n *yaml.Node, path, implied string) (Spec, bool) {
 	return s, true
 }
 
-// problems reports what a type says of its options, at the options.
+// problems reports the problems that a type found in its options, each at its option.
 func (p *parser) problems(found []kinds.Problem, n *yaml.Node, path string, entries []entry) {
 	for _, f := range found {
 		node, at := n, path
@@ -206,7 +212,8 @@ func (p *parser) problems(found []kinds.Problem, n *yaml.Node, path string, entr
 	}
 }
 
-// key reads one key of an entry; own are the keys of its type. Keys of types that are not supported are kept as they are, whatever they mean.
+// key parses one key of an entry; own are the keys of its type. Keys of unsupported types are kept
+// as they are, whatever they mean.
 func (p *parser) key(s *Spec, e entry, own []string, supported bool, options map[string]any) {
 	mcp := s.Type == TypeMCP
 	switch {
@@ -294,7 +301,8 @@ func (p *parser) remote(e entry) *Remote {
 	return r
 }
 
-// checkURL judges an address that holds no reference; one that does is judged when it is opened.
+// checkURL checks a URL that contains no reference; a URL with a reference is checked when the
+// toolset is opened.
 func (p *parser) checkURL(e entry, text string) {
 	if strings.Contains(text, "$") {
 		return

@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// noSpan compares specs by what they say.
+// noSpan compares specs without their positions.
 var noSpan = cmpopts.IgnoreFields(tool.Spec{}, "Span")
 
 func TestParseToolsFile(t *testing.T) {
@@ -23,7 +23,7 @@ func TestParseToolsFile(t *testing.T) {
 		name string
 		in   string
 		want []tool.Spec
-		diag string // the lines that validate prints
+		diag string // lines that validate prints
 	}{
 		{"stdio", `
 toolsets:
@@ -152,7 +152,7 @@ f.yaml:1:1: error: unknown key "a" in a tools file (unknown-key)`},
 	}
 }
 
-// roundTrip writes a spec as JSON and reads it again: agents carry their toolsets so.
+// roundTrip encodes a spec as JSON and decodes it again, which is how agents carry their toolsets.
 func roundTrip(t *testing.T, s tool.Spec, broken bool) {
 	t.Helper()
 	b, err := json.Marshal(s)
@@ -171,7 +171,8 @@ func roundTrip(t *testing.T, s tool.Spec, broken bool) {
 	}
 }
 
-// TestParseSpecs: formats hand in a node of their own document and get its positions back.
+// TestParseSpecs checks that formats can pass in a node of their own document and that positions
+// refer to that document.
 func TestParseSpecs(t *testing.T) {
 	t.Parallel()
 	var doc yaml.Node
@@ -189,7 +190,7 @@ func TestParseSpecs(t *testing.T) {
 	}
 }
 
-// TestAliasBomb: what an alias stands for is not expanded without a bound (SEC17).
+// TestAliasBomb checks that the expansion of aliases is limited (SEC17).
 func TestAliasBomb(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -220,7 +221,8 @@ func TestTrust(t *testing.T) {
 	if diff := cmp.Diff(want, tool.Commands([]tool.Spec{a, remote, b, a})); diff != "" {
 		t.Error(diff)
 	}
-	// The person's yes holds for the same commands, in whatever order (D19), and for nothing else.
+	// The person's approval is valid for the same commands, in any order (D19), and for nothing
+	// else.
 	hash := tool.TrustHash([]tool.Spec{a, b})
 	if tool.TrustHash([]tool.Spec{b, remote, a, a}) != hash {
 		t.Error("the hash depends on order or on what starts nothing")

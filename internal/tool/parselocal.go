@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// checkFilesystem judges the options of a toolset of type filesystem.
+// checkFilesystem checks the options of a toolset of type filesystem.
 func (p *parser) checkFilesystem(entries []entry) {
 	for _, e := range entries {
 		switch e.key {
@@ -39,7 +39,7 @@ func (p *parser) checkFilesystem(entries []entry) {
 	}
 }
 
-// checkMemory judges the options of a toolset of type memory.
+// checkMemory checks the options of a toolset of type memory.
 func (p *parser) checkMemory(entries []entry) {
 	own, shared := false, false
 	for _, e := range entries {
@@ -57,7 +57,7 @@ func (p *parser) checkMemory(entries []entry) {
 	}
 }
 
-// checkShell judges the options of a toolset of type shell.
+// checkShell checks the options of a toolset of type shell.
 func (p *parser) checkShell(entries []entry) {
 	for _, e := range entries {
 		switch e.key {
@@ -75,7 +75,7 @@ func (p *parser) checkShell(entries []entry) {
 	}
 }
 
-// checkScript judges the options of a toolset of type script: the commands that it declares.
+// checkScript checks the options of a toolset of type script: the commands that it declares.
 func (p *parser) checkScript(entries []entry) {
 	declared := false
 	for _, e := range entries {
@@ -132,7 +132,7 @@ func (p *parser) checkEnv(e entry) {
 	}
 }
 
-// maps gives the entries of each map of a list.
+// maps returns the entries of each map in a list.
 func (p *parser) maps(e entry) [][]entry {
 	if isNull(e.value) {
 		return nil

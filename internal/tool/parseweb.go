@@ -19,10 +19,11 @@ var apiConfigKeys = []string{"name", "instruction", "endpoint", "method", "heade
 // SearchProviders are the providers of web searches that a toolset of type web_search may name.
 var SearchProviders = []string{"brave", "searxng", "tavily"}
 
-// APIMethods are the methods of HTTP that tools may use.
+// APIMethods are the HTTP methods that tools may use.
 var APIMethods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
-// IsHostEntry tells whether s is a host, or a host with a port, as lists of hosts have them: ASCII, lower case, no scheme, no path, no pattern.
+// IsHostEntry reports whether s is a host, or a host with a port, in the form used in host lists:
+// ASCII, lower case, no scheme, no path, no pattern.
 func IsHostEntry(s string) bool {
 	host := s
 	if h, port, err := net.SplitHostPort(s); err == nil {
@@ -39,7 +40,7 @@ func IsHostEntry(s string) bool {
 	})
 }
 
-// checkWeb judges the options of toolsets that speak HTTP.
+// checkWeb checks the options of toolsets that speak HTTP.
 func (p *parser) checkWeb(s *Spec, n *yaml.Node, path string, entries []entry) {
 	at := map[string]entry{}
 	for _, e := range entries {
@@ -135,7 +136,7 @@ func (p *parser) checkAPI(e entry) {
 	}
 }
 
-// authKeys are the ways to prove oneself to an API, one of which `auth` has.
+// authKeys holds the methods of authenticating to an API, of which `auth` has one, with their keys.
 var authKeys = map[string][]string{"bearer": nil, "basic": {"username", "password"}, "api_key": {"name", "in", "value"}}
 
 func (p *parser) checkOpenAPI(n *yaml.Node, path string, at map[string]entry) {

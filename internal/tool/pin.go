@@ -11,22 +11,26 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 )
 
-// Pins maps the tools of one run to the definitions that it holds on to: those that were offered first, or that a person accepted since. It is plain
-// data: a process that resumes a run gives it back, and a definition that changed in between is still noticed (SEC14). The keys are opaque.
+// Pins maps the tools of one run to their pinned definitions: those that were offered first, or
+// that a person has accepted since. It is plain data: a process that resumes a run passes it in
+// again, so that a definition that changed in between is still noticed (SEC14). The keys are
+// opaque.
 type Pins map[string]Pin
 
-// Pin is one definition with what is told from others by: see [Hash].
+// Pin is one definition with its fingerprint; see [Hash].
 type Pin struct {
 	Hash   string       `json:"hash"`
 	Def    chat.ToolDef `json:"def"`
 	Policy Policy       `json:"policy"`
-	// At is the place of the tool in the list of its toolset, from 1; 0: it was not listed, as instructions.
+	// At is the position of the tool in the list of its toolset, counting from 1; 0 means that it
+	// was not listed, as for instructions.
 	At int `json:"at,omitempty"`
 }
 
 func pinOf(def chat.ToolDef, p Policy) Pin { return Pin{Hash: Hash(def, p), Def: def, Policy: p} }
 
-// Hash gives the fingerprint of a definition: name, description, parameters (however they are spaced and ordered) and policy.
+// Hash returns the fingerprint of a definition: name, description, parameters (regardless of
+// spacing and order) and policy.
 func Hash(def chat.ToolDef, p Policy) string {
 	var params any
 	if len(def.Parameters) > 0 && json.Unmarshal(def.Parameters, &params) != nil {
@@ -52,7 +56,8 @@ func (p Pins) clone() Pins {
 	return maps.Clone(p)
 }
 
-// NewPins gives the pins that were made since it was last asked, nil where there are none: what is to be stored with the run.
+// NewPins returns the pins that were made since the last call, or nil if there are none. The caller
+// must store them with the run.
 func (s *Set) NewPins() Pins {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +66,7 @@ func (s *Set) NewPins() Pins {
 	return fresh
 }
 
-// setPin holds on to a definition. s.mu is held.
+// setPin pins a definition. The caller holds s.mu.
 func (s *Set) setPin(key string, p Pin) {
 	if s.fresh == nil {
 		s.fresh = Pins{}

@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// Item 30 of issue 12: the work for a path does not grow with the product of its length and the number of its elements.
+// TestPlainOfLongPath checks that the work for a path does not grow with the product of its length
+// and the number of its elements (item 30 of issue 12).
 func TestPlainOfLongPath(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -46,7 +47,7 @@ func TestPlainOfLongPath(t *testing.T) {
 	}
 }
 
-// Item 30 of issue 12: it is not parallel, since it counts what is allocated.
+// TestPlainIsQuick is not parallel, because it counts allocations (item 30 of issue 12).
 func TestPlainIsQuick(t *testing.T) {
 	abs := filepath.Join(t.TempDir(), strings.Repeat("/x", 2000))
 	if n := testing.AllocsPerRun(2, func() { tool.Plain(abs) }); n > 2000 {
@@ -54,7 +55,8 @@ func TestPlainIsQuick(t *testing.T) {
 	}
 }
 
-// Item 30 of issue 12: what takes long ends with the call.
+// TestGuessEndsWithContext checks that work that takes long ends with the call (item 30 of issue
+// 12).
 func TestGuessEndsWithContext(t *testing.T) {
 	t.Parallel()
 	why := errors.New("that is enough")

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 )
 
-// recordedTool is a tool of [Config.Recorded]: its definition is known, and it cannot be called.
+// recordedTool is a tool from [Config.Recorded]: its definition is known, but it cannot be called.
 type recordedTool struct {
 	own string
 	pin Pin
@@ -27,7 +27,8 @@ func (t recordedTool) Call(context.Context, Call) (Result, error) {
 	return Result{}, Errorf(KindUnsupported, t.own, "tool %q is known from a journal and cannot be called", t.own)
 }
 
-// recorded gives the tools and the instructions of an instance that Pins tells, in the order in which the toolset listed them.
+// recorded returns the tools and the instructions of an instance that are recorded in Pins, in the
+// order in which the toolset listed them.
 func (in *instance) recorded(s *Set) []*pinned {
 	prefix := pinKey(slices.Clone(in.pinPrefix)...) + "/"
 	s.mu.Lock()

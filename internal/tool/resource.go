@@ -12,26 +12,32 @@ import (
 	"github.com/hocket-run/hocket/internal/permit"
 )
 
-// Resource is one thing that a call would reach, in all its spellings: what permissions are compared with beside the arguments as they are written.
+// Resource is one thing that a call would reach, in all its spellings. Permissions are compared
+// with it in addition to the arguments as written.
 type Resource = permit.Resource
 
-// Resolver is implemented by tools whose arguments can name one thing in several ways: paths, addresses.
+// Resolver is implemented by tools whose arguments can name one thing in several ways, such as
+// paths and addresses.
 type Resolver interface {
-	// Resources gives what a call would reach, one Resource at least for each argument that names such things. It changes nothing and uses no network. An
-	// argument that names nothing reachable gives a Resource without Names; the call itself says why. Errors: those of a toolset that is closed, ctx's.
+	// Resources returns what a call would reach, with at least one Resource for each argument that
+	// names such things. It changes nothing and uses no network. An argument that names nothing
+	// reachable is returned as a Resource without Names; the call itself reports why. Resources
+	// returns the error of a closed toolset or of ctx.
 	Resources(ctx context.Context, c Call) ([]Resource, error)
 }
 
-// Scope is what the permissions let one call reach. The nil Scope is everything. Safe for concurrent use.
+// Scope is what the permissions let one call reach. A nil Scope means everything. It is safe for
+// concurrent use.
 type Scope struct {
 	decided []Resource
 	hides   func(Resource) bool
 }
 
-// ErrMoved says that what an argument names changed between the decision about a call and the call.
+// ErrMoved is returned when what an argument names changed between the decision about a call and
+// the call.
 var ErrMoved = errors.New("the target of the call changed after the call was checked; nothing was done")
 
-// Check tells whether r is among what was decided on; else ErrMoved.
+// Check returns nil if r is among the resources that were decided on, and ErrMoved otherwise.
 func (s *Scope) Check(r Resource) error {
 	if s == nil || slices.ContainsFunc(s.decided, func(d Resource) bool { return reflect.DeepEqual(d, r) }) {
 		return nil
@@ -39,11 +45,12 @@ func (s *Scope) Check(r Resource) error {
 	return ErrMoved
 }
 
-// Hides tells whether a rule that forbids or asks keeps r from a call that comes by it without naming it: a file below a folder that is searched, an
-// address that another one redirects to.
+// Hides reports whether a rule that denies or asks hides r from a call that encounters it without
+// naming it: a file in a folder that is searched, or an address that another one redirects to.
 func (s *Scope) Hides(r Resource) bool { return s != nil && s.hides(r) }
 
-// within gives what a call would reach, and the call with its scope; both are nil where no rule holds.
+// within returns what a call would reach, and the call with its scope; both are nil if no rule
+// applies.
 func (s *Set) within(ctx context.Context, b *binding, t Tool, c Call) (Call, []Resource, error) {
 	rules := s.policyFor(c.Agent)
 	if c.Scope = nil; rules.IsZero() {
@@ -63,12 +70,12 @@ func (s *Set) within(ctx context.Context, b *binding, t Tool, c Call) (Call, []R
 	return c, resources, nil
 }
 
-// permitCall is a call as permissions see it.
+// permitCall converts a call into the form that permissions use.
 func (b *binding) permitCall(c Call, resources []Resource) permit.Call {
 	return permit.Call{Own: b.own, Offered: b.offered, Toolset: b.toolset(), Type: b.kind(), Arguments: c.Arguments, Resources: resources}
 }
 
-// policyFor gives the rules that hold for an agent.
+// policyFor returns the rules that apply to an agent.
 func (s *Set) policyFor(agent string) permit.Policy {
 	if rules, ok := s.rules[agent]; ok {
 		return rules
@@ -76,13 +83,14 @@ func (s *Set) policyFor(agent string) permit.Policy {
 	return s.everyone
 }
 
-// decide tells what the permissions say of a call that reaches resources.
+// decide returns the permission decision for a call that reaches resources.
 func (s *Set) decide(b *binding, c Call, resources []Resource) permit.Decision {
 	d, _ := s.policyFor(c.Agent).Decide(b.permitCall(c, resources))
 	return d
 }
 
-// atLeast tells what the permissions say of a call, whatever it reaches: the decision about the call itself is this one or a stricter one.
+// atLeast returns the permission decision for a call regardless of what it reaches: the actual
+// decision is this one or a stricter one.
 func (s *Set) atLeast(b *binding, c Call) permit.Decision {
 	pc := b.permitCall(c, nil)
 	_, pc.Unresolved = b.entry.tool.(Resolver)
@@ -90,7 +98,8 @@ func (s *Set) atLeast(b *binding, c Call) permit.Decision {
 	return d
 }
 
-// leadsTo says, for a person, what of resources the arguments do not show; "" for nothing.
+// leadsTo describes, for a person, what part of resources the arguments do not show; "" means
+// nothing.
 func leadsTo(args json.RawMessage, resources []Resource) string {
 	var lines []string
 	for _, r := range resources {

@@ -23,7 +23,8 @@ func decision(t *testing.T, rules permit.Rules, args string, resources []tool.Re
 	return d
 }
 
-// SEC13, issue 12 item 27: a rule means an address however it is written.
+// TestSpellingsOfAnAddress checks that a rule applies to an address however it is written (SEC13,
+// issue 12 item 27).
 func TestSpellingsOfAnAddress(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -76,10 +77,12 @@ func TestSpellingsOfAnAddress(t *testing.T) {
 	}
 }
 
-// Issue 12 item 27: of tools whose meaning is not known, rules that forbid mean whatever a text could be taken for, and rules that allow mean no more than it says.
+// TestGuesses checks that for tools with unknown semantics, rules that deny apply to whatever a
+// string could be interpreted as, and rules that allow apply to no more than the string says (issue
+// 12 item 27).
 func TestGuesses(t *testing.T) {
 	t.Parallel()
-	dir, err := filepath.EvalSymlinks(t.TempDir()) // macOS has a link above it
+	dir, err := filepath.EvalSymlinks(t.TempDir()) // on macOS a parent is a link
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-// TestRestore: state comes back under the name under which the call was made, for the agent that made it, and nothing else is opened (D1).
+// TestRestore checks that state is restored under the name under which the call was made, for the
+// agent that made it, and that nothing else is opened (D1).
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	server := fake("server", "create_todo", "x")
@@ -20,10 +21,14 @@ func TestRestore(t *testing.T) {
 		return tool.Config{
 			Extra: []tool.Spec{{Type: tool.TypeTodo, Name: "team", Shared: true}, opened.Spec()},
 			Agents: map[string]tool.Grant{
-				"clash": {Names: []string{"*"}},                                                               // team_create_todo, server_create_todo
-				"plain": {Names: []string{"team"}},                                                            // create_todo
-				"own":   {Toolsets: []tool.Spec{{Type: tool.TypeTodo}, {Type: tool.TypeThink}}},               // a list of its own
-				"none":  {Names: []string{"x"}, Toolsets: []tool.Spec{{Type: tool.TypeThink, Name: "think"}}}, // no todos
+				// team_create_todo, server_create_todo
+				"clash": {Names: []string{"*"}},
+				// create_todo
+				"plain": {Names: []string{"team"}},
+				// its own list
+				"own": {Toolsets: []tool.Spec{{Type: tool.TypeTodo}, {Type: tool.TypeThink}}},
+				// no todos
+				"none": {Names: []string{"x"}, Toolsets: []tool.Spec{{Type: tool.TypeThink, Name: "think"}}},
 			},
 			Types: types,
 		}
@@ -47,7 +52,7 @@ func TestRestore(t *testing.T) {
 	do(live, "plain", "create_todo", `{"description":"two"}`, "3")
 	do(live, "own", "create_todo", `{"description":"mine"}`, "4")
 	do(live, "own", "think", `{"thought":"hm"}`, "5")
-	// A call that the journal knows of an agent or tool that is no more is no reason to fail.
+	// A journaled call of an agent or tool that no longer exists is not an error.
 	journal := append([]tool.Finished{{Call: tool.Call{Agent: "gone", Name: "create_todo"}}, {Call: tool.Call{Agent: "none", Name: "create_todo"},
 		Result: tool.Result{Text: `{"todos":[{"id":"todo_9"}],"revision":99}`}}}, finished...)
 

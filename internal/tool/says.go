@@ -8,11 +8,12 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 )
 
-// original is the placeholder in Spec.Instruction for what the toolset itself says about its use.
+// original is the placeholder in Spec.Instruction for the toolset's own instructions.
 const original = "{ORIGINAL_INSTRUCTIONS}"
 
-// said gives what a toolset says about its use, as far as agents get it: "" where the document's own words replace it. It goes into system prompts, so it
-// is pinned as tools are (SEC14).
+// said returns a toolset's instructions for its use as far as agents see them: "" if the document's
+// own text replaces them. They become part of system prompts, so they are pinned as tools are
+// (SEC14).
 func (in *instance) said(ts Toolset) string {
 	i, ok := ts.(Instructor)
 	if !ok || in.spec.Instruction != "" && !strings.Contains(in.spec.Instruction, original) {
@@ -21,7 +22,8 @@ func (in *instance) said(ts Toolset) string {
 	return i.Instructions()
 }
 
-// saysPin is the pin of instructions; the zero Pin: there are none. No tool has its key, since no tool's name is empty.
+// saysPin returns the pin of instructions; the zero Pin means that there are none. It never equals
+// the pin of a tool, because no tool has an empty name.
 func saysPin(text string) Pin {
 	if text == "" {
 		return Pin{}
@@ -29,11 +31,12 @@ func saysPin(text string) Pin {
 	return pinOf(chat.ToolDef{Description: text}, "")
 }
 
-// saysKey is the key of the instructions of an instance in Pins.
+// saysKey returns the key of an instance's instructions in Pins.
 func (in *instance) saysKey() string { return pinKey(append(slices.Clone(in.pinPrefix), "")...) }
 
-// pinSays holds on to the instructions of a toolset that is listed for the first time in this process. Those that an earlier process of the run pinned stay; where
-// it pinned tools alone, the toolset had none. s.mu is held.
+// pinSays pins the instructions of a toolset that is listed for the first time in this process.
+// Instructions that an earlier process of the run pinned are kept; if it pinned only tools, the
+// toolset had no instructions. The caller holds s.mu.
 func (s *Set) pinSays(in *instance, text string, seenBefore bool) {
 	now := saysPin(text)
 	before, ok := s.pins[in.saysKey()]
@@ -50,7 +53,7 @@ func (s *Set) pinSays(in *instance, text string, seenBefore bool) {
 	in.says = now
 }
 
-// acceptSays holds on to other instructions from now on: a person has seen them.
+// acceptSays pins other instructions from now on, after a person has approved them.
 func (s *Set) acceptSays(in *instance, p Pin) {
 	s.mu.Lock()
 	s.setPin(in.saysKey(), p)
@@ -60,7 +63,8 @@ func (s *Set) acceptSays(in *instance, p Pin) {
 	in.says = p
 }
 
-// told gives the instructions for a toolset that agents get: those pinned in the run, or those of the document where it has some.
+// told returns the instructions for a toolset that agents get: those pinned in the run, or the
+// document's own if it has any.
 func (in *instance) told() string {
 	in.mu.Lock()
 	text := in.says.Def.Description
@@ -71,7 +75,7 @@ func (in *instance) told() string {
 	return strings.TrimSpace(text)
 }
 
-// describeSays says what became of instructions, for a person to judge.
+// describeSays describes for a person how instructions changed.
 func describeSays(toolset string, was, now Pin) string {
 	a, b := differing(was.Def.Description, now.Def.Description)
 	return "The instructions of toolset " + strconv.Quote(toolset) + ", which are part of the prompts of its agents, changed since this run began. Approving accepts the new ones.\n" +

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-// speaking is a toolset that says something about its use.
+// speaking is a toolset that has instructions for its use.
 type speaking struct {
 	*tooltest.Toolset
 	mu   sync.Mutex
@@ -31,8 +31,10 @@ func (s *speaking) say(text string) {
 	s.text = text
 }
 
-// TestInstructionsArePinned: what a server says about its use is told to agents as the run first heard it. Where it says something else, also after a restart, a
-// call of its tools is held with both texts shown; a yes takes the new text, which is told from then on, and holds for that very text (SEC14, SEC12).
+// TestInstructionsArePinned checks that agents get a server's instructions as the run first
+// received them. If the instructions change, also across a restart, a call of its tools is held
+// with both texts shown; an approval accepts the new text, which is used from then on, and is valid
+// for exactly that text (SEC14, SEC12).
 func TestInstructionsArePinned(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, was, now, own, told, then string }{
@@ -105,7 +107,7 @@ func TestInstructionsArePinned(t *testing.T) {
 			})
 		}
 	}
-	// Words of the document that leave the server's out: it may say what it likes.
+	// Instructions in the document that leave out the server's own: the server may say anything.
 	f := &speaking{Toolset: tooltest.NewToolset("bank", &tooltest.Tool{Name: "pay", Desc: "Pays"}), text: "old"}
 	spec := f.Spec()
 	spec.Instruction = "Pay little."

@@ -10,14 +10,15 @@ import (
 	"github.com/hocket-run/hocket/internal/schema"
 )
 
-// maxViolations bounds how many violations one message lists.
+// maxViolations is the maximum number of violations listed in one message.
 const maxViolations = 8
 
-// argumentSchema checks arguments. The zero argumentSchema asks for an object and nothing more.
+// argumentSchema checks arguments. The zero argumentSchema only requires an object.
 type argumentSchema struct{ compiled *schema.Schema }
 
-// compileSchema reads a tool's parameters, which a hostile server may have written (SEC17). An error means that they are no use; the zero schema that
-// comes with it still asks for an object.
+// compileSchema compiles a tool's parameters, which a hostile server may have written (SEC17). An
+// error means that they are unusable; the zero schema that is returned with it still requires an
+// object.
 func compileSchema(params json.RawMessage) (argumentSchema, error) {
 	if len(bytes.TrimSpace(params)) == 0 || string(bytes.TrimSpace(params)) == "null" {
 		return argumentSchema{}, nil
@@ -29,7 +30,8 @@ func compileSchema(params json.RawMessage) (argumentSchema, error) {
 	return argumentSchema{compiled}, nil
 }
 
-// check gives the arguments as an object ({} for none), or what is wrong with them, for the model to read.
+// check returns the arguments as an object ({} if there are none), or a problem described for the
+// model.
 func (s argumentSchema) check(args json.RawMessage) (_ json.RawMessage, problem string) {
 	args = bytes.TrimSpace(args)
 	if len(args) == 0 || string(args) == "null" {

@@ -9,15 +9,17 @@ import (
 	"strings"
 )
 
-// variable is a name that shells take for one of a variable; scriptName is one that providers take for one of a tool.
+// variable matches names that shells accept for a variable; scriptName matches names that providers
+// accept for a tool.
 var (
 	variable   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	scriptName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
-	// word is a word of argv that stands for an argument.
+	// word matches a word of argv that stands for an argument.
 	word = regexp.MustCompile(`^\{([^{}]*)\}$`)
 )
 
-// Variables that change what a shell or a program does rather than what it is told: no argument may have such a name.
+// Variables that change how a shell or a program behaves rather than what it is told: no argument
+// may have such a name.
 var (
 	reservedNames = []string{
 		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TZ", "TMPDIR", "TEMP", "TMP", "IFS", "ENV", "PS1", "PS2", "PS4", "CDPATH", "PWD", "OLDPWD", "SHELLOPTS",
@@ -28,8 +30,9 @@ var (
 	}
 )
 
-// argumentProblem says why a name may not be one of a script's argument; "" where it may. Names in lower case are free, since variables differ by case
-// where there is a shell that could mind; Windows, where they do not, gets no reserved name from anyone: there they are refused in any case.
+// argumentProblem returns why a name cannot be the name of a script's argument, or "" if it can.
+// Lower-case names are allowed where variables are case-sensitive; with foldCase, as on Windows,
+// reserved names are rejected in any case.
 func argumentProblem(name string, foldCase bool) string {
 	if foldCase {
 		name = strings.ToUpper(name)
@@ -43,8 +46,8 @@ func argumentProblem(name string, foldCase bool) string {
 	return ""
 }
 
-// Problems says what is wrong with a declared command of that name. foldCase tells that names of variables do not differ by case here. The order is
-// the same each time.
+// Problems returns what is wrong with a declared command of that name, in a fixed order. foldCase
+// is set if names of variables are case-insensitive here.
 func (s Script) Problems(name string, foldCase bool) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -95,7 +98,7 @@ func (s Script) Problems(name string, foldCase bool) []string {
 	return out
 }
 
-// mentions tells whether a word holds an argument in braces.
+// mentions reports whether a word contains an argument in braces.
 func (s Script) mentions(w string) bool {
 	for arg := range s.Args {
 		if strings.Contains(w, "{"+arg+"}") {
@@ -105,8 +108,9 @@ func (s Script) mentions(w string) bool {
 	return false
 }
 
-// Words gives the words of Argv with arguments in their places, each a word of its own whatever it holds. One that was not given leaves no word. The
-// error says which value is refused: one that a program would take for an option, unless the word -- is before it.
+// Words returns the words of Argv with arguments substituted, each as a single word whatever it
+// contains. An argument without a value leaves no word. The error names a rejected value: one that
+// a program would interpret as an option, unless the word -- precedes it.
 func (s Script) Words(values map[string]string) ([]string, error) {
 	var out []string
 	options := true

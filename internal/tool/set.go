@@ -18,48 +18,59 @@ import (
 	"github.com/hocket-run/hocket/internal/permit"
 )
 
-// Config says which tools a run may use. The zero Config is a run without tools.
+// Config specifies which tools a run may use. The zero Config is a run without tools.
 type Config struct {
-	// Agents maps an agent to what it may use. An agent that is not in it has no tools.
+	// Agents maps each agent to its grant. An agent that is not in it has no tools.
 	Agents map[string]Grant
-	// Extra are the toolsets of the operator's tools file. All agents share them.
+	// Extra holds the toolsets of the operator's tools file. All agents share them.
 	Extra []Spec
-	// Builtin are tools that agents may name beside the extra ones. They keep their names; other tools give way.
+	// Builtin holds tools that agents may name in addition to the extra ones. They keep their
+	// names; on a clash, other tools are renamed.
 	Builtin []Tool
-	// Fallback are tools that agents may name where no built-in and no extra tool answers to the name: what would do the work, or says that
-	// nothing here does ([Unavailable]).
+	// Fallback holds tools that agents may name if no built-in and no extra tool has the name: a
+	// tool that does the work, or one that says that nothing here does ([Unavailable]).
 	Fallback []Tool
-	// Types says how each `type:` is opened. A toolset of another type offers nothing, and calls say so.
+	// Types specifies how each `type:` is opened. A toolset of any other type offers nothing, and
+	// calls report that.
 	Types map[string]Type
-	// Reserved are names that belong to the engine (routing tools, sub-agents): a tool of such a name is offered with its toolset in front.
+	// Reserved holds names that belong to the engine (routing tools, sub-agents); a tool with such
+	// a name is offered with its toolset as a prefix.
 	Reserved []string
-	// Pins are what [Set.NewPins] gave so far while this run was driven, the later over the earlier; nil for a new run.
+	// Pins holds everything that [Set.NewPins] has returned so far for this run, later pins over
+	// earlier ones; nil for a new run.
 	Pins Pins
-	// Recorded says that the Set is to tell what a run was offered: its toolsets are not opened and have the tools and instructions that Pins tells. Calls fail.
+	// Recorded makes the Set report what a run was offered: its toolsets are not opened and have
+	// the tools and instructions recorded in Pins. Calls fail.
 	Recorded bool
-	// Permissions are the operator's, for every agent and every tool node.
+	// Permissions are the operator's permissions, for every agent and every tool node.
 	Permissions Permissions
-	// Former are permissions that hold beside Permissions: those under which the run began, where they were stricter. The zero value adds none.
+	// Former holds permissions that apply in addition to Permissions: those under which the run
+	// began, if they were stricter. The zero value adds none.
 	Former Permissions
-	// PermissionsChanged says that the operator's permissions are not those with which the run began: then whether a call of a former process was
-	// held cannot be told any more, and [Set.Policy] does not presume it.
+	// PermissionsChanged is set if the operator's permissions differ from those with which the run
+	// began. It is then unknown whether a call of a former process was held, and [Set.Policy] does
+	// not assume it.
 	PermissionsChanged bool
-	// CallTimeout bounds a call whose spec says nothing, checks and reconnecting included; 0: 5 minutes.
+	// CallTimeout is the timeout of a call whose spec sets none, including checks and reconnecting;
+	// 0 means 5 minutes.
 	CallTimeout time.Duration
-	// MaxResultBytes bounds Text and Structured of one result together; 0: 4 MiB. More is a failed call (SEC17).
+	// MaxResultBytes is the maximum total size of Text and Structured in one result; 0 means 4 MiB.
+	// A larger result fails the call (SEC17).
 	MaxResultBytes int
-	// Logger; nil: none.
+	// Logger is the logger; nil disables logging.
 	Logger *slog.Logger
 }
 
 const (
 	defaultCallTimeout    = 5 * time.Minute
 	defaultMaxResultBytes = 4 << 20
-	// abandonAfter is how long a tool may go on after its context is done; then Call returns without it.
+	// abandonAfter is how long a tool may continue after its context is done before Call returns
+	// without it.
 	abandonAfter = 2 * time.Second
 )
 
-// Set is the tools of one run. Safe for concurrent use. No lock is held while a tool works (P40).
+// Set holds the tools of one run. It is safe for concurrent use. No lock is held while a tool runs
+// (P40).
 type Set struct {
 	agents    map[string]Grant
 	builtins  map[string]*pinned
@@ -69,13 +80,14 @@ type Set struct {
 	maxBytes  int
 	log       *slog.Logger
 
-	// own and extra are fixed when the Set is made; opening happens inside them.
+	// own and extra are fixed when the Set is created; opening an instance changes only the
+	// instance.
 	own   map[string][]*instance
 	extra []*instance
-	all   []*instance // each once
+	all   []*instance // each instance once
 
 	rules    map[string]permit.Policy // by agent
-	everyone permit.Policy            // of agents that are not in rules
+	everyone permit.Policy            // for agents that are not in rules
 	moved    bool                     // Config.PermissionsChanged
 
 	isRecorded bool // Config.Recorded
@@ -83,11 +95,11 @@ type Set struct {
 	mu     sync.Mutex
 	tables map[string]*table
 	pins   Pins
-	fresh  Pins // of pins, those that were not reported
+	fresh  Pins // pins not yet returned by NewPins
 	closed bool
 }
 
-// NewSet makes the tools of one run. It opens nothing.
+// NewSet creates the Set of one run. It opens nothing.
 func NewSet(cfg Config) (*Set, error) {
 	s := &Set{
 		agents:    cfg.Agents,
@@ -129,7 +141,7 @@ func NewSet(cfg Config) (*Set, error) {
 	return s, nil
 }
 
-// pinAll adds tools that are no toolset's to a map by name.
+// pinAll adds tools that belong to no toolset to a map by name.
 func pinAll(to map[string]*pinned, tools []Tool) error {
 	for _, t := range tools {
 		def := t.Def()
@@ -146,7 +158,8 @@ func pinAll(to map[string]*pinned, tools []Tool) error {
 	return nil
 }
 
-// addOwn makes the instances of the agents' own toolsets: one per agent, but one for all where equal specs are shared.
+// addOwn creates the instances of the agents' own toolsets: one per agent, or a single one if equal
+// specs are shared.
 func (s *Set) addOwn(cfg Config) error {
 	shared := map[string]*instance{}
 	agents := make([]string, 0, len(cfg.Agents))
@@ -181,7 +194,7 @@ func (s *Set) addOwn(cfg Config) error {
 	return nil
 }
 
-// table gives what an agent may call, working it out on first use.
+// table returns the tools that an agent may call, computing them on first use.
 func (s *Set) table(ctx context.Context, agent string) (*table, error) {
 	s.mu.Lock()
 	t, closed := s.tables[agent], s.closed
@@ -192,7 +205,8 @@ func (s *Set) table(ctx context.Context, agent string) (*table, error) {
 	if t != nil {
 		return t, nil
 	}
-	// Two callers may work out the same table at once; they open each toolset once and come to equal tables.
+	// Two callers may compute the same table concurrently; they open each toolset once and arrive
+	// at equal tables.
 	t, err := s.build(ctx, agent)
 	if err != nil {
 		return nil, err
@@ -206,8 +220,10 @@ func (s *Set) table(ctx context.Context, agent string) (*table, error) {
 	return t, nil
 }
 
-// Defs tells what to offer agent's model, in a stable order and, once it has answered, the same for the rest of the run. It opens the toolsets
-// that the agent needs and may block for as long as they take to start; where one cannot be opened the error says which and why.
+// Defs returns the tool definitions to offer to the agent's model, in a stable order and, once it
+// has succeeded, unchanged for the rest of the run. It opens the toolsets that the agent needs and
+// may block for as long as they take to start; if one cannot be opened, the error says which and
+// why.
 func (s *Set) Defs(ctx context.Context, agent string) ([]chat.ToolDef, error) {
 	t, err := s.table(ctx, agent)
 	if err != nil {
@@ -223,7 +239,8 @@ func (s *Set) Defs(ctx context.Context, agent string) ([]chat.ToolDef, error) {
 	return defs, nil
 }
 
-// Missing lists the names in agent's grant that nothing answers to, for a warning. It opens toolsets as Defs does.
+// Missing returns the names in the agent's grant that match nothing, for a warning. It opens
+// toolsets as Defs does.
 func (s *Set) Missing(ctx context.Context, agent string) ([]string, error) {
 	t, err := s.table(ctx, agent)
 	if err != nil {
@@ -232,8 +249,9 @@ func (s *Set) Missing(ctx context.Context, agent string) ([]string, error) {
 	return slices.Clone(t.missing), nil
 }
 
-// Instructions gives what agent's own toolsets said about their use when the run first listed them, or what a person accepted since, for its system prompt (SEC14); "" for
-// nothing. It opens toolsets as Defs does.
+// Instructions returns the instructions of the agent's own toolsets for its system prompt, as of
+// when the run first listed them, or as a person has accepted since (SEC14); "" means none. It
+// opens toolsets as Defs does.
 func (s *Set) Instructions(ctx context.Context, agent string) (string, error) {
 	if _, err := s.table(ctx, agent); err != nil {
 		return "", err
@@ -247,8 +265,9 @@ func (s *Set) Instructions(ctx context.Context, agent string) (string, error) {
 	return strings.Join(parts, "\n\n"), nil
 }
 
-// Policy tells what to do with the call c whose outcome is unknown; PolicyAsk for a tool that c.Agent does not have. A call that would have been held,
-// and that was not approved, was not carried out: it is made again. It opens toolsets as Defs does.
+// Policy returns how to handle the call c whose outcome is unknown; it returns PolicyAsk for a tool
+// that c.Agent does not have. A call that would have been held, and that was not approved, was not
+// executed and is made again. It opens toolsets as Defs does.
 func (s *Set) Policy(ctx context.Context, c Call) (Policy, error) {
 	t, err := s.table(ctx, c.Agent)
 	if err != nil {
@@ -265,15 +284,16 @@ func (s *Set) Policy(ctx context.Context, c Call) (Policy, error) {
 	return b.entry.policy, nil
 }
 
-// Pins gives the definitions that the run holds on to, to be stored with it.
+// Pins returns the definitions that the run pinned, to be stored with it.
 func (s *Set) Pins() Pins {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.pins.clone()
 }
 
-// Restore gives the run's finished calls, in the journal's order, back to the tools that hold state. Call it once, before Defs and Call, when a
-// run is driven again. It opens only toolsets of stateful types: no process is started and no network used.
+// Restore passes the run's finished calls, in journal order, to the tools that hold state. It must
+// be called once, before Defs and Call, when a run is resumed. It opens only toolsets of stateful
+// types: no process is started and no network used.
 func (s *Set) Restore(ctx context.Context, calls []Finished) error {
 	for _, f := range calls {
 		b, err := s.stateful(ctx, f.Call.Agent, f.Call.Name)
@@ -290,8 +310,9 @@ func (s *Set) Restore(ctx context.Context, calls []Finished) error {
 	return nil
 }
 
-// stateful finds the Restorer that agent called by the offered name. It does without the agent's table, because that would open everything: a
-// tool's own name is offered only where no other tool has it, and else the qualified one, so either is an answer.
+// stateful returns the Restorer that agent called by the offered name. It does not use the agent's
+// table, because that would open everything: a tool's own name is offered only if no other tool has
+// it, and otherwise the qualified name, so a match of either is correct.
 func (s *Set) stateful(ctx context.Context, agent, name string) (*pinned, error) {
 	grant := s.agents[agent]
 	for i, in := range slices.Concat(s.own[agent], s.extra) {
@@ -315,7 +336,8 @@ func (s *Set) stateful(ctx context.Context, agent, name string) (*pinned, error)
 	return nil, nil
 }
 
-// Close ends everything that the run opened, within 5 s, and makes later calls fail with ErrClosed. It is idempotent.
+// Close closes everything that the run opened, within 5 s, and makes later calls fail with
+// ErrClosed. It is idempotent.
 func (s *Set) Close() error {
 	s.mu.Lock()
 	s.closed = true

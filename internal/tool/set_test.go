@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// set makes a Set that is closed with the test.
+// set returns a Set that is closed when the test ends.
 func set(t *testing.T, cfg tool.Config) *tool.Set {
 	t.Helper()
 	s, err := tool.NewSet(cfg)
@@ -57,7 +57,8 @@ func offered(t *testing.T, s *tool.Set, agent string) []string {
 	return names
 }
 
-// TestGrants: an agent gets exactly what its lists name, as whole names; equal names do not shadow each other (SEC13, SEC14).
+// TestGrants checks that an agent gets exactly the tools that its lists name in full, and that
+// equal names do not shadow each other (SEC13, SEC14).
 func TestGrants(t *testing.T) {
 	t.Parallel()
 	files := fake("files", "read", "read_file", "write")
@@ -71,7 +72,7 @@ func TestGrants(t *testing.T) {
 		grant   tool.Grant
 		want    []string
 		missing []string
-		calls   map[string]string // offered name → answer
+		calls   map[string]string // offered name → result
 	}{
 		{name: "nothing", want: []string{}},
 		{name: "one tool", grant: tool.Grant{Names: []string{"fetch"}}, want: []string{"fetch"}, calls: map[string]string{"fetch": "web.fetch"}},
@@ -112,7 +113,7 @@ func TestGrants(t *testing.T) {
 					t.Errorf("%s: got %q (%v), want %q", name, r.Text, err, want)
 				}
 			}
-			// Whatever is not offered is not called.
+			// A tool that is not offered cannot be called.
 			granted := map[string]bool{}
 			for _, n := range tc.want {
 				granted[n] = true
@@ -129,7 +130,8 @@ func TestGrants(t *testing.T) {
 	}
 }
 
-// reopen opens copies of sets, so that parallel tests do not close each other's.
+// reopen returns a type that opens copies of sets, so that parallel tests do not close each
+// other's.
 func reopen(sets ...*tooltest.Toolset) tool.Type {
 	return tool.Type{Open: func(spec tool.Spec) (tool.Toolset, error) {
 		for _, s := range sets {
@@ -149,7 +151,8 @@ func kindOf(err error) tool.ErrorKind {
 	return ""
 }
 
-// TestLazy: a toolset is opened when an agent needs it, once, and not for agents that do not.
+// TestLazy checks that a toolset is opened when an agent needs it, once, and not for agents that do
+// not need it.
 func TestLazy(t *testing.T) {
 	t.Parallel()
 	extra, own := fake("extra", "x"), fake("own", "y")
@@ -179,7 +182,8 @@ func TestLazy(t *testing.T) {
 	}
 }
 
-// TestShared: agents have an instance of a toolset each, but one where equal specs are shared.
+// TestShared checks that each agent has its own instance of a toolset, except that equal specs that
+// are shared have one.
 func TestShared(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{false, true} {
@@ -201,7 +205,8 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestOpenFailure: a toolset that cannot be opened fails the agents that need it, says which it is, and is tried again.
+// TestOpenFailure checks that a toolset that cannot be opened fails the agents that need it, that
+// the error names it, and that opening is tried again.
 func TestOpenFailure(t *testing.T) {
 	t.Parallel()
 	good, bad := fake("good", "x"), fake("bad", "y")
@@ -225,7 +230,8 @@ func TestOpenFailure(t *testing.T) {
 	}
 }
 
-// TestPins: what was offered first is what is called; a new definition, or a new tool, is not (SEC14).
+// TestPins checks that the tools that were offered first are the tools that are called, and that a
+// new definition or a new tool is not called (SEC14).
 func TestPins(t *testing.T) {
 	t.Parallel()
 	answer := func(text string) func(context.Context, tool.Call) (tool.Result, error) {
@@ -236,7 +242,7 @@ func TestPins(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		now  []tool.Tool
-		want string // answer, "held" where a person is asked, or "" for KindChanged
+		want string // result, "held" if a person is asked, or "" for KindChanged
 	}{
 		{"unchanged", []tool.Tool{old}, "old"},
 		{"an equal definition", []tool.Tool{same}, "same"},
@@ -286,7 +292,8 @@ func TestPins(t *testing.T) {
 	}
 }
 
-// TestOpeningCanBeLeft: who waits for a toolset that another one opens stops waiting when his context is done.
+// TestOpeningCanBeLeft checks that a caller that waits for a toolset that another caller opens
+// stops waiting when its context is done.
 func TestOpeningCanBeLeft(t *testing.T) {
 	t.Parallel()
 	began, release := make(chan struct{}), make(chan struct{})
@@ -326,7 +333,7 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// A fallback answers to a name only where nothing else does (S0-55).
+// TestFallback checks that a fallback is used for a name only if nothing else has it (S0-55).
 func TestFallback(t *testing.T) {
 	t.Parallel()
 	f := tooltest.NewToolset("f", &tooltest.Tool{Name: "web_search"})
@@ -368,7 +375,8 @@ func TestPolicyAndInstructions(t *testing.T) {
 	}
 }
 
-// TestConcurrentUse lets many callers open and call at once, for the race detector (P26).
+// TestConcurrentUse opens and calls tools from many goroutines at the same time, for the race
+// detector (P26).
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	f, g := fake("f", "x", "y"), fake("g", "y")

@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Names of types that code refers to. The list of all types, with what is known of each, is that of package kinds: a type needs a constant only where code outside
-// its package treats it in a way of its own.
+// Names of types that code refers to. Package kinds lists all types and describes them: a type
+// needs a constant only if code outside its package treats it specially.
 const (
 	TypeMCP        = "mcp"
 	TypeThink      = "think"
@@ -28,59 +28,68 @@ const (
 	TypeWorkflow   = "workflow"
 )
 
-// Spec is one entry of a `toolsets:` list, as in steps documents and in the file of --tools. Its JSON form is that of the document, so it can be
-// carried as JSON and read again; Trusted and Span do not travel.
+// Spec is one entry of a `toolsets:` list, as in steps documents and in the file of --tools. Its
+// JSON form is that of the document, so it can be stored as JSON and parsed again; Trusted and Span
+// are not encoded.
 //
-// Env, Remote.URL and Remote.Headers may hold references `${NAME}`, `${env.NAME}` and `$NAME`. They stay as written here and are looked up when
-// the toolset is opened: a Spec holds no secret (SEC11).
+// Env, Remote.URL and Remote.Headers may hold references `${NAME}`, `${env.NAME}` and `$NAME`. They
+// are kept as written here and looked up when the toolset is opened: a Spec holds no secret
+// (SEC11).
 type Spec struct {
 	Type string
-	// Name tells toolsets apart and is before a tool's name where two clash. "": the Set gives the type, with a number if there are several.
+	// Name distinguishes toolsets and is the prefix of a tool's name if two tools clash. If empty,
+	// the Set uses the type, with a number if there are several.
 	Name string
 
-	// Command, Args, Env and Dir start a server on standard input and output. Env is all that it gets of our environment beside basics such as
-	// PATH and HOME; Dir is relative to our working directory.
+	// Command, Args, Env and Dir start a server on standard input and output. Env is everything
+	// that it gets of the process environment in addition to basics such as PATH and HOME; Dir is
+	// relative to the working directory of the process.
 	Command string
 	Args    []string
 	Env     map[string]string
 	Dir     string
 	// Remote is a server over HTTP.
 	Remote *Remote
-	// Ref names a definition kept elsewhere: of `mcps:`, or a catalog's where it begins with `docker:`.
+	// Ref names a definition kept elsewhere: one of `mcps:`, or a catalog's if it begins with
+	// `docker:`.
 	Ref string
 
-	// Tools lists the tools, by their own whole names, that are taken of this toolset; empty: all.
+	// Tools lists the tools of this toolset to use, by their own full names; empty means all.
 	Tools []string
-	// Instruction replaces what the toolset itself says about its use; {ORIGINAL_INSTRUCTIONS} in it stands for that.
+	// Instruction replaces the toolset's own instructions for its use; {ORIGINAL_INSTRUCTIONS} in
+	// it is replaced by them.
 	Instruction string
-	// Timeout bounds one call in total; 0: Config.CallTimeout. IdleTimeout bounds the time without a sign of life, ConnectTimeout that of
-	// starting and greeting a server; 0: the toolset's default.
+	// Timeout limits the total time of one call; 0 means Config.CallTimeout. IdleTimeout limits the
+	// time without a heartbeat, and ConnectTimeout the time to start a server and complete the
+	// handshake; 0 means the toolset's default.
 	Timeout        time.Duration
 	IdleTimeout    time.Duration
 	ConnectTimeout time.Duration
-	// Shared lets all agents that list an equal spec use one instance, and one state.
+	// Shared lets all agents that list an equal spec use one instance with one state.
 	Shared bool
-	// Policy overrides what the tools say of themselves; "": they say it.
+	// Policy overrides the policies of the tools; if empty, each tool's own policy applies.
 	Policy Policy
-	// Options are the entry's other keys as a JSON object, for types that this package does not know; null: none.
+	// Options holds the entry's other keys as a JSON object, for types that this package does not
+	// know; null means none.
 	Options json.RawMessage
 
-	// Trusted tells that the operator allowed Command: his own file named it, --trust was given, or a person said yes (SEC5). The code that wires
-	// sets it; parsing never does.
+	// Trusted is set if the operator allowed Command: the operator's own file named it, --trust was
+	// given, or a person confirmed (SEC5). The wiring sets it; parsing never does.
 	Trusted bool
-	// Span is where the entry stands.
+	// Span is the location of the entry in its document.
 	Span diag.Span
 }
 
 // Remote is a server over HTTP.
 type Remote struct {
 	URL string `json:"url"`
-	// Transport is `transport_type` as written: "", streamable, streamable-http, streamable_http and http all mean streamable HTTP.
+	// Transport is `transport_type` as written: "", streamable, streamable-http, streamable_http
+	// and http all mean streamable HTTP.
 	Transport string            `json:"transport_type,omitempty"`
 	Headers   map[string]string `json:"headers,omitempty"`
 }
 
-// Title gives the name, or the type where there is none.
+// Title returns the name, or the type if there is none.
 func (s Spec) Title() string {
 	if s.Name != "" {
 		return s.Name
@@ -88,7 +97,8 @@ func (s Spec) Title() string {
 	return s.Type
 }
 
-// Resolve completes a spec whose Ref names a definition of `mcps:`: what the spec itself says wins over what the definition says.
+// Resolve completes a spec whose Ref names a definition in `mcps:`; the spec's own values take
+// precedence over those of the definition.
 func (s Spec) Resolve(mcps map[string]Spec) Spec {
 	def, ok := mcps[s.Ref]
 	if s.Ref == "" || !ok {
@@ -137,7 +147,8 @@ func (s Spec) Resolve(mcps map[string]Spec) Spec {
 	return out
 }
 
-// MarshalJSON gives the document form: keys sorted, nothing that is zero. Equal specs give equal bytes.
+// MarshalJSON returns the document form: keys sorted, zero values left out. Equal specs have equal
+// encodings.
 func (s Spec) MarshalJSON() ([]byte, error) {
 	m := map[string]any{}
 	if len(s.Options) > 0 {
@@ -168,7 +179,8 @@ func (s Spec) MarshalJSON() ([]byte, error) {
 	return json.Marshal(m)
 }
 
-// UnmarshalJSON reads the document form. Warnings are dropped: the loader of the document has reported them. The error is a diag.List.
+// UnmarshalJSON parses the document form. Warnings are dropped, since the loader of the document
+// has reported them. The error is a diag.List.
 func (s *Spec) UnmarshalJSON(data []byte) error {
 	spec, list, err := ReadSpec(data)
 	list.AllowUnknown() // as the loader of the document decided
@@ -182,8 +194,8 @@ func (s *Spec) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// ReadSpec reads the document form as UnmarshalJSON does and gives all that there is to say of it, warnings too; what is said has no place. The error
-// is for text that is no YAML.
+// ReadSpec parses the document form as UnmarshalJSON does and returns all diagnostics, including
+// warnings; they have no position. The error is returned for invalid YAML.
 func ReadSpec(data []byte) (Spec, diag.List, error) {
 	var doc yaml.Node
 	if err := yaml.Load(joinSurrogates(data), &doc); err != nil {

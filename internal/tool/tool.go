@@ -8,21 +8,24 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 )
 
-// Policy says what becomes of a call whose outcome is not known, because the process died between intent and result (P12).
+// Policy determines what happens to a call whose outcome is unknown because the process died
+// between intent and result (P12).
 type Policy string
 
 const (
-	// PolicyRetry makes the call again with the same key: for tools that are declared idempotent or that only read.
+	// PolicyRetry makes the call again with the same key. It is for tools that are declared
+	// idempotent or that only read.
 	PolicyRetry Policy = "retry"
-	// PolicyAsk lets a person decide. It is the default of every tool that is not declared idempotent.
+	// PolicyAsk lets a person decide. It is the default of every tool that is not declared
+	// idempotent.
 	PolicyAsk Policy = "ask"
-	// PolicySkip goes on without a result.
+	// PolicySkip continues without a result.
 	PolicySkip Policy = "skip"
 	// PolicyFail fails the step.
 	PolicyFail Policy = "fail"
 )
 
-// Valid tells whether p is one of the four.
+// Valid reports whether p is one of the four policies.
 func (p Policy) Valid() bool {
 	switch p {
 	case PolicyRetry, PolicyAsk, PolicySkip, PolicyFail:
@@ -31,7 +34,8 @@ func (p Policy) Valid() bool {
 	return false
 }
 
-// EnvKey is the variable in which programs that a call runs get its idempotency key (P12, D6).
+// EnvKey is the environment variable that passes the idempotency key of a call to the programs that
+// the call runs (P12, D6).
 const EnvKey = "HOCKET_IDEMPOTENCY_KEY"
 
 // Call is one call of a tool.
@@ -39,33 +43,44 @@ type Call struct {
 	Run   string `json:"run"`
 	Agent string `json:"agent"`
 	Node  string `json:"node"`
-	// Name is the tool: towards [Set.Call] the name under which it was offered, towards [Tool.Call] the tool's own.
+	// Name is the name of the tool: in [Set.Call] the name under which it was offered, in
+	// [Tool.Call] the tool's own name.
 	Name string `json:"name"`
-	// Arguments is a JSON object; null and nothing stand for {}.
+	// Arguments is a JSON object; null and nil mean {}.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Key is the idempotency key: equal on every retry of this call and after a crash, different for every other call (P12, D6).
+	// Key is the idempotency key: equal for every retry of this call and after a crash, different
+	// for every other call (P12, D6).
 	Key string `json:"key"`
-	// Retry counts how often the policy of the step tried again what failed before: such a call does its work anew, for tools that know which work was done.
+	// Retry is how often the policy of the step has retried after a failure. Such a call does its
+	// work again; Retry is for tools that know which work was done.
 	Retry int `json:"retry,omitempty"`
-	// Iteration is the n-th execution of Node, and Definition the digest of the workflow: what an approval is bound to beside the rest.
+	// Iteration is the number of the execution of Node, and Definition the digest of the workflow.
+	// An approval is bound to both, in addition to the rest.
 	Iteration  int    `json:"iteration,omitempty"`
 	Definition string `json:"definition,omitempty"`
-	// Approved is the binding of the action that a person approved; "": no person was asked (SEC12).
+	// Approved is the binding of the action that a person approved; empty means that no person was
+	// asked (SEC12).
 	Approved string `json:"approved,omitempty"`
-	// Held are the arguments with which the call was held and approved, where the person who approved it changed them to Arguments; nil: they were not changed (X-126).
+	// Held holds the arguments with which the call was held and approved, if the person who
+	// approved it changed them to Arguments; nil means that they were not changed (X-126).
 	Held json.RawMessage `json:"held,omitempty"`
-	// Scope is what the permissions were compared with and what they keep from the call. [Set.Call] sets it; nil, as in calls without a Set: nothing is kept.
+	// Scope is what the permissions were compared with and what they keep out of the call's reach.
+	// [Set.Call] sets it; nil, as in calls without a Set, means that nothing is restricted.
 	Scope *Scope `json:"-"`
-	// Offered are tools of the agent that are not of the Set, such as sub-agents. HandoffTool is the one of them that hands the conversation over to one
-	// of Handoffs; "": none does. They are named where Name is no tool.
+	// Offered lists tools of the agent that are not in the Set, such as sub-agents. HandoffTool is
+	// the one of them that hands the conversation over to one of Handoffs; empty means that none
+	// does. They are listed in the error if Name is not a tool.
 	Offered     []string `json:"-"`
 	HandoffTool string   `json:"-"`
 	Handoffs    []string `json:"-"`
-	// Caller is the call that this one is made for, as the maker of Calls has it, for tools that start runs: a driver.Caller in runs; nil: there is none.
+	// Caller is the call on whose behalf this one is made, in the representation of the code that
+	// creates Calls, for tools that start runs: a driver.Caller in runs; nil means that there is
+	// none.
 	Caller any `json:"-"`
 }
 
-// Decode reads the arguments into what into points at; there being none changes nothing in it. The error is an *Error of KindInvalidArguments.
+// Decode decodes the arguments into the value that into points to; if there are no arguments, it
+// changes nothing. The error is an *Error of KindInvalidArguments.
 func (c Call) Decode(into any) error {
 	if len(c.Arguments) == 0 {
 		return nil
@@ -76,62 +91,72 @@ func (c Call) Decode(into any) error {
 	return nil
 }
 
-// Result is what a tool answered. IsError marks the tool's own report of a failure, which the model is told like any other answer; a call
-// that could not be carried out at all is a Go error instead, see [Error].
+// Result is the result of a tool. IsError marks a failure reported by the tool itself, which is
+// passed to the model like any other result; a call that could not be executed at all is a Go error
+// instead, see [Error].
 type Result struct {
 	// Text is what a model reads.
 	Text    string `json:"text"`
 	IsError bool   `json:"isError,omitempty"`
-	// Structured is the same answer as a JSON value, or what does not fit into text (images, resources). Null where Text says it all.
+	// Structured is the same result as a JSON value, or content that text cannot represent (images,
+	// resources). It is null if Text is complete.
 	Structured json.RawMessage `json:"structured,omitempty"`
 }
 
-// Tool is one tool. Safe for concurrent use.
+// Tool is one tool. Implementations are safe for concurrent use.
 type Tool interface {
-	// Def tells a model of the tool, under the tool's own name. It is the same value for the life of the Tool: when a server changes a
-	// definition, its Toolset lists another Tool.
+	// Def returns the definition of the tool for a model, under the tool's own name. It returns the
+	// same value for the life of the Tool: when a server changes a definition, its Toolset lists
+	// another Tool.
 	Def() chat.ToolDef
-	// Policy is the tool's own claim; a [Spec.Policy] overrides it.
+	// Policy returns the tool's own declared policy; [Spec.Policy] overrides it.
 	Policy() Policy
-	// Call carries out one call whose Arguments are a JSON object that fits Def().Parameters. It returns soon after ctx is done and leaves
-	// no goroutine or process of this call behind. Errors are of type *Error or wrap ctx's error; others count as [KindFailed]. A *HoldError
-	// says that a person must decide first and that nothing was done.
+	// Call executes one call whose Arguments are a JSON object that conforms to Def().Parameters.
+	// It returns soon after ctx is done and leaves no goroutine or process of this call behind.
+	// Errors are of type *Error or wrap ctx's error; any other error counts as [KindFailed]. A
+	// *HoldError says that a person must decide first and that nothing was done.
 	Call(ctx context.Context, c Call) (Result, error)
 }
 
-// Toolset is a source of tools: a server, a built-in group. Safe for concurrent use.
+// Toolset is a source of tools, such as a server or a built-in group. Implementations are safe for
+// concurrent use.
 type Toolset interface {
-	// Name is the name from the spec, unique among the toolsets of its list.
+	// Name returns the name from the spec, unique among the toolsets of its list.
 	Name() string
-	// Tools lists what there is now, in a stable order, names unique. The first call may connect and start processes and may block; later
-	// ones answer from memory unless the source said that something changed.
+	// Tools lists the current tools, with unique names and in a stable order. The first call may
+	// connect and start processes and may block; later calls return a cached list unless the source
+	// announced a change.
 	Tools(ctx context.Context) ([]Tool, error)
-	// Close ends connections, goroutines and processes within 5 s (P11). It is idempotent; calls after it fail.
+	// Close closes connections and ends goroutines and processes within 5 s (P11). It is
+	// idempotent; calls after it fail.
 	Close() error
 }
 
-// Restorer is implemented by tools whose state is a function of their former calls. After a restart the driver hands the run's finished calls
-// to [Set.Restore] in the journal's order.
+// Restorer is implemented by tools whose state is a function of their former calls. After a restart
+// the driver passes the run's finished calls to [Set.Restore] in journal order.
 //
-// Restore gets the recorded result too: calls that ran side by side may have been journaled in another order than they were carried out in, and
-// only the result tells what the model was told. It never fails: what it cannot read changed nothing.
+// Restore receives the recorded result too: concurrent calls may have been journaled in a different
+// order from that of their execution, and only the result shows what the model was told. It never
+// fails: a result that it cannot parse changes nothing.
 type Restorer interface {
 	Restore(c Call, r Result)
 }
 
-// Instructor is implemented by toolsets that have something to say about their use, for the system prompt.
+// Instructor is implemented by toolsets that provide instructions for their use, for the system
+// prompt.
 type Instructor interface {
 	// Instructions is valid after the first successful Tools.
 	Instructions() string
 }
 
-// Type makes toolsets of one `type:`. The wiring holds a map from type names to these; there is no registry.
+// Type opens toolsets of one `type:`. The wiring holds a map from type names to Types; there is no
+// registry.
 type Type struct {
-	// Open makes a toolset. It does no I/O: that is for Tools.
+	// Open creates a toolset. It does no I/O, which is left to Tools.
 	Open func(spec Spec) (Toolset, error)
-	// Stateful marks types whose tools may be Restorers. Listing their tools must need no I/O.
+	// Stateful is set for types whose tools may be Restorers. Listing their tools must need no I/O.
 	Stateful bool
-	// CallTimeout bounds a call whose spec says nothing; 0: Config.CallTimeout.
+	// CallTimeout is the timeout of a call whose spec sets none; 0 means Config.CallTimeout.
 	CallTimeout time.Duration
 }
 

@@ -9,9 +9,10 @@ import (
 	"slices"
 )
 
-// Commands gives the commands that the specs would start, in order and each once, to be shown to a person before anything starts (SEC5). A
-// command that would get variables or a folder of its own is shown as it would be typed: env -C DIR NAME=VALUE COMMAND ARG…; references to
-// variables are shown as they are written, never their values.
+// Commands returns the commands that the specs would start, in order and without duplicates, to be
+// shown to a person before anything starts (SEC5). A command with its own variables or folder is
+// shown as it would be typed: env -C DIR NAME=VALUE COMMAND ARG…; references to variables are shown
+// as written, never their values.
 func Commands(specs []Spec) [][]string {
 	var out [][]string
 	for _, s := range specs {
@@ -24,7 +25,7 @@ func Commands(specs []Spec) [][]string {
 	return out
 }
 
-// Argv gives the spec's command as [Commands] shows it, nil for a spec that starts none.
+// Argv returns the spec's command as [Commands] shows it, or nil if the spec starts none.
 func (s Spec) Argv() []string {
 	if s.Command == "" {
 		return nil
@@ -43,8 +44,9 @@ func (s Spec) Argv() []string {
 	return append(argv, s.Args...)
 }
 
-// TrustHash fingerprints what the specs want to start and reach ([Commands], [Access]), whatever their order. A person's yes holds for the same hash,
-// later and in another process (D19). "" means that nothing would be started or reached.
+// TrustHash returns a fingerprint of what the specs would start and reach ([Commands], [Access]),
+// independent of their order. A person's approval is valid for the same hash, later and in another
+// process (D19). An empty hash means that nothing would be started or reached.
 func TrustHash(specs []Spec) string {
 	commands := Commands(specs)
 	var local []string
@@ -52,7 +54,7 @@ func TrustHash(specs []Spec) string {
 		if len(s.Access("")) == 0 {
 			continue
 		}
-		// The whole of the spec: lines for people are no place to look for differences.
+		// The whole spec is hashed: the lines shown to people may hide differences.
 		b, err := json.Marshal(s)
 		if err != nil {
 			b = fmt.Appendf(nil, "%q", s.Options)

@@ -6,8 +6,8 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 )
 
-// Unavailable gives a tool that is offered and answers every call with why it cannot be used: a tool that the document asks for and that nothing
-// here provides is never dropped silently (S0-55).
+// Unavailable returns a tool that is offered and whose every call returns why it cannot be used: a
+// tool that the document requests and that nothing here provides is never dropped silently (S0-55).
 func Unavailable(def chat.ToolDef, why string) Tool { return unavailable{def, why} }
 
 type unavailable struct {

@@ -10,10 +10,11 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// maxNodes bounds how many values of free form one entry may expand to: an alias may stand for much (SEC17).
+// maxNodes is the maximum number of free-form values that one entry may expand to, because an alias
+// may expand to many (SEC17).
 const maxNodes = 20_000
 
-// parser reads YAML nodes and collects what is wrong with them.
+// parser reads YAML nodes and collects the errors found in them.
 type parser struct {
 	file  string
 	list  *diag.List
@@ -36,7 +37,8 @@ func (p *parser) span(n *yaml.Node) diag.Span {
 	return s
 }
 
-// entries lists a map's keys in order, those that `<<` merges in last; a duplicate key is an error and counts once.
+// entries returns the entries of a map in order, those merged in with `<<` last; a duplicate key is
+// an error and counts once.
 func (p *parser) entries(n *yaml.Node, path string) []entry {
 	n = follow(n)
 	if n == nil || isNull(n) {
@@ -135,7 +137,7 @@ func (p *parser) textMap(e entry) map[string]string {
 	return out
 }
 
-// any gives a node as a value that JSON can hold. Keys of maps become text, whatever they are.
+// any converts a node into a value that JSON can represent. All map keys become strings.
 func (p *parser) any(n *yaml.Node) any {
 	if p.nodes++; p.nodes > maxNodes {
 		if p.nodes == maxNodes+1 {
@@ -176,12 +178,12 @@ func marshalOptions(options map[string]any) json.RawMessage {
 	}
 	b, err := json.Marshal(options)
 	if err != nil {
-		return nil // any made it, so it marshals
+		return nil // built by any, so it can be marshaled
 	}
 	return b
 }
 
-// follow looks through documents and aliases.
+// follow resolves document and alias nodes.
 func follow(n *yaml.Node) *yaml.Node {
 	for range 32 {
 		switch {
@@ -224,8 +226,9 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// joinSurrogates writes the pairs of \u escapes in which JSON spells characters beyond 16 bits as the characters themselves: JSON is YAML but
-// for this. Other text is returned as it is.
+// joinSurrogates replaces the pairs of \u escapes that JSON uses for characters beyond 16 bits by
+// the characters themselves; this is the only respect in which JSON is not YAML. Other input is
+// returned unchanged.
 func joinSurrogates(data []byte) []byte {
 	if !bytes.Contains(data, []byte(`\ud`)) && !bytes.Contains(data, []byte(`\uD`)) || !json.Valid(data) {
 		return data

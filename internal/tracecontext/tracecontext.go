@@ -1,10 +1,12 @@
-// Package tracecontext carries W3C trace contexts between a context.Context and what brings or takes them: HTTP headers, `_meta` of MCP requests, environment
-// variables and the meta of a run.
+// Package tracecontext carries W3C trace contexts between a context.Context and their carriers:
+// HTTP headers, `_meta` of MCP requests, environment variables and the meta of a run.
 //
-// A context that came in is the span context of OpenTelemetry's API, so that Go programs need nothing of Hocket to pass one. A context that may go out is marked by
-// [Outgoing]: what came in is never passed on by itself. Values that are not valid are ignored, as the specification says.
+// An incoming trace context is stored as the span context of OpenTelemetry's API, so that Go
+// programs can pass one without using Hocket. A trace context that may be sent is marked with
+// [Outgoing]: an incoming one is never forwarded by itself. Invalid values are ignored, as the specification requires.
 //
-// Source: W3C Trace Context, https://www.w3.org/TR/trace-context/; SEP-414 of the Model Context Protocol.
+// Source: W3C Trace Context, https://www.w3.org/TR/trace-context/; SEP-414 of the Model Context
+// Protocol.
 package tracecontext
 
 import (
@@ -17,18 +19,21 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Names of the two values of a trace context: HTTP headers, and keys of `_meta` and of the meta of a run. Environment variables have them in upper case.
+// Names of the two values of a trace context: HTTP headers, and keys of `_meta` and of the meta of
+// a run. The names of environment variables are in upper case.
 const (
 	Parent = "traceparent"
 	State  = "tracestate"
 )
 
-// SpanContext is OpenTelemetry's: trace, span, flags and state. The zero value is none.
+// SpanContext is OpenTelemetry's span context: trace, span, flags and state. The zero value means
+// none.
 type SpanContext = trace.SpanContext
 
 var w3c propagation.TraceContext
 
-// Of gives the trace context of the values that get gives by their names; the zero value where traceparent is missing or not valid.
+// Of returns the trace context from the values that get returns by name. It is the zero value if
+// traceparent is missing or invalid.
 func Of(get func(name string) string) SpanContext {
 	carrier := propagation.MapCarrier{Parent: strings.TrimSpace(get(Parent)), State: get(State)}
 	return trace.SpanContextFromContext(w3c.Extract(context.Background(), carrier))
@@ -39,7 +44,8 @@ func OfMeta(meta map[string]string) SpanContext {
 	return Of(func(name string) string { return meta[name] })
 }
 
-// OfHeader is Of for HTTP headers. More than one traceparent is none, several tracestates are one.
+// OfHeader is Of for HTTP headers. More than one traceparent counts as none; several tracestates
+// are joined.
 func OfHeader(h http.Header) SpanContext {
 	return Of(func(name string) string {
 		values := h.Values(name)
@@ -50,7 +56,7 @@ func OfHeader(h http.Header) SpanContext {
 	})
 }
 
-// With gives ctx with a trace context that came from elsewhere; ctx itself where sc is not valid.
+// With returns ctx with a remote trace context, or ctx itself if sc is not valid.
 func With(ctx context.Context, sc SpanContext) context.Context {
 	if !sc.IsValid() {
 		return ctx
@@ -58,18 +64,19 @@ func With(ctx context.Context, sc SpanContext) context.Context {
 	return trace.ContextWithRemoteSpanContext(ctx, sc)
 }
 
-// Renew is With that leaves nothing of what ctx had.
+// Renew is like With but drops any trace context that ctx had.
 func Renew(ctx context.Context, sc SpanContext) context.Context {
 	return trace.ContextWithRemoteSpanContext(ctx, sc)
 }
 
-// From gives the trace context of ctx: that of a span of the program, or one that came from elsewhere.
+// From returns the trace context of ctx: that of a span of the program, or a remote one.
 func From(ctx context.Context) SpanContext { return trace.SpanContextFromContext(ctx) }
 
-// Text gives the trace context of ctx as a traceparent; "" where there is none.
+// Text returns the trace context of ctx as a traceparent, or "" if there is none.
 func Text(ctx context.Context) string { return values(From(ctx))[Parent] }
 
-// Keep gives meta with the trace context sc in the place of the one that it had: meta itself where neither is there, else a copy. meta may be nil.
+// Keep returns meta with its trace context replaced by sc: meta itself if there is neither,
+// otherwise a copy. meta may be nil.
 func Keep(meta map[string]string, sc SpanContext) map[string]string {
 	if meta[Parent] == "" && meta[State] == "" && !sc.IsValid() {
 		return meta
@@ -84,7 +91,7 @@ func Keep(meta map[string]string, sc SpanContext) map[string]string {
 	return out
 }
 
-// New makes a span context. state is a tracestate, left out where it is not valid.
+// New returns a span context. state is a tracestate, which is left out if invalid.
 func New(traceID [16]byte, spanID [8]byte, sampled bool, state string) SpanContext {
 	s, _ := trace.ParseTraceState(state)
 	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: traceID, SpanID: spanID, TraceFlags: trace.TraceFlags(0).WithSampled(sampled), TraceState: s})
@@ -92,12 +99,14 @@ func New(traceID [16]byte, spanID [8]byte, sampled bool, state string) SpanConte
 
 type outgoing struct{}
 
-// Outgoing gives ctx with a trace context that requests made under it carry: sc is also that of ctx.
+// Outgoing returns ctx with a trace context that is sent with requests made under it; sc also
+// becomes the trace context of ctx.
 func Outgoing(ctx context.Context, sc SpanContext) context.Context {
 	return context.WithValue(With(ctx, sc), outgoing{}, sc)
 }
 
-// Inject tells set the values that a request under ctx carries: those of the span of the program that Outgoing's context led to, or of Outgoing itself. Without
+// Inject calls set with the values to send with a request under ctx: those of the program's current
+// span, if it descends from Outgoing's context, or else of Outgoing's context itself. Without
 // Outgoing there are none.
 func Inject(ctx context.Context, set func(name, value string)) {
 	sc, ok := ctx.Value(outgoing{}).(SpanContext)
@@ -112,14 +121,15 @@ func Inject(ctx context.Context, set func(name, value string)) {
 	}
 }
 
-// Forward tells set the values of the trace context that came with ctx, for a request that is the caller's own, made in another place.
+// Forward calls set with the values of the trace context that came with ctx, for a request that is
+// the caller's own, made elsewhere.
 func Forward(ctx context.Context, set func(name, value string)) {
 	for name, v := range values(From(ctx)) {
 		set(name, v)
 	}
 }
 
-// values are those of sc by name, nil where it is not valid.
+// values returns the values of sc by name, or nil if sc is not valid.
 func values(sc SpanContext) propagation.MapCarrier {
 	if !sc.IsValid() {
 		return nil

@@ -14,7 +14,7 @@ const (
 	parent = "00-" + id + "-" + span + "-01"
 )
 
-// TestHeaders: headers are read as the specification says, and what is not valid is ignored.
+// TestHeaders checks that headers are parsed as specified and that invalid values are ignored.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -57,7 +57,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestInject: only what Outgoing gave goes out, and the last of it.
+// TestInject checks that only the context set by Outgoing is sent, and the last one.
 func TestInject(t *testing.T) {
 	t.Parallel()
 	in := tracecontext.OfHeader(http.Header{"Traceparent": {parent}})
@@ -85,7 +85,8 @@ func TestInject(t *testing.T) {
 	}
 }
 
-// FuzzParent: whatever comes is a valid context that can be written and read again, or none.
+// FuzzParent checks that any input yields a valid context that can be written and read again, or
+// none.
 func FuzzParent(f *testing.F) {
 	f.Add(parent, "a=1")
 	f.Add("00-", "=")

@@ -17,13 +17,14 @@ import (
 )
 
 const (
-	// fillBytes is how much of values that a table did not keep is read at once, where Reader.Room does not say more.
+	// fillBytes is the number of bytes of values that the table did not keep that are read at a
+	// time, unless Reader.Room sets more.
 	fillBytes = 3 << 20
-	// headBytes is how much of a long value a reference shows.
+	// headBytes is the number of bytes of a long value that a reference shows.
 	headBytes = 256
 )
 
-// size gives the number of bytes of a value's content.
+// size returns the number of bytes of a value's content.
 func (r *Reader) size(ctx context.Context, v *Ref) (int64, error) {
 	if v.Bytes >= 0 {
 		return v.Bytes, nil
@@ -31,7 +32,7 @@ func (r *Reader) size(ctx context.Context, v *Ref) (int64, error) {
 	return v.Bytes, r.measure(ctx, v)
 }
 
-// measure finds out size, digest and beginning of a value.
+// measure determines the size, digest and first bytes of a value.
 func (r *Reader) measure(ctx context.Context, v *Ref) error {
 	switch {
 	case v.Bytes >= 0 && v.head != nil:
@@ -45,7 +46,7 @@ func (r *Reader) measure(ctx context.Context, v *Ref) error {
 		return nil
 	}
 	m := meter{sum: sha256.New()}
-	if v.from == roped { // its recipe says the rest
+	if v.from == roped { // the rest comes from its recipe
 		m.enough = headBytes
 	}
 	if err := r.content(ctx, &m, v); err != nil && !errors.Is(err, errEnough) {
@@ -61,7 +62,8 @@ func (r *Reader) measure(ctx context.Context, v *Ref) error {
 	return nil
 }
 
-// lost says that what an event refers to is not there: then the run was deleted meanwhile, or its journal is damaged (P17).
+// lost returns the error for data that an event refers to and that is missing: either the run was
+// deleted in the meantime, or its journal is damaged (P17).
 func (r *Reader) lost(ctx context.Context, v *Ref, err error) error {
 	if errors.Is(err, journal.ErrNotFound) {
 		if _, _, err := r.src.RunDefinition(ctx, r.run); err != nil {
@@ -72,7 +74,7 @@ func (r *Reader) lost(ctx context.Context, v *Ref, err error) error {
 	return fmt.Errorf("read value %s of run %s: %w", v.Hash, r.run, err)
 }
 
-// meter takes content and keeps its size, digest and beginning.
+// meter consumes content and keeps its size, digest and first bytes.
 type meter struct {
 	sum interface {
 		io.Writer
@@ -80,7 +82,7 @@ type meter struct {
 	}
 	n    int64
 	head []byte
-	// enough is how many bytes are taken; 0: all.
+	// enough is the number of bytes to consume; 0 means all.
 	enough int64
 }
 
@@ -96,7 +98,7 @@ func (m *meter) Write(p []byte) (int, error) {
 	return m.sum.Write(p)
 }
 
-// content writes all of a value: a text as it is, anything else as JSON.
+// content writes all of a value: a string as it is, anything else as JSON.
 func (r *Reader) content(ctx context.Context, w io.Writer, v *Ref) error {
 	switch {
 	case v.from == roped:
@@ -136,7 +138,7 @@ func (r *Reader) content(ctx context.Context, w io.Writer, v *Ref) error {
 	return errors.Join(err, body.Close())
 }
 
-// assembled writes the text of a recipe, and compares it with what the recipe says.
+// assembled writes the text of a recipe, and verifies it against the recipe.
 func (r *Reader) assembled(ctx context.Context, w io.Writer, v *Ref) error {
 	queue := r.queue
 	r.queue = nil
@@ -167,7 +169,7 @@ type atMost struct {
 
 var errTooLong = errors.New("more bytes than expected")
 
-// Write implements io.Writer. Errors: errTooLong.
+// Write implements io.Writer. It returns errTooLong if the limit is exceeded.
 func (a *atMost) Write(p []byte) (int, error) {
 	if a.left -= int64(len(p)); a.left < 0 {
 		return 0, errTooLong
@@ -175,7 +177,7 @@ func (a *atMost) Write(p []byte) (int, error) {
 	return a.w.Write(p)
 }
 
-// text writes a text in which tokens stand for their content.
+// text writes text with its tokens replaced by their content.
 func (r *Reader) text(ctx context.Context, w io.Writer, text string) error {
 	for i := 0; ; {
 		at, v := r.table.next(text, i)
@@ -193,7 +195,7 @@ func (r *Reader) text(ctx context.Context, w io.Writer, text string) error {
 	}
 }
 
-// json writes JSON in which tokens stand for their values.
+// json writes JSON with its tokens replaced by their values.
 func (r *Reader) json(ctx context.Context, w io.Writer, text string) error {
 	for i := 0; ; {
 		at, v := r.table.next(text, i)
@@ -212,7 +214,7 @@ func (r *Reader) json(ctx context.Context, w io.Writer, text string) error {
 	}
 }
 
-// whole writes a value as JSON, in one line; where it is part of a text, without quotes.
+// whole writes a value as JSON on one line; if it is part of a string, without quotes.
 func (r *Reader) whole(ctx context.Context, w io.Writer, v *Ref, isLone bool) error {
 	if !v.IsText && isLone {
 		return r.content(ctx, oneLine{w}, v)
@@ -227,7 +229,7 @@ func (r *Reader) whole(ctx context.Context, w io.Writer, v *Ref, isLone bool) er
 	return q.end(isLone)
 }
 
-// oneLine writes line ends, which in JSON stand between values alone, as blanks.
+// oneLine replaces line ends, which in JSON occur only between values, by blanks.
 type oneLine struct{ w io.Writer }
 
 // Write implements io.Writer.
@@ -244,11 +246,11 @@ func (o oneLine) Write(p []byte) (int, error) {
 	return o.w.Write(flat)
 }
 
-// quoter writes a text as the inside of a JSON string.
+// quoter writes text as the inside of a JSON string.
 type quoter struct {
 	w    io.Writer
 	buf  []byte
-	rest []byte // the beginning of a character
+	rest []byte // first bytes of an incomplete character
 }
 
 // Write implements io.Writer.
@@ -291,14 +293,15 @@ func (q *quoter) end(isLone bool) error {
 	return err
 }
 
-// fill reads content that the table did not keep: that of v, and with it of those that are written next.
+// fill reads content that the table did not keep: that of v, and of the values that are written
+// next.
 func (r *Reader) fill(ctx context.Context, v *Ref) error {
 	for _, old := range r.filled {
 		old.content = nil
 	}
 	r.filled = r.filled[:0]
 	want, sizes, from, size, smallest := map[journal.Long]*Ref{}, map[int]bool{}, v.seq, 0, int(v.Bytes)
-	if i := slices.Index(r.queue, v); i > 0 { // what comes before it was written
+	if i := slices.Index(r.queue, v); i > 0 { // earlier ones have been written
 		r.queue = r.queue[i:]
 	}
 	for _, one := range append([]*Ref{v}, r.queue...) {

@@ -8,10 +8,10 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// MaxCounted is how many workflows are counted by their names.
+// MaxCounted is the maximum number of workflows that are counted by name.
 const MaxCounted = 100
 
-// RunCounts are numbers of runs. Its tags are those of the HTTP API.
+// RunCounts holds numbers of runs. Its tags are those of the HTTP API.
 type RunCounts struct {
 	Total    int            `json:"total"`
 	Status   map[string]int `doc:"By status; statuses that no run has are left out" json:"status"`
@@ -21,7 +21,7 @@ type RunCounts struct {
 	Format   map[string]int `doc:"By language of the document"                      json:"format"`
 }
 
-// CountsOf sums what a store counted.
+// CountsOf adds up the tallies of a store.
 func CountsOf(tallies []journal.Tally) RunCounts {
 	c := RunCounts{Status: map[string]int{}, Workflow: map[string]int{}, Trigger: map[string]int{}, Format: map[string]int{}}
 	for _, t := range tallies {

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Found is a value that a reference names.
+// Found is the value that a reference names.
 type Found struct {
 	Bytes  int64
 	IsText bool
@@ -19,12 +19,15 @@ type Found struct {
 	ref    *Ref
 }
 
-// WriteTo writes all of the value: a text as it is, anything else as JSON. Where it ends with an error, what was written is not the value.
+// WriteTo writes all of the value: a string as it is, anything else as JSON. If it returns an
+// error, what was written is not the complete value.
 func (f *Found) WriteTo(ctx context.Context, w io.Writer) error {
 	return f.reader.content(ctx, w, f.ref)
 }
 
-// Find gives the value with a digest that the run's events, or views of it, have. isText tells a text from JSON. Errors: journal.ErrNotFound, wrapped.
+// Find returns the value with the given digest that occurs in the run's events, or in views of it.
+// isText distinguishes a string from JSON. It returns an error that wraps journal.ErrNotFound if
+// there is none.
 func (r *Reader) Find(ctx context.Context, digest string, isText bool) (*Found, error) {
 	missing := fmt.Errorf("value %s of run %s: %w", digest, r.run, journal.ErrNotFound)
 	if _, err := journal.ParseHash(digest); err != nil {
@@ -38,7 +41,7 @@ func (r *Reader) Find(ctx context.Context, digest string, isText bool) (*Found, 
 		if isFound(r.table, digest, isText) {
 			return errFilled
 		}
-		// What is made of several values is found by its own digest.
+		// A value composed of several values is found by its own digest.
 		if _, err := r.Event(logs.Expand(e)); err != nil {
 			return err
 		}

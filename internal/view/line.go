@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// RunLine is a run in a list: what its index entry says. Its tags are those of the HTTP API, which shows it as it is.
+// RunLine is a run in a list, as recorded in its index entry. Its tags are those of the HTTP API,
+// which returns it unchanged.
 type RunLine struct {
 	ID           string     `json:"id"`
 	Workflow     string     `json:"workflow" doc:"Id of the stored workflow, else the name of the document"`
@@ -35,30 +36,30 @@ type RunLine struct {
 	Error        *LineError `json:"error" doc:"Why it failed"`
 }
 
-// Labels are those of a run or a workflow.
+// Labels are the labels of a run or a workflow.
 type Labels map[string]string
 
-// LabelsOf gives a copy that is never nil, so that it is shown as an object.
+// LabelsOf returns a copy that is never nil, so that it is encoded as an object.
 func LabelsOf(l map[string]string) Labels {
 	out := Labels{}
 	maps.Copy(out, l)
 	return out
 }
 
-// LineUsage is what a run used.
+// LineUsage is the usage of a run.
 type LineUsage struct {
 	Tokens  int64   `json:"tokens"`
 	Calls   int64   `json:"calls" doc:"Model and tool calls, by attempt"`
 	CostUSD float64 `json:"costUSD" doc:"The sum of what is known"`
 }
 
-// LineError is why a run failed, in short.
+// LineError is a short form of why a run failed.
 type LineError struct {
 	Code    string `json:"code"`
 	Message string `json:"message" doc:"Its beginning"`
 }
 
-// LineOf gives the line of a run.
+// LineOf returns the line of a run.
 func LineOf(h journal.Head) RunLine {
 	l := RunLine{
 		ID: h.Run, Workflow: h.Workflow, WorkflowName: h.WorkflowName, Branch: orNull(h.Meta[project.MetaTargetBranchID]), Format: h.Format, Status: string(h.Status), Waiting: h.Waiting,
@@ -84,7 +85,7 @@ func LineOf(h journal.Head) RunLine {
 	return l
 }
 
-// Head gives what the line says of the index entry.
+// Head returns the fields of the index entry that the line contains.
 func (l RunLine) Head() journal.Head {
 	h := journal.Head{
 		Run: l.ID, Status: journal.Status(l.Status), Waiting: l.Waiting, Updated: l.UpdatedAt, Interrupted: l.Interrupted, WaitingFor: l.WaitingFor,
@@ -115,7 +116,7 @@ func (l RunLine) Head() journal.Head {
 	return h
 }
 
-// orNull gives nil for an empty text.
+// orNull returns nil for an empty string.
 func orNull(s string) *string {
 	if s == "" {
 		return nil
@@ -123,11 +124,12 @@ func orNull(s string) *string {
 	return &s
 }
 
-// TurnOf gives the place of a run in the line of its key as the run object shows it; nil for a run that is in none.
+// TurnOf returns a run's position in the queue of its key as the run object shows it, or nil if the
+// run is not queued.
 func TurnOf(h journal.Head) *project.Turn {
 	t := h.Turn
 	switch {
-	case t == nil, t.Behind == "" && len(t.Busy) == 0: // it begins just now
+	case t == nil, t.Behind == "" && len(t.Busy) == 0: // it is about to start
 		return nil
 	case t.Behind == "" && len(t.Busy) > 0:
 		return &project.Turn{Run: t.Busy[0]}

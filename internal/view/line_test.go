@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/view"
 )
 
-// A line of a list says all that the lists of another process show, and has null for what there is not.
+// TestRunLines checks that a line of a list contains everything that the lists of another process
+// show, with null for missing values.
 func TestRunLines(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -10,21 +10,21 @@ import (
 	"github.com/hocket-run/hocket/internal/project"
 )
 
-// ErrCursor says that a cursor is none that a page of this list gave.
+// ErrCursor is returned for a cursor that does not come from a page of this list.
 var ErrCursor = errors.New("not a cursor of this list")
 
 // Page is a part of a list.
 type Page struct {
-	// Cursor continues where the page before ended; empty begins the list.
+	// Cursor continues where the previous page ended; empty starts at the beginning of the list.
 	Cursor string
-	// Limit is the most entries; 0: none at all.
+	// Limit is the maximum number of entries; 0 means no entries.
 	Limit int
 }
 
-// All is the limit of a page of all entries.
+// All is the limit for a page with all entries.
 const All = math.MaxInt32
 
-// Bounds of pages of steps, logs and trails.
+// Limits of pages of steps, logs and trails.
 const (
 	DefaultPage = 200
 	MaxPage     = 1000
@@ -37,7 +37,7 @@ const (
 	listLogs  = "logs"
 )
 
-// IsTrail tells whether a cursor is one of a trail.
+// IsTrail reports whether a cursor belongs to a trail.
 func IsTrail(cursor string) bool {
 	if cursor == "" {
 		return false
@@ -46,7 +46,7 @@ func IsTrail(cursor string) bool {
 	return err == nil
 }
 
-// place is how many entries of the list come before the page.
+// place returns the number of entries of the list before the page.
 func (p Page) place(list string) (int, error) {
 	if p.Cursor == "" {
 		return 0, nil
@@ -67,13 +67,14 @@ func cursor(list string, place int) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(list + ":" + strconv.Itoa(place)))
 }
 
-// part is the part of the list that the page is of.
+// part returns the part of the list that the page covers.
 func (p Page) part(list string) (project.Part, error) {
 	from, err := p.place(list)
 	return project.Part{From: from, N: p.Limit}, err
 }
 
-// cut gives the page of a list, and the cursor of the next one. kept are the entries of the list from the page's place on; there are count in all.
+// cut returns a page of a list, and the cursor of the next page. kept holds the entries of the list
+// from the page's start on; count is the total number of entries.
 func cut[T any](p Page, list string, kept []T, count int) ([]T, string, error) {
 	from, err := p.place(list)
 	if err != nil || p.Limit == 0 {

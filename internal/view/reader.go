@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Reader reads one run for one view. Not safe for concurrent use.
+// Reader reads one run for one view. It is not safe for concurrent use.
 type Reader struct {
 	Head     journal.Head
 	Workflow *workflow.Workflow
@@ -22,13 +22,14 @@ type Reader struct {
 	src   Source
 	run   string
 	table *Table
-	// queue are the values that are written next, filled those whose content was read for that.
+	// queue holds the values that are written next, filled those whose content has been read for
+	// that.
 	queue  []*Ref
 	filled []*Ref
 	room   int
 }
 
-// Open begins to read a run. Errors: those of Source.RunDefinition.
+// Open starts reading a run. It returns the errors of Source.RunDefinition.
 func Open(ctx context.Context, src Source, run string) (*Reader, error) {
 	h, w, err := src.RunDefinition(ctx, run)
 	if err != nil {
@@ -37,11 +38,13 @@ func Open(ctx context.Context, src Source, run string) (*Reader, error) {
 	return &Reader{Head: h, Workflow: w, src: src, run: run, table: NewTable(), room: fillBytes}, nil
 }
 
-// Room lets the reader hold more of the values kept in records: bytes, once while events are folded and once while a view is written. What has no room is read
-// again, which takes time. It is called before anything is read.
+// Room lets the reader hold more of the values that are kept in records: up to bytes once while
+// events are folded and once while a view is written. Values that do not fit are read again, which
+// takes time. Room must be called before anything is read.
 func (r *Reader) Room(bytes int) { r.table.room, r.room = bytes, bytes }
 
-// Each gives take the events of the run after the event after, with tokens in the place of all long values. The events are take's.
+// Each calls take with the events of the run after the event with number after, with tokens in
+// place of all long values. take owns the events.
 func (r *Reader) Each(ctx context.Context, after uint64, take func(engine.Event) error) error {
 	return r.src.EachShort(ctx, r.run, after, r.table, func(e engine.Event) error {
 		if err := r.Shorten(e); err != nil {
@@ -59,7 +62,7 @@ func (r *Reader) Each(ctx context.Context, after uint64, take func(engine.Event)
 	})
 }
 
-// Shorten puts tokens in the place of the long values of an event of the run, which is changed.
+// Shorten replaces the long values in an event of the run with tokens. It modifies the event.
 func (r *Reader) Shorten(e engine.Event) error {
 	if err := r.table.shorten(e, r.Workflow.Format == formatGraph); err != nil {
 		return fmt.Errorf("read run %s: %w", r.run, err)
@@ -67,7 +70,8 @@ func (r *Reader) Shorten(e engine.Event) error {
 	return nil
 }
 
-// Take gives an event of the run, which may be shared, as Each gives it. The event must be stored already.
+// Take returns a copy of an event of the run in the form in which Each passes it; e may be shared.
+// The event must have been stored already.
 func (r *Reader) Take(e engine.Event) (engine.Event, error) {
 	data, _, err := journal.Encode([]engine.Event{e})
 	if err != nil {
@@ -87,14 +91,15 @@ func (r *Reader) Fold(ctx context.Context) (*project.Folder, error) {
 	return r.fold(ctx, project.NewFolder(r.run, r.Workflow), nil)
 }
 
-// Follow makes a folder of the reader's events give long texts that are made of others as tokens, and take tokens for the values that they stand for.
+// Follow configures a folder of the reader's events to return long assembled texts as tokens, and
+// to resolve tokens to the values that they represent.
 func (r *Reader) Follow(f *project.Folder) *project.Folder {
 	f.Assembled(r.assembly)
 	f.Short(r.table)
 	return f
 }
 
-// assembly gives the text of a recipe as a value, long ones as a token.
+// assembly returns the text of a recipe as a value; a long one as a token.
 func (r *Reader) assembly(recipe *prompt.Recipe, t text.Text) engine.Value {
 	if recipe.Bytes <= shortBytes {
 		quoted, _ := jsontext.AppendString(nil, t.String())
@@ -115,7 +120,8 @@ func (r *Reader) fold(ctx context.Context, f *project.Folder, each func(engine.E
 	return f, err
 }
 
-// Folder gives a folder for the reader's events that shows each as it comes, and forgets steps.
+// Folder returns a folder for the reader's events that shows each event as it comes, and forgets
+// steps.
 func (r *Reader) Folder() *project.Folder {
 	f := r.Follow(project.NewFolder(r.run, r.Workflow))
 	f.Forget(project.Keep{})
@@ -129,7 +135,8 @@ func (r *Reader) LogFolder() *project.LogFolder {
 	return f
 }
 
-// wholeLogFolder is LogFolder for all events of the run: it keeps what events late in the run refer to.
+// wholeLogFolder is LogFolder for all events of the run: it keeps what later events of the run
+// refer to.
 func (r *Reader) wholeLogFolder(ctx context.Context) (*project.LogFolder, error) {
 	k := project.Keep{Window: math.MaxInt}
 	if r.Head.LastSeq > manyEvents {
@@ -143,14 +150,17 @@ func (r *Reader) wholeLogFolder(ctx context.Context) (*project.LogFolder, error)
 	return f, nil
 }
 
-// manyEvents is from how many events on a log is folded twice.
+// manyEvents is the number of events from which a log is folded twice.
 const manyEvents = 10_000
 
-// maxFolds is how often the events are folded where steps were needed after they were forgotten. After that none is forgotten.
+// maxFolds is how often the events are folded when steps are needed after they were forgotten. In
+// the last fold, none is forgotten.
 const maxFolds = 4
 
-// FoldPart folds all events of the run and forgets the steps that k does not keep, so that memory does not grow with the run. hasCalls keeps the tool calls of the trail.
-// each, if not nil, is given every event, with tokens; where it is given the first event again, it begins anew.
+// FoldPart folds all events of the run and forgets the steps that k does not keep, so that memory
+// does not grow with the run. hasCalls keeps the tool calls of the trail. each, if not nil, is
+// called with every event, with tokens; if it receives the first event again, the fold has
+// restarted.
 func (r *Reader) FoldPart(ctx context.Context, k project.Keep, hasCalls bool, each func(engine.Event)) (*project.Folder, error) {
 	if k.Pins == nil {
 		k.Pins = map[int]bool{}
@@ -177,14 +187,14 @@ func (r *Reader) FoldPart(ctx context.Context, k project.Keep, hasCalls bool, ea
 	}
 }
 
-// Run is the run object in which steps may be a page.
+// Run is the run object, whose steps may be a page.
 type Run struct {
 	project.Run
-	// StepsNext is the cursor of the next page of steps; empty after the last.
+	// StepsNext is the cursor of the next page of steps; it is empty after the last page.
 	StepsNext string `json:"stepsNext"`
 }
 
-// Run gives the run object with a page of its steps. Errors: ErrCursor.
+// Run returns the run object with a page of its steps, or ErrCursor for an invalid cursor.
 func (r *Reader) Run(ctx context.Context, p Page) (Run, error) {
 	steps, err := p.part(listSteps)
 	if err != nil {
@@ -205,7 +215,7 @@ func (r *Reader) runOf(f *project.Folder, p Page) (out Run, err error) {
 	return out, err
 }
 
-// Step gives a step by its number; false where there is none.
+// Step returns a step by its number, and false if there is none.
 func (r *Reader) Step(ctx context.Context, n int) (project.Step, bool, error) {
 	f, err := r.FoldPart(ctx, project.Keep{Pins: map[int]bool{n: true}}, false, nil)
 	if err != nil {
@@ -220,7 +230,8 @@ func (r *Reader) Step(ctx context.Context, n int) (project.Step, bool, error) {
 	return s, ok, nil
 }
 
-// Trail gives a page of the trail, and the cursor of the next one. Errors: ErrCursor.
+// Trail returns a page of the trail, and the cursor of the next page. It returns ErrCursor for an
+// invalid cursor.
 func (r *Reader) Trail(ctx context.Context, p Page) ([]project.TrailEntry, string, error) {
 	part, err := p.part(listTrail)
 	if err != nil {
@@ -249,7 +260,8 @@ func (r *Reader) sealEntry(e *project.TrailEntry) {
 	}
 }
 
-// FoldBoth folds what RunAndTrail shows of a page, and of smaller ones with its cursor; hasCalls: with the tool calls of the trail. Errors: ErrCursor.
+// FoldBoth folds what RunAndTrail shows of a page, or of smaller pages with its cursor; hasCalls
+// includes the tool calls of the trail. It returns ErrCursor for an invalid cursor.
 func (r *Reader) FoldBoth(ctx context.Context, p Page, hasCalls bool) (*project.Folder, error) {
 	ofSteps, ofTrail := both(p)
 	steps, err := ofSteps.part(listSteps)
@@ -263,7 +275,8 @@ func (r *Reader) FoldBoth(ctx context.Context, p Page, hasCalls bool) (*project.
 	return r.FoldPart(ctx, project.Keep{Steps: steps, Trail: trail}, hasCalls, nil)
 }
 
-// both gives the pages of steps and trail: a cursor belongs to one of the two, the other has its first page.
+// both returns the pages of steps and trail: a cursor belongs to one of the two, and the other
+// shows its first page.
 func both(p Page) (ofSteps, ofTrail Page) {
 	ofSteps, ofTrail = p, p
 	if IsTrail(p.Cursor) {
@@ -274,7 +287,8 @@ func both(p Page) (ofSteps, ofTrail Page) {
 	return ofSteps, ofTrail
 }
 
-// RunAndTrail gives the run object and the trail, a page of each, of what FoldBoth gave. Errors: ErrCursor.
+// RunAndTrail returns the run object and the trail, a page of each, from the result of FoldBoth. It
+// returns ErrCursor for an invalid cursor.
 func (r *Reader) RunAndTrail(f *project.Folder, p Page) (run Run, trail []project.TrailEntry, next string, err error) {
 	ofSteps, ofTrail := both(p)
 	if run, err = r.runOf(f, ofSteps); err != nil {
@@ -284,7 +298,8 @@ func (r *Reader) RunAndTrail(f *project.Folder, p Page) (run Run, trail []projec
 	return run, trail, next, err
 }
 
-// Logs gives a page of the log, and the cursor of the next one. Errors: ErrCursor.
+// Logs returns a page of the log, and the cursor of the next page. It returns ErrCursor for an
+// invalid cursor.
 func (r *Reader) Logs(ctx context.Context, p Page) ([]project.LogEntry, string, error) {
 	from, err := p.place(listLogs)
 	if err != nil {
@@ -303,7 +318,7 @@ func (r *Reader) Logs(ctx context.Context, p Page) ([]project.LogEntry, string, 
 	return page[:p.Limit], cursor(listLogs, from+p.Limit), nil
 }
 
-// EachLog gives take the entries of the log.
+// EachLog calls take with the entries of the log.
 func (r *Reader) EachLog(ctx context.Context, take func(project.LogEntry) error) error {
 	f, err := r.wholeLogFolder(ctx)
 	if err != nil {
@@ -319,7 +334,7 @@ func (r *Reader) EachLog(ctx context.Context, take func(project.LogEntry) error)
 	})
 }
 
-// Log makes an entry that a folder of the reader's events gave ready to be written.
+// Log prepares an entry from a folder of the reader's events for writing.
 func (r *Reader) Log(one project.LogEntry) project.LogEntry {
 	if one.Type == project.LogToolCall || one.Type == project.LogToolResult || one.Type == project.LogToolError {
 		one.Content = r.table.unquoted(one.Content)
@@ -333,7 +348,7 @@ func (r *Reader) Log(one project.LogEntry) project.LogEntry {
 	return one
 }
 
-// Context gives the step context.
+// Context returns the step context.
 func (r *Reader) Context(ctx context.Context) (engine.Value, error) {
 	f, err := r.Fold(ctx)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// The text of a recipe is compared with what the recipe says of it, and ends where it becomes longer: in a damaged journal it could be of any length.
+// TestRecipeIsCompared checks that the text of a recipe is verified against the recipe, and that
+// assembling stops once it becomes longer: in a damaged journal it could have any length.
 func TestRecipeIsCompared(t *testing.T) {
 	t.Parallel()
 	const whole = "0123456789"

@@ -11,13 +11,14 @@ import (
 const (
 	// Limit is the size in bytes above which a value is shown as a reference.
 	Limit = 32 << 10
-	// madeLimit is Limit for objects that Hocket itself made of values: outputs of parallel blocks. Those values are references in it.
+	// madeLimit is Limit for objects that Hocket itself composed from values: outputs of parallel
+	// blocks. Those values are references in it.
 	madeLimit = 8 * Limit
-	// refBytes is about as long as a reference.
+	// refBytes is the approximate length of a reference.
 	refBytes = 700
 )
 
-// seal makes the values of a run object ready to be written.
+// seal prepares the values of a run object for writing.
 func (r *Reader) seal(o *project.Run) {
 	o.Input, o.Output = r.sealed(o.Input), r.sealed(o.Output)
 	for _, values := range []map[string]engine.Value{o.Outputs, o.State} {
@@ -35,7 +36,8 @@ func (r *Reader) seal(o *project.Run) {
 	}
 }
 
-// sealed gives one token for a value that is long though its parts have tokens, or that was never in an event as it is.
+// sealed returns a single token for a value that is long although its parts have tokens, or that
+// was never in an event in this form.
 func (r *Reader) sealed(v engine.Value) engine.Value {
 	if len(v) == 0 || r.table.lone(v) != nil {
 		return v
@@ -63,7 +65,8 @@ func (r *Reader) sealed(v engine.Value) engine.Value {
 	return v
 }
 
-// Event gives an event as its line, ready to be written. e may be one that a folder expanded.
+// Event returns an event as a line that is ready to be written. e may be an event that a folder
+// expanded.
 func (r *Reader) Event(e engine.Event) (json.RawMessage, error) {
 	switch d := e.Data.(type) {
 	case *engine.StepStarted:

@@ -9,15 +9,18 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Source is where runs are read: a store, or a server.
+// Source is where runs are read from: a store or a server.
 type Source interface {
-	// RunDefinition gives a run's index entry and the workflow that it runs. Errors: journal.ErrNotFound, *journal.CorruptError, *journal.NewerError.
+	// RunDefinition returns a run's index entry and the workflow that it runs. It returns
+	// journal.ErrNotFound, *journal.CorruptError or *journal.NewerError.
 	RunDefinition(ctx context.Context, run string) (journal.Head, *workflow.Workflow, error)
-	// EachShort gives take the events of a run after the event after, in order, with tokens of t in the place of values that are stored beside the records. The
-	// event is take's. An error of take ends it and is given back.
+	// EachShort calls take with the events of a run after the event with number after, in order,
+	// with tokens of t in place of values that are stored separately from the records. take owns
+	// the event. An error from take stops EachShort and is returned.
 	EachShort(ctx context.Context, run string, after uint64, t *Table, take func(engine.Event) error) error
-	// Beginning gives up to n bytes of a stored value and the size of all of it.
+	// Beginning returns up to n bytes of the start of a stored value and the value's total size.
 	Beginning(ctx context.Context, run string, r *Ref, n int) (head []byte, size int64, err error)
-	// Open gives all of a stored value as a stream, which ends with an error where the content is not what its hash says.
+	// Open returns a stored value as a stream, which ends with an error if the content does not
+	// match its hash.
 	Open(ctx context.Context, run string, r *Ref) (io.ReadCloser, error)
 }

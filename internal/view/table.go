@@ -17,82 +17,84 @@ import (
 )
 
 const (
-	// shortBytes is up to which length a value of an event is kept as it is.
+	// shortBytes is the length up to which a value of an event is kept inline.
 	shortBytes = 1 << 10
-	// keepBytes is how much of longer values, which are part of records, a table keeps beside their tokens, the latest of them, where
-	// Reader.Room does not say more.
+	// keepBytes is the number of bytes of the most recent longer values in records that a table
+	// keeps in addition to their tokens, unless Reader.Room sets more.
 	keepBytes = 1 << 20
 )
 
-// Table knows the tokens of one reading. Not safe for concurrent use.
+// Table maps the tokens of one reading to values. It is not safe for concurrent use.
 type Table struct {
 	prefix string
 	refs   []*Ref
 	index  map[journal.Long]*Ref
 	made   map[string]*Ref                  // by what they are made of
-	latest []*Ref                           // those whose content was kept, oldest first
-	fields map[*Ref]map[string]engine.Value // of the input of a Go graph that has a token
+	latest []*Ref                           // refs whose content was kept, oldest first
+	fields map[*Ref]map[string]engine.Value // of the input of a Go graph, if the input is a token
 	kept   int
 	room   int
 }
 
-// Ref is a text or value that a token stands for.
+// Ref is a string or value that a token represents.
 type Ref struct {
 	journal.Long
-	// Bytes is the size of the content; -1: it was not asked for yet.
+	// Bytes is the size of the content; -1 means that it has not been determined yet.
 	Bytes int64
-	// Href is where a server has the content; empty for what is read from a store.
+	// Href is where a server has the content; it is empty for content that is read from a store.
 	Href string
 
 	token string
 	from  origin
 	head  []byte
-	// always: it is shown as a reference, however short it is.
+	// always is set if the value is shown as a reference, however short it is.
 	always bool
-	// seq is an event that has it, content what it is; nil: it was not kept.
+	// seq is the number of an event that contains the value, and content is the value itself; nil
+	// means that it was not kept.
 	seq     uint64
 	content []byte
-	// parts is JSON or a text with tokens, of which the content is made; of is the value that is escaped, edited, or the text that JSON is taken from.
+	// parts is JSON or text with tokens, from which the content is composed; of is the value that
+	// is escaped or edited, or the text from which JSON is taken.
 	parts string
 	of    *Ref
-	// rope is a text of which the content is assembled: tokens in it stand for theirs.
+	// rope is the text from which the content is assembled; tokens in it represent their values.
 	rope text.Text
 	edit *engine.Edit
-	// start and end are the place of a part in the content of another value.
+	// start and end are the range of a part in the content of another value.
 	start, end int64
-	// isOld: it was edited, and what it became is shown in its place.
+	// isOld is set if the value was edited, and the edited value is shown instead.
 	isOld bool
 }
 
-// origin says where the content of a Ref is.
+// origin is where the content of a Ref comes from.
 type origin uint8
 
 const (
-	stored  origin = iota // beside the records
+	stored  origin = iota // stored separately from the records
 	inline                // in an event
-	made                  // in several places: package project made it of values of events
-	escaped               // another value's, as it is written within a JSON string
-	roped                 // in many places: the text of a recipe
-	taken                 // the JSON in another value's text
-	edited                // that of another value, or of parts where there is none, with an edit
-	part                  // a part of another value's
-	quoted                // another value's, which is a text, as JSON
+	made                  // several places: package project made it from values of events
+	escaped               // another value's, escaped as in a JSON string
+	roped                 // many places: the text of a recipe
+	taken                 // JSON in the text of another value
+	edited                // another value, or parts if there is none, with an edit
+	part                  // part of another value
+	quoted                // another value that is a string, as JSON
 )
 
-// tokenBytes is the length of what follows the prefix of a token.
+// tokenBytes is the length of a token after its prefix.
 const tokenBytes = 9
 
-// NewTable makes a table without tokens.
+// NewTable returns a table without tokens.
 func NewTable() *Table {
 	var nonce [16]byte
-	_, _ = rand.Read(nonce[:]) // it does not fail
+	_, _ = rand.Read(nonce[:]) // never fails
 	return &Table{prefix: "hocket-" + hex.EncodeToString(nonce[:]) + "-", index: map[journal.Long]*Ref{}, made: map[string]*Ref{}, room: keepBytes}
 }
 
-// Refer gives the token of a value that is stored beside the records.
+// Refer returns the token of a value that is stored separately from the records.
 func (t *Table) Refer(l journal.Long) string { return t.ref(l, stored).token }
 
-// Remote gives the token of a value that a server has.
+// Remote returns the token of a value that a server has.
 func (t *Table) Remote(l journal.Long, size int64, head, href string) string {
 	r := t.ref(l, stored)
 	r.Bytes, r.head, r.Href, r.always = size, []byte(head), href, size <= Limit
@@ -114,14 +116,14 @@ func (t *Table) add(r *Ref) *Ref {
 	return r
 }
 
-// quoted is the token as a value.
+// quoted returns the token as a value.
 func (r *Ref) quoted() engine.Value { return engine.Value(`"` + r.token + `"`) }
 
-// shorten puts tokens in the place of what is long in an event, which it changes.
+// shorten replaces long values in an event with tokens. It modifies the event.
 func (t *Table) shorten(e engine.Event, isGraph bool) error {
 	created, ok := e.Data.(*engine.RunCreated)
 	var input json.RawMessage
-	if ok && isGraph { // the fields of its state are taken from it
+	if ok && isGraph { // the fields of its state are read from it
 		input, created.Input = created.Input, nil
 		defer func() { created.Input = input }()
 	}
@@ -149,7 +151,7 @@ func (t *Table) inline(l journal.Leaf, seq uint64) *Ref {
 		r.Bytes, r.head = int64(len(content)), bytes.Clone(content[:min(len(content), headBytes)])
 	}
 	switch {
-	case seq == 0: // in no event: it stays
+	case seq == 0: // in no event: left as is
 		r.content = content
 	case r.content == nil:
 		r.content = content
@@ -167,7 +169,7 @@ func (t *Table) inline(l journal.Leaf, seq uint64) *Ref {
 	return r
 }
 
-// assemble gives the token of the text of a recipe: rope, in which tokens stand for long parts.
+// assemble returns the token of the text of a recipe: rope, in which tokens represent long parts.
 func (t *Table) assemble(r *prompt.Recipe, rope text.Text) *Ref {
 	l := journal.Long{Hash: r.SHA256, IsText: true}
 	one := t.index[l]
@@ -178,7 +180,7 @@ func (t *Table) assemble(r *prompt.Recipe, rope text.Text) *Ref {
 	return one
 }
 
-// compose gives the token of JSON, or of a text, that has tokens in it.
+// compose returns the token of JSON, or of a string, that contains tokens.
 func (t *Table) compose(parts string, isText bool) *Ref {
 	key := strconv.FormatBool(isText) + parts
 	if r := t.made[key]; r != nil {
@@ -189,7 +191,8 @@ func (t *Table) compose(parts string, isText bool) *Ref {
 	return r
 }
 
-// escape gives a token for the content of each in text, which is JSON, as that content is written within a JSON string.
+// escape replaces each token in text, which is JSON, with a token for the same content escaped as
+// in a JSON string.
 func (t *Table) escape(text string) string {
 	var b strings.Builder
 	for i := 0; ; {
@@ -203,7 +206,8 @@ func (t *Table) escape(text string) string {
 	}
 }
 
-// next finds the first token in text, from i on. Errors do not occur: a text that only begins as a token is none.
+// next returns the first token in text at or after i. There is no error: text that only begins like
+// a token is not one.
 func (t *Table) next(text string, i int) (at int, r *Ref) {
 	for {
 		n := strings.Index(text[i:], t.prefix)
@@ -219,7 +223,7 @@ func (t *Table) next(text string, i int) (at int, r *Ref) {
 	}
 }
 
-// lone gives what v stands for where it is a token and nothing else.
+// lone returns the value that v represents if v is a token and nothing else.
 func (t *Table) lone(v engine.Value) *Ref {
 	if len(v) != len(t.prefix)+tokenBytes+2 || v[0] != '"' {
 		return nil
@@ -231,7 +235,8 @@ func (t *Table) lone(v engine.Value) *Ref {
 	return r
 }
 
-// unquoted takes the quotes away that stand around the first token in a text where that token is of a value and no text: within a text its content is JSON.
+// unquoted removes the quotes around the first token in a text if that token represents a value
+// that is not a string: within a string its content is JSON.
 func (t *Table) unquoted(text string) string {
 	at, r := t.next(text, 0)
 	if r == nil || r.IsText || at < 1 || text[at-1] != '"' {
@@ -244,7 +249,7 @@ func (t *Table) unquoted(text string) string {
 	return text[:at-1] + r.token + text[end+1:]
 }
 
-// isReserved tells whether v has an object in it whose only key is "$value".
+// isReserved reports whether v contains an object whose only key is "$value".
 func isReserved(v []byte) bool {
 	if !bytes.Contains(v, []byte(`value"`)) && !bytes.Contains(v, []byte(`\u`)) || bytes.IndexByte(v, '{') < 0 {
 		return false
@@ -270,5 +275,5 @@ func hasReserved(tree any) bool {
 	return false
 }
 
-// key is the single key of a reference.
+// key is the only key of a reference.
 const key = "$value"

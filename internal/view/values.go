@@ -14,7 +14,8 @@ import (
 	"github.com/hocket-run/hocket/internal/project"
 )
 
-// readFields finds the fields of the first state of a Go graph, which is the run's input, where that has a token.
+// readFields finds the fields of the first state of a Go graph, which is the run's input, if the
+// input is a token.
 func (r *Reader) readFields(ctx context.Context, input engine.Value) error {
 	of := r.table.lone(input)
 	if of == nil || r.Workflow.Format != formatGraph || r.table.fields != nil {
@@ -49,7 +50,7 @@ func (r *Reader) readFields(ctx context.Context, input engine.Value) error {
 	return nil
 }
 
-// isShown tells whether a view may show a value that no event has as it is.
+// isShown reports whether a view may show a value that occurs in no event in this form.
 func (v *Ref) isShown() bool {
 	switch v.from {
 	case made, taken, part:
@@ -69,7 +70,7 @@ func (t *Table) Fields(input engine.Value) (map[string]engine.Value, bool) {
 	return project.Fields(input)
 }
 
-// JSONOf implements project.Values: the JSON in a text that has a token is a token.
+// JSONOf implements project.Values: the JSON in a string that is a token is itself a token.
 func (t *Table) JSONOf(text string) (engine.Value, bool) {
 	at, of := t.next(text, 0)
 	if of == nil {
@@ -101,7 +102,8 @@ func (r *Reader) taken(ctx context.Context, w io.Writer, v *Ref) error {
 	return err
 }
 
-// Edited implements project.Values: a value that is a token, or becomes long by what is added to it, is a token.
+// Edited implements project.Values: a value that is a token, or that becomes long through
+// additions, is a token.
 func (t *Table) Edited(v *typed.Value, e *engine.Edit, step int) (*typed.Value, error) {
 	before := v.JSON()
 	of := t.lone(before)
@@ -121,14 +123,14 @@ func (t *Table) Edited(v *typed.Value, e *engine.Edit, step int) (*typed.Value, 
 	return typed.Of(after.quoted(), step), nil
 }
 
-// piece is a part of a value: of the content of a Ref from one byte to another, or a text.
+// piece is a part of a value: a byte range of the content of a Ref, or a string.
 type piece struct {
 	of       *Ref
 	text     string
 	from, to int64
 }
 
-// edited writes a value that edits made of another one.
+// edited writes a value that results from edits of another one.
 func (r *Reader) edited(ctx context.Context, w io.Writer, v *Ref) error {
 	pieces, err := r.pieces(ctx, v)
 	if err != nil {
@@ -156,7 +158,8 @@ func (r *Reader) edited(ctx context.Context, w io.Writer, v *Ref) error {
 	return nil
 }
 
-// pieces gives the parts of which edits made a value. Each edit takes time in proportion to what comes behind its place.
+// pieces returns the parts of a value that results from edits. Each edit takes time proportional to
+// what follows its position.
 func (r *Reader) pieces(ctx context.Context, v *Ref) ([]piece, error) {
 	var edits []*Ref
 	for ; v != nil && v.from == edited; v = v.of {
@@ -185,7 +188,7 @@ func (r *Reader) pieces(ctx context.Context, v *Ref) ([]piece, error) {
 	return list, nil
 }
 
-// textPieces takes a text apart into its tokens and what is between them.
+// textPieces splits a text into its tokens and the strings between them.
 func (r *Reader) textPieces(text string) []piece {
 	var out []piece
 	for i := 0; ; {
@@ -212,7 +215,8 @@ func (r *Reader) measured(ctx context.Context, list []piece) ([]piece, error) {
 	return list, nil
 }
 
-// splice puts pieces in the place of the bytes from one place to another of a list of pieces of that size. It gives the size after it.
+// splice replaces the bytes from from to to in a list of pieces with the given total size by the
+// pieces in added. It returns the list and its new size.
 func splice(list []piece, size, from, to int64, added []piece) ([]piece, int64) {
 	list, n := cutAt(list, size, to)
 	rest := slices.Clone(list[n:])
@@ -225,7 +229,8 @@ func splice(list []piece, size, from, to int64, added []piece) ([]piece, int64) 
 	return list, size
 }
 
-// cutAt gives a list of that size with a border between pieces at a place, and how many pieces are before it.
+// cutAt splits a list with the given total size at an offset. It returns the list and the number of
+// pieces before the offset.
 func cutAt(list []piece, size, at int64) ([]piece, int) {
 	for i, p := range slices.Backward(list) {
 		if size == at {
@@ -242,7 +247,7 @@ func cutAt(list []piece, size, at int64) ([]piece, int) {
 	return list, 0
 }
 
-// stretch writes the bytes of a stream from one place to another.
+// stretch writes a byte range of a stream.
 type stretch struct {
 	w        io.Writer
 	from, to int64

@@ -19,23 +19,24 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// graphRun is a memory of a run of a Go graph.
+// graphRun is an in-memory source for a run of a Go graph.
 type graphRun struct{ memory }
 
 func (m *graphRun) RunDefinition(context.Context, string) (journal.Head, *workflow.Workflow, error) {
 	return journal.Head{Run: "r"}, &workflow.Workflow{Format: "graph"}, nil
 }
 
-// lengths are those at which values are kept in another way.
+// lengths holds lengths at which values are kept in different ways.
 var lengths = []int{1, 40, 200, shortBytes + 1, 5_000, Limit + 1}
 
-// drawText draws the inside of a JSON string.
+// drawText generates the inside of a JSON string.
 func drawText(t *rapid.T) string {
 	unit := rapid.SampledFrom([]string{"x", "ü", `\"`, `\\`, `\n`, "𝄞"}).Draw(t, "unit")
 	return strings.Repeat(unit, max(1, rapid.SampledFrom(lengths).Draw(t, "bytes")/len(unit)))
 }
 
-// drawStates are the events of a run whose state grows and changes, as the engine stores them.
+// drawStates generates the events of a run whose state grows and changes, as the engine stores
+// them.
 func drawStates(t *rapid.T) []engine.Event {
 	fields := map[string]json.RawMessage{"list": json.RawMessage(`["` + drawText(t) + `"]`), "text": json.RawMessage(`"` + drawText(t) + `"`), "n": json.RawMessage("0")}
 	input, err := json.Marshal(fields)
@@ -73,7 +74,8 @@ func drawStates(t *rapid.T) []engine.Event {
 	return events
 }
 
-// Law: a run object shows the same state with tokens in the place of long values as without; each value that it refers to is found.
+// TestStatesAreWhole checks the property that a run object shows the same state with tokens in
+// place of long values as without, and that each value that it refers to is found.
 func TestStatesAreWhole(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -145,7 +147,8 @@ func TestStatesAreWhole(t *testing.T) {
 	})
 }
 
-// Law: outputs that a text of an earlier event has are the same with a token in the place of that text.
+// TestOutputsOfTextsAreWhole checks the property that outputs that occur in a text of an earlier
+// event are the same with a token in place of that text.
 func TestOutputsOfTextsAreWhole(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

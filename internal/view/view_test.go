@@ -20,7 +20,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// memory is a source of one run, whose long values it has by hash.
+// memory is a source for one run, with its long values by hash.
 type memory struct {
 	events []engine.Event
 	blobs  map[string][]byte
@@ -63,7 +63,8 @@ func (m *memory) Open(_ context.Context, _ string, r *Ref) (io.ReadCloser, error
 	return io.NopCloser(bytes.NewReader(m.blobs[r.Hash])), nil
 }
 
-// drawn are texts and values of all lengths that matter, in which characters are cut at any byte.
+// drawn generates strings and values of all lengths that matter, in which characters may be cut at
+// any byte.
 func drawn(t *rapid.T) []engine.Event {
 	var events []engine.Event
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -82,7 +83,9 @@ func drawn(t *rapid.T) []engine.Event {
 	return events
 }
 
-// Law: shown whole, an event is what it is without references; shown short, the value of each reference in it is found, and put in its place gives the same.
+// TestEventsAreWhole checks the property that an event shown in full equals the event without
+// references, and that for an event shown in short form the value of each reference in it is found
+// and, when substituted, yields the same event.
 func TestEventsAreWhole(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -153,7 +156,9 @@ func TestEventsAreWhole(t *testing.T) {
 				whole, _ = jsontext.AppendString(nil, b.String())
 			}
 			short = short[:i] + string(whole) + short[i+int(dec.InputOffset()):]
-			if isReserved(whole) { // what stands at an address has no references: the rest of the law is about the others
+			// content at an address has no references: the rest of the property concerns other
+			// values
+			if isReserved(whole) {
 				return
 			}
 		}
@@ -163,7 +168,8 @@ func TestEventsAreWhole(t *testing.T) {
 	})
 }
 
-// What a table has no room for is read again for a view, several values at a time.
+// TestFill checks that values for which a table has no room are read again for a view, several at a
+// time.
 func TestFill(t *testing.T) {
 	t.Parallel()
 	m := &memory{blobs: map[string][]byte{}}
@@ -210,7 +216,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// An answer is bounded, whatever there is to show.
+// TestBounded checks that a response is limited, whatever there is to show.
 func TestBounded(t *testing.T) {
 	t.Parallel()
 	m := &memory{blobs: map[string][]byte{}}

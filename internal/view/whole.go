@@ -11,11 +11,12 @@ import (
 	"github.com/hocket-run/hocket/internal/project"
 )
 
-// someAtOnce is how many entries of a long list are made at a time.
+// someAtOnce is how many entries of a long list are processed at a time.
 const someAtOnce = 200
 
-// stream gives the entries of a list that may be long. It folds the events twice: once to find the steps that events change late, which it keeps as they are in the end,
-// and once to give all of them in their order.
+// stream yields the entries of a list that may be long. It folds the events twice: once to find the
+// steps that events change late, which it keeps in their final form, and once to yield all entries
+// in order.
 type stream[T any] struct {
 	reader   *Reader
 	hasCalls bool
@@ -25,7 +26,7 @@ type stream[T any] struct {
 	last     uint64
 }
 
-// newStream folds the events for the first time, and gives the folder.
+// newStream folds the events for the first time and returns the folder.
 func newStream[T any](ctx context.Context, r *Reader, hasCalls bool, show func(project.Leaving) (T, bool)) (*stream[T], *project.Folder, error) {
 	s := &stream[T]{reader: r, hasCalls: hasCalls, show: show, final: map[int]project.Leaving{}, pins: map[int]bool{}}
 	k := project.Keep{Pins: s.pins, Leave: func(l project.Leaving) error {
@@ -48,7 +49,7 @@ func newStream[T any](ctx context.Context, r *Reader, hasCalls bool, show func(p
 
 var errLast = errors.New("the last event was read")
 
-// each gives take the entries in their order, some at a time, which are not valid after it.
+// each calls take with the entries in order, in batches that are valid only during the call.
 func (s *stream[T]) each(ctx context.Context, take func([]T) error) error {
 	var some []T
 	f := s.reader.Follow(project.NewFolder(s.reader.run, s.reader.Workflow))
@@ -86,7 +87,8 @@ func (s *stream[T]) each(ctx context.Context, take func([]T) error) error {
 	return take(some)
 }
 
-// EachTrail gives take all of the trail, some entries at a time, which are not valid after it.
+// EachTrail calls take with the entries of the whole trail, in batches that are valid only during
+// the call.
 func (r *Reader) EachTrail(ctx context.Context, take func([]project.TrailEntry) error) error {
 	n := 0
 	s, _, err := newStream(ctx, r, true, func(l project.Leaving) (project.TrailEntry, bool) {
@@ -105,15 +107,15 @@ func (r *Reader) EachTrail(ctx context.Context, take func([]project.TrailEntry) 
 	return s.each(ctx, take)
 }
 
-// Whole is a run object with all of its steps, which are given one after another.
+// Whole is a run object with all of its steps, which are produced one after another.
 type Whole struct {
-	// Run has no steps.
+	// Run is the run object without steps.
 	Run project.Run
 
 	steps *stream[project.Step]
 }
 
-// RunWhole gives the run object with all of its steps.
+// RunWhole returns the run object with all of its steps.
 func (r *Reader) RunWhole(ctx context.Context) (*Whole, error) {
 	s, f, err := newStream(ctx, r, false, func(l project.Leaving) (project.Step, bool) {
 		st, ok := l.Step()
@@ -129,12 +131,12 @@ func (r *Reader) RunWhole(ctx context.Context) (*Whole, error) {
 	return o, nil
 }
 
-// EachSteps gives take the steps in their order, some at a time, which are not valid after it.
+// EachSteps calls take with the steps in order, in batches that are valid only during the call.
 func (o *Whole) EachSteps(ctx context.Context, take func([]project.Step) error) error {
 	return o.steps.each(ctx, take)
 }
 
-// WriteTo writes the run object as JSON in one line.
+// WriteTo writes the run object as JSON on one line.
 func (o *Whole) WriteTo(ctx context.Context, w io.Writer, s Style) error {
 	doc, err := o.steps.reader.Prepare(ctx, o.Run, s)
 	if err != nil {
@@ -163,7 +165,7 @@ func (o *Whole) WriteTo(ctx context.Context, w io.Writer, s Style) error {
 	return tail.WriteTo(ctx, w)
 }
 
-// stepsEnd gives the end of the steps in a run object that has none.
+// stepsEnd returns the position of the end of the steps in a run object that has none.
 func stepsEnd(text string) int {
 	const none = `"steps":[]`
 	var at place

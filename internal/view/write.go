@@ -12,24 +12,29 @@ import (
 	"unicode/utf8"
 )
 
-// budgetBytes is how much of an answer is written before every long value in it is shown as a reference.
+// budgetBytes is how much of a response is written before every long value in it is shown as a
+// reference.
 const budgetBytes = 2 << 20
 
-// Style says how long values are shown. The zero Style shows all whole.
+// Style specifies how long values are shown. The zero Style shows all values in full.
 type Style struct {
-	// Limit is the size in bytes above which a value is shown as a reference; 0: none is, and what looks like one is data.
+	// Limit is the size in bytes above which a value is shown as a reference; 0 means that no value
+	// is, and that what looks like a reference is data.
 	Limit int
-	// Whole are the names of fields of the outermost object in which values are shown whole: what looks like a reference there is data.
+	// Whole lists the fields of the outermost object in which values are shown in full: what looks
+	// like a reference there is data.
 	Whole []string
-	// Cut, if not nil, gives a text that is shown in the place of a reference.
+	// Cut, if not nil, returns a string that is shown in place of a reference.
 	Cut func(v Value) string
-	// Href gives where a value is.
+	// Href returns the address of a value.
 	Href func(digest string, isText bool) string
-	// Bounded bounds the answer: when it has become long, shorter values are references too, without a beginning.
+	// Bounded limits the response: once it has become long, shorter values are references too,
+	// without their first bytes.
 	Bounded bool
 }
 
-// Address gives Style.Href of a run as servers have it: the path of the operation getValue.
+// Address returns the Style.Href function of a run as servers use it: the path of the operation
+// getValue.
 func Address(run string) func(digest string, isText bool) string {
 	return func(digest string, isText bool) string {
 		path := "/api/v1/runs/" + url.PathEscape(run) + "/values/" + digest
@@ -40,18 +45,19 @@ func Address(run string) func(digest string, isText bool) string {
 	}
 }
 
-// Value is what a reference says.
+// Value is the content of a reference.
 type Value struct {
-	// Bytes is the size of the value: of a text in UTF-8, of anything else as JSON. SHA256 is of the same bytes.
+	// Bytes is the size of the value: of a string in UTF-8, of anything else as JSON. SHA256 is the
+	// hash of the same bytes.
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
-	// Head is the beginning of those bytes.
+	// Head holds the first of those bytes.
 	Head string `json:"head"`
-	// Href is where all of it is: a text as text/plain, anything else as application/json.
+	// Href is where the whole value is: a string as text/plain, anything else as application/json.
 	Href string `json:"href"`
 }
 
-// Reference is a Value as it is written.
+// Reference is the encoded form of a Value.
 type Reference struct {
 	Value Value `json:"$value"`
 }
@@ -61,11 +67,12 @@ type Doc struct {
 	reader *Reader
 	text   string
 	style  Style
-	depth  int // of the place in JSON at which text begins
+	depth  int // JSON depth at which text begins
 }
 
-// Prepare makes v, a view of the run, ready to be written as JSON in one line, with references or values in the place of tokens. What is shown as a reference is
-// looked up: an error that is left to WriteTo is one of reading whole values, or of the writer.
+// Prepare prepares v, a view of the run, for writing as JSON on one line, with tokens replaced by
+// references or values. Values shown as references are looked up now, so an error from WriteTo can
+// only come from reading whole values, or from the writer.
 func (r *Reader) Prepare(ctx context.Context, v any, s Style) (*Doc, error) {
 	var doc bytes.Buffer
 	enc := json.NewEncoder(&doc)
@@ -76,7 +83,7 @@ func (r *Reader) Prepare(ctx context.Context, v any, s Style) (*Doc, error) {
 	return r.prepare(ctx, string(bytes.TrimSuffix(doc.Bytes(), []byte("\n"))), s)
 }
 
-// PrepareLines is Prepare of several views, a line each.
+// PrepareLines is Prepare for several views, one per line.
 func (r *Reader) PrepareLines(ctx context.Context, lines []json.RawMessage, s Style) (*Doc, error) {
 	var text strings.Builder
 	for _, l := range lines {
@@ -100,10 +107,11 @@ func (r *Reader) prepare(ctx context.Context, text string, s Style) (*Doc, error
 	return &Doc{reader: r, text: text, style: s}, nil
 }
 
-// WriteTo writes the view. After an error it is not whole.
+// WriteTo writes the view. After an error the output is incomplete.
 func (d *Doc) WriteTo(ctx context.Context, w io.Writer) error {
 	r, text := d.reader, d.text
-	out := &counted{w: bufio.NewWriterSize(w, min(64<<10, len(text)+1<<10))} // most views are short: an event of a stream, for one
+	// most views are short, such as one event of a stream
+	out := &counted{w: bufio.NewWriterSize(w, min(64<<10, len(text)+1<<10))}
 	r.queue = r.plan(text)
 	at := place{depth: d.depth}
 	for i := 0; ; {
@@ -124,7 +132,8 @@ func (d *Doc) WriteTo(ctx context.Context, w io.Writer) error {
 	}
 }
 
-// Entries gives the view without the first byte and the last: the entries of a list without its brackets.
+// Entries returns the view without its first and last byte: the entries of a list without its
+// brackets.
 func (d *Doc) Entries() *Doc {
 	return &Doc{d.reader, d.text[1 : len(d.text)-1], d.style, d.depth + 1}
 }
@@ -138,8 +147,9 @@ func (r *Reader) Write(ctx context.Context, w io.Writer, v any, s Style) error {
 	return d.WriteTo(ctx, w)
 }
 
-// quotesOf gives the place in JSON that a token at a place has, with its quotes where there is nothing else between them. Outside of a text there is no backslash: a
-// quote behind one belongs to a text in which there is more.
+// quotesOf returns the range of the token at a position in JSON, including its quotes if there is
+// nothing else between them. There is no backslash outside of a string: a quote after one belongs
+// to a string that contains more.
 func quotesOf(text string, at int, v *Ref) (start, end int, isLone bool) {
 	start, end = at, at+len(v.token)
 	if text[start-1] == '"' && text[end] == '"' && (start < 2 || text[start-2] != '\\') {
@@ -148,7 +158,7 @@ func quotesOf(text string, at int, v *Ref) (start, end int, isLone bool) {
 	return start, end, false
 }
 
-// one writes what a token stands for.
+// one writes what a token represents.
 func (r *Reader) one(ctx context.Context, out *counted, v *Ref, isLone bool, field string, s Style) error {
 	isWhole := s.Limit == 0 || slices.Contains(s.Whole, field)
 	size, err := r.size(ctx, v)
@@ -183,7 +193,7 @@ func (r *Reader) one(ctx context.Context, out *counted, v *Ref, isLone bool, fie
 	return err
 }
 
-// plan gives the values that text is made of, in order.
+// plan returns the values that text consists of, in order.
 func (r *Reader) plan(text string) []*Ref {
 	var out []*Ref
 	for i := 0; ; {
@@ -197,7 +207,7 @@ func (r *Reader) plan(text string) []*Ref {
 	}
 }
 
-// beginning cuts what is not a whole character.
+// beginning removes an incomplete character at the end.
 func beginning(head []byte) string {
 	for back := 1; back < utf8.UTFMax && back <= len(head); back++ {
 		if c := head[len(head)-back:]; utf8.RuneStart(c[0]) {
@@ -210,7 +220,7 @@ func beginning(head []byte) string {
 	return string(bytes.ToValidUTF8(head, []byte("�")))
 }
 
-// counted counts what is written.
+// counted counts the bytes written.
 type counted struct {
 	w *bufio.Writer
 	n int64
@@ -223,12 +233,12 @@ func (c *counted) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// place follows JSON to know which field of the outermost object something is in.
+// place tracks a position in JSON to know which field of the outermost object it is in.
 type place struct {
 	depth    int
 	inText   bool
 	isEscape bool
-	text     []byte // of the text at depth 1, before a colon
+	text     []byte // of the string at depth 1, before a colon
 	name     string
 }
 

@@ -1,17 +1,20 @@
-// Testtime runs the tests once and prints what they cost.
+// Testtime runs the tests once and prints their cost.
 //
 // Usage:
 //
 //	go run ./scripts/testtime [-o FILE] [-top N] [COMMAND [ARGUMENT...]]
 //
-// COMMAND is what runs the tests, `make test` by default. While it runs, each go command that it starts calls testtime in place of its compilers,
-// linkers and test binaries (-toolexec and -exec in GOFLAGS), which runs them and notes what they cost. The tables are printed when COMMAND has ended,
-// and written to FILE as Markdown. The exit status is that of COMMAND.
+// COMMAND runs the tests; the default is `make test`. While it runs, each go command that it starts
+// calls testtime in place of its compilers, linkers and test binaries (through -toolexec and -exec
+// in GOFLAGS); testtime runs them and records their cost. The tables are printed when COMMAND has
+// ended, and written to FILE as Markdown. The exit status is that of COMMAND.
 //
-// Processor times of test binaries include all processes that the tests started. They are read from a control group of each binary, and the time in
-// which nothing of the group ran is called slept; both need the right to make control groups (root, on most systems). Without it the processor time is
-// that of the processes that were waited for, and the time slept is unknown. Processes are counted by perf(1) where it may; a process that was started
-// without exec is not counted.
+// Processor times of test binaries include all processes that the tests started. They are read from
+// a control group for each binary, and the time in which nothing in the group ran is reported as
+// slept; both need permission to create control groups (root, on most systems). Without it, the
+// processor time covers only processes that were waited for, and the time slept is unknown.
+// Processes are counted with perf(1) if permitted; a process that was started without exec is not
+// counted.
 package main
 
 import (
@@ -27,19 +30,20 @@ import (
 	"time"
 )
 
-// envDir is the folder in which the wrapped programs note what they cost.
+// envDir is the environment variable with the folder in which the wrapped programs record their
+// cost.
 const envDir = "TESTTIME_DIR"
 
-// cost is what one program cost. Durations are in seconds.
+// cost is the cost of one program. Durations are in seconds.
 type cost struct {
 	Kind    string             `json:"kind"`    // "compile", "link", "test", or the name of another tool
 	Package string             `json:"package"` // import path, as go test prints it
 	Race    bool               `json:"race,omitempty"`
-	InTest  bool               `json:"in_test,omitempty"` // a test built it
+	InTest  bool               `json:"in_test,omitempty"` // built by a test
 	Wall    float64            `json:"wall"`
 	CPU     float64            `json:"cpu"`
-	Slept   float64            `json:"slept"`     // -1: unknown
-	Started int                `json:"processes"` // -1: unknown
+	Slept   float64            `json:"slept"`     // -1 means unknown
+	Started int                `json:"processes"` // -1 means unknown
 	Tests   map[string]float64 `json:"tests,omitempty"`
 }
 
@@ -78,7 +82,7 @@ func measure(command []string, out string, top int) (int, error) {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	// go run deletes its program when it ends, and go commands look for theirs by name.
+	// go run deletes its program when it exits, and go commands look up theirs by name.
 	program := filepath.Join(dir, "testtime")
 	if err := copyFile(self, program); err != nil {
 		return 0, err
@@ -87,7 +91,7 @@ func measure(command []string, out string, top int) (int, error) {
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	flags := fmt.Sprintf("%s '-toolexec=%s tool' '-exec=%s exec'", os.Getenv("GOFLAGS"), program, program)
 	c.Env = append(os.Environ(), envDir+"="+dir, "GOFLAGS="+strings.TrimSpace(flags))
-	signal.Ignore(os.Interrupt) // the command has it, too, and what was measured until then is printed
+	signal.Ignore(os.Interrupt) // the command gets it too; measurements up to then are printed
 	start := time.Now()
 	code, err := exitCode(c.Run())
 	if err != nil {
@@ -105,7 +109,7 @@ func measure(command []string, out string, top int) (int, error) {
 	return code, nil
 }
 
-// exitCode returns the exit status of a command that was run, and an error where it could not be run.
+// exitCode returns the exit status of a command that was run, or an error if it could not be run.
 func exitCode(err error) (int, error) {
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		return max(failed.ExitCode(), 1), nil
@@ -122,7 +126,7 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, b, 0o700)
 }
 
-// note stores what a program cost, in a file of its own.
+// note stores the cost of a program in a file of its own.
 func note(dir string, c cost) {
 	b, err := json.Marshal(c)
 	if err == nil {
@@ -137,7 +141,7 @@ func note(dir string, c cost) {
 	}
 }
 
-// readCosts reads all that was noted.
+// readCosts reads all recorded costs.
 func readCosts(dir string) ([]cost, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "cost-*.json"))
 	if err != nil {

@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// notifyQuit does nothing: go test kills a test binary whose time is up.
+// notifyQuit does nothing, because go test kills a test binary that has timed out.
 func notifyQuit(chan<- os.Signal) {}

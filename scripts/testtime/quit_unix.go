@@ -8,5 +8,6 @@ import (
 	"syscall"
 )
 
-// notifyQuit has the signal by which go test ends a test binary whose time is up sent to the channel.
+// notifyQuit relays to the channel the signal with which go test ends a test binary that has timed
+// out.
 func notifyQuit(quit chan<- os.Signal) { signal.Notify(quit, syscall.SIGQUIT) }

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// row is what one package cost. A package whose tests ran with and without the race detector has two.
+// row is the cost of one package. A package whose tests ran with and without the race detector has
+// two rows.
 type row struct {
 	name                       string
 	compile, link              float64 // processor time
@@ -18,7 +19,7 @@ type row struct {
 	hasSlept, hasStarted, runs bool
 }
 
-// report returns the tables of what was noted.
+// report returns the tables of the recorded costs.
 func report(costs []cost, wall time.Duration, top int) string {
 	rows := map[string]*row{}
 	at := func(c cost) *row {
@@ -55,7 +56,7 @@ func report(costs []cost, wall time.Duration, top int) string {
 			for name, s := range c.Tests {
 				slowest = append(slowest, slow{r.name + " " + name, s})
 			}
-		case c.InTest: // it is part of what the test cost
+		case c.InTest: // part of the cost of the test
 			inTests += c.CPU
 		case c.Kind == "link":
 			link += c.CPU

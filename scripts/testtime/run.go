@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// envTest is set for the programs that a test starts.
+// envTest is an environment variable that is set for the programs that a test starts.
 const envTest = "TESTTIME_TEST"
 
-// runTool runs a compiler, linker or other tool of a build, and notes what it cost.
+// runTool runs a compiler, linker or other build tool, and records its cost.
 func runTool(dir string, args []string) int {
 	c := exec.Command(args[0], args[1:]...)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -40,9 +40,9 @@ func runTool(dir string, args []string) int {
 	return code
 }
 
-// runTest runs a test binary in a control group of its own, and notes what it cost.
+// runTest runs a test binary in its own control group, and records its cost.
 func runTest(dir string, args []string) int {
-	if !strings.HasSuffix(strings.TrimSuffix(args[0], ".exe"), ".test") { // go run uses -exec, too
+	if !strings.HasSuffix(strings.TrimSuffix(args[0], ".exe"), ".test") { // go run uses -exec too
 		c := exec.Command(args[0], args[1:]...)
 		c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 		code, err := exitCode(c.Run())
@@ -66,7 +66,7 @@ func runTest(dir string, args []string) int {
 	tests := &durations{of: map[string]float64{}}
 	c.Stdout = io.MultiWriter(os.Stdout, tests)
 	signal.Ignore(os.Interrupt)
-	quit := make(chan os.Signal, 1) // go test sends it when the time is up, and the test binary is to print its goroutines
+	quit := make(chan os.Signal, 1) // go test sends it on timeout; the test binary must print its goroutines
 	notifyQuit(quit)
 	start := time.Now()
 	if err := c.Start(); err != nil {
@@ -116,7 +116,8 @@ func canCount() bool {
 	return exec.Command("perf", "stat", "-x,", "-e", "sched:sched_process_exec", "-o", os.DevNull, "--", "true").Run() == nil
 }
 
-// counted reads how many processes perf saw, less the test binary itself; -1: unknown.
+// counted returns the number of processes that perf saw, excluding the test binary itself; -1 means
+// unknown.
 func counted(file string) int {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -136,7 +137,7 @@ type group struct {
 	isOld bool
 }
 
-// newGroup makes a group, or one that measures nothing where that is not allowed.
+// newGroup creates a group, or returns one that measures nothing if that is not permitted.
 func newGroup(id int) group {
 	for _, g := range []group{{dir: "/sys/fs/cgroup/testtime"}, {dir: "/sys/fs/cgroup/cpuacct/testtime", isOld: true}} {
 		g.dir += strconv.Itoa(id)
@@ -159,7 +160,7 @@ func (g group) within(command []string) []string {
 	return append([]string{"/bin/sh", "-c", `echo $$ >"$0"/cgroup.procs && exec "$@"`, g.dir}, command...)
 }
 
-// usage returns the processor time of all that ran in the group, and whether it is known.
+// usage returns the processor time of everything that ran in the group, and whether it is known.
 func (g group) usage() (time.Duration, bool) {
 	if g.dir == "" {
 		return 0, false
@@ -177,7 +178,8 @@ func (g group) usage() (time.Duration, bool) {
 	return time.Duration(n) * time.Microsecond, errNumber == nil
 }
 
-// watch looks at the group every 20 ms and returns a function that ends this and returns the seconds in which nothing of it ran; -1: unknown.
+// watch samples the group every 20 ms and returns a function that stops sampling and returns the
+// number of seconds in which nothing in it ran; -1 means unknown.
 func (g group) watch() func() float64 {
 	last, ok := g.usage()
 	if !ok {
@@ -209,7 +211,7 @@ func (g group) watch() func() float64 {
 	}
 }
 
-// remove deletes the group. What the tests left running keeps it.
+// remove deletes the group. It remains if the tests left processes running.
 func (g group) remove() {
 	if g.dir != "" {
 		_ = os.Remove(g.dir)
@@ -222,7 +224,7 @@ type durations struct {
 	of   map[string]float64
 }
 
-// result is the line that ends a test, subtests included.
+// result matches the line that ends a test or subtest.
 var result = regexp.MustCompile(`^\x16?\s*--- (?:PASS|FAIL|SKIP): (\S+) \((\d+\.\d+)s\)`)
 
 // Write implements io.Writer.
@@ -240,7 +242,7 @@ func (d *durations) Write(b []byte) (int, error) {
 		}
 		d.rest = rest
 	}
-	if len(d.rest) > bufio.MaxScanTokenSize { // a line of output that is no result
+	if len(d.rest) > bufio.MaxScanTokenSize { // a line of output that is not a result
 		d.rest = nil
 	}
 	return len(b), nil

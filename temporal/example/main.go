@@ -1,4 +1,6 @@
-// Temporal writes a notice and publishes it, in runs that a Temporal server carries. Start it several times: each process with -work takes calls of all runs, and where one is killed the others go on. In the folder temporal:
+// Temporal writes a notice and publishes it, in runs that a Temporal server executes. Start it
+// several times: each process with -work accepts calls of all runs, and if one is killed the others
+// continue. In the folder temporal:
 //
 //	go run ./example -db postgres://hocket@localhost/hocket -temporal localhost:7233 -work
 //	go run ./example -db postgres://hocket@localhost/hocket -temporal localhost:7233 "the town library opens on Sundays"
@@ -22,7 +24,7 @@ import (
 	"github.com/hocket-run/hocket/temporal"
 )
 
-// State is what the nodes work on. It is in PostgreSQL, and not in Temporal.
+// State is the state that the nodes work on. It is stored in PostgreSQL, not in Temporal.
 type State struct{ Topic, Text string }
 
 func notice() (*graph.Compiled[State], error) {

@@ -1,4 +1,5 @@
-// Package drive runs Go graphs on the engine alone, for benchmarks: no journal, no driver, each function called in place.
+// Package drive runs Go graphs on the engine alone, for benchmarks: without a journal or a driver,
+// calling each function inline.
 package drive
 
 import (
@@ -12,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// Graph runs a graph to its end. Errors: the run did not complete; its field n is not want.
+// Graph runs a graph to its end. It returns an error if the run does not complete or its field n is
+// not want.
 func Graph(ctx context.Context, plan *engine.Plan, p *program.Program, input engine.Value, want int) error {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := engine.New(plan, "run")

@@ -1,6 +1,9 @@
-// Package fill copies a run many times straight into the tables of a store in PostgreSQL, as fast as COPY goes, so that a store with millions of runs takes minutes.
+// Package fill copies a run many times directly into the tables of a store in PostgreSQL, at the
+// speed of COPY, so that a store with millions of runs takes minutes.
 //
-// Copies are whole: their records have the checksums that continue from their own ids, so that stores read and verify them as they do others. It refuses to know what records mean.
+// Copies are complete: their records have checksums that continue from their own ids, so that
+// stores read and verify them like any others. The package knows nothing about the contents of
+// records.
 package fill
 
 import (
@@ -17,21 +20,24 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Config says what is copied.
+// Config specifies what is copied.
 type Config struct {
-	// Schema is that of the store.
+	// Schema is the schema of the store.
 	Schema string
-	// Run is the id of the run that is copied. It has ended. Records are all of its records.
+	// Run is the id of the run to copy, which must have ended. Records holds all of its records.
 	Run     string
 	Records []journal.Record
-	// Runs is how many copies are made.
+	// Runs is the number of copies.
 	Runs int
-	// First is when the first copy was created. Each of the others follows the one before by Every.
+	// First is the creation time of the first copy. Each further copy is created Every after the
+	// previous one.
 	First time.Time
 	Every time.Duration
-	// Status gives the status of a copy by its number, from 0 on. What has not ended has no owner.
+	// Status returns the status of a copy by its number, starting at 0. A copy that has not ended
+	// has no owner.
 	Status func(i int) journal.Status
-	// IsShort tells of a copy that its records have next to no data, so that a store with as many rows takes less room; they say nothing then. Nil: none is.
+	// IsShort reports whether the records of a copy have almost no data, so that a store with the
+	// same number of rows takes less space; such records are meaningless. If nil, no copy is short.
 	IsShort func(i int) bool
 }
 
@@ -41,23 +47,25 @@ var (
 	shortDigest = sha256.Sum256(short)
 )
 
-// chunk is how many runs are copied in a transaction.
+// chunk is how many runs are copied per transaction.
 const chunk = 10_000
 
-// idPrefix begins the ids of copies.
+// idPrefix is the prefix of the ids of copies.
 const idPrefix = "01COPY"
 
-// ID gives the id of a copy by its number.
+// ID returns the id of a copy by its number.
 func ID(i int) string { return fmt.Sprintf("%s%020d", idPrefix, i) }
 
-// Number gives the number of the copy that has an id; false where it is the id of no copy.
+// Number returns the number of the copy with the given id; ok is false if id is not the id of a
+// copy.
 func Number(id string) (i int, ok bool) {
 	digits, ok := strings.CutPrefix(id, idPrefix)
 	i, err := strconv.Atoi(digits)
 	return i, ok && err == nil
 }
 
-// Runs makes the copies. c is a connection of the store's user or of a superuser. Nothing else may write to the schema meanwhile.
+// Runs creates the copies. c must be a connection of the store's user or of a superuser. Nothing
+// else may write to the schema meanwhile.
 func Runs(ctx context.Context, c *pgx.Conn, cfg Config) error {
 	if len(cfg.Records) == 0 {
 		return errors.New("fill: the run has no records")
@@ -81,13 +89,15 @@ type filler struct {
 	Config
 	c       *pgx.Conn
 	digests [][sha256.Size]byte
-	// template is the number of the run that is copied, base that of the copy before the first.
+	// template is the number of the run that is copied, base that preceding the first copy.
 	template, base int64
-	// inserts are the statements that make rows of runs, heads and holds from the template's and the table copies.
+	// inserts holds the statements that create the rows of runs, heads and holds from those of the
+	// template and the table copies.
 	inserts []string
 }
 
-// columns are what copies have of their own, by table: all other columns are those of the template.
+// columns holds, by table, the columns in which copies differ; all other columns are copied from
+// the template.
 var columns = []struct {
 	table, key string
 	own        map[string]string
@@ -131,7 +141,7 @@ func (f *filler) prepare(ctx context.Context) error {
 	return nil
 }
 
-// copy makes the copies from one number up to another in a transaction.
+// copy creates the copies numbered from up to but excluding to in a transaction.
 func (f *filler) copy(ctx context.Context, tx pgx.Tx, from, to int) error {
 	if _, err := tx.Exec(ctx, "TRUNCATE copies"); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package floor measures what nothing that waits for the disk can be faster than: inserts into SQLite by one goroutine, with the driver and the
-// settings of the store.
+// Package floor measures a lower bound for anything that waits for the disk: inserts into SQLite by
+// one goroutine, with the driver and settings of the store.
 package floor
 
 import (
@@ -13,11 +13,11 @@ import (
 	_ "modernc.org/sqlite" // registers the driver
 )
 
-// RowBytes is the size of the data of each row: about what a step stores.
+// RowBytes is the size of the data of each row, about what a step stores.
 const RowBytes = 600
 
-// Inserts inserts rows into a new file at path, batch rows in each transaction with fsync, until the duration is over, and gives the rows a second.
-// batch is at least 1.
+// Inserts inserts rows into a new file at path, batch rows per transaction with fsync, for duration
+// d, and returns the rows per second. batch must be at least 1.
 func Inserts(ctx context.Context, path string, batch int, d time.Duration) (rate float64, err error) {
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)")
 	if err != nil {
@@ -39,7 +39,7 @@ func Inserts(ctx context.Context, path string, batch int, d time.Duration) (rate
 	return rate, err
 }
 
-// inserts works on the driver's connection, without what database/sql adds.
+// inserts works on the driver's connection, without the overhead of database/sql.
 func inserts(ctx context.Context, raw any, batch int, d time.Duration) (float64, error) {
 	conn, ok := raw.(driver.Conn)
 	if !ok {

@@ -1,4 +1,4 @@
-// Hello is the first graph of docs/graphs.md: two functions, one after another.
+// Hello is the first graph of docs/graphs.md: two functions in sequence.
 //
 //	go run ./examples/go/hello
 package main

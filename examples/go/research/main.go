@@ -1,5 +1,6 @@
-// Research asks two sources at once, one of them on two mirrors of which the faster counts, has two agents look at what was found, and joins it all in a
-// report. The model is written in Go, so that nothing leaves the machine.
+// Research queries two sources concurrently, one of them through two mirrors of which the faster
+// counts, has two agents examine the findings, and combines everything in a report. The model is
+// written in Go, so that nothing leaves the machine.
 //
 //	go run ./examples/go/research
 package main
@@ -15,20 +16,21 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// State is what the nodes work on. Branches change Facts and Cost at the same time: the reducers below say how that is put together.
+// State is the state that the nodes share. Branches change Facts and Cost concurrently: the
+// reducers below define how the changes are merged.
 type State struct {
 	Topic  string   `json:"topic"`
 	Facts  []string `json:"facts,omitempty"`
-	Cost   int      `json:"cost"` // cents
+	Cost   int      `json:"cost"` // in cents
 	Report string   `json:"report,omitempty"`
 }
 
-// source makes a node that looks a topic up somewhere, which takes a while.
+// source returns a node that looks up a topic somewhere, which takes a while.
 func source(id, fact string, cents int, takes time.Duration) graph.Node[State] {
 	return graph.Do(id, func(ctx context.Context, s *State) error {
 		select {
 		case <-time.After(takes):
-		case <-ctx.Done(): // the other mirror was faster
+		case <-ctx.Done(): // the other mirror won
 			return ctx.Err()
 		}
 		s.Facts = append(s.Facts, fact)
@@ -66,7 +68,7 @@ func research() (*graph.Compiled[State], error) {
 
 func task(v graph.View[State]) string { return strings.Join(v.State.Facts, "\n") }
 
-// offline is a model: it answers by who asks and how much it was told.
+// offline is a model: its answer depends on the caller and on how much it was told.
 func offline(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
 	facts := strings.Count(r.Messages[len(r.Messages)-1].Text, "\n") + 1
 	return hocket.ModelReply{Text: fmt.Sprintf("The %s agrees with all %d facts.", r.Agent, facts)}, nil

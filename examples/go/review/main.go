@@ -1,5 +1,6 @@
-// Review drafts a notice, checks it, and asks a person, round after round until the person says yes. The question is answered by another call of the
-// program, whenever that is: what ended is in the store and does not run again.
+// Review drafts a notice, checks it, and asks a person, round after round until the person says
+// yes. The question is answered by another invocation of the program, at any later time: finished
+// steps are in the store and do not run again.
 //
 //	go run ./examples/go/review "the town library opens on Sundays"
 //	go run ./examples/go/review -answer "name the hours"
@@ -20,16 +21,17 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// State is what the nodes work on. It is stored as JSON after each of them.
+// State is the state that the nodes share. It is stored as JSON after each node.
 type State struct {
 	Topic    string   `json:"topic"`
 	Draft    string   `json:"draft,omitempty"`
-	Remarks  []string `json:"remarks,omitempty"` // of the check, on this draft
-	Wishes   []string `json:"wishes,omitempty"`  // of the person, on all drafts
+	Remarks  []string `json:"remarks,omitempty"` // from the check, on this draft
+	Wishes   []string `json:"wishes,omitempty"`  // from the person, on all drafts
 	Approved bool     `json:"approved,omitempty"`
 }
 
-// write stands for the call of a model. It is paid once: what Once gave is on disk before the node goes on.
+// write stands in for a model call. The call is paid for only once: the result of Once is on disk
+// before the node continues.
 func write(ctx context.Context, s *State) error {
 	text, err := graph.Once(ctx, "text", func(context.Context) (string, error) {
 		return "Good news: " + s.Topic + "." + strings.Join(s.Wishes, ""), nil
@@ -109,7 +111,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	defer func() { _ = eng.Close() }()
 
 	var r *hocket.Result[State]
-	if *answer == "" { // begin it, show it, or continue it where a process was killed or interrupted
+	if *answer == "" { // start it, show it, or continue it if a process was killed or interrupted
 		r, err = hocket.Run(ctx, eng, g, State{Topic: strings.Join(flags.Args(), " ")}, hocket.RunOptions{ID: *id, Attach: true})
 	} else {
 		r, err = hocket.Resume(ctx, eng, g, *id, hocket.Answer{Value: *answer})

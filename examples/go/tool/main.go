@@ -1,5 +1,5 @@
-// Tool runs a document, dispatch.yaml, whose agent calls a tool that is a Go function. A reply script replaces the model; with -live a real one
-// answers, and OPENAI_API_KEY is needed.
+// Tool runs a document, dispatch.yaml, whose agent calls a tool that is a Go function. A reply
+// script replaces the model; with -live a real model answers, which requires OPENAI_API_KEY.
 //
 //	go run ./examples/go/tool "Where is order 118?"
 //	go run ./examples/go/tool -live "Where is order 7?"
@@ -23,12 +23,12 @@ var document []byte
 //go:embed replies.yaml
 var replies []byte
 
-// Query is what the model sees of the tool's arguments, as a JSON Schema.
+// Query holds the tool's arguments; the model sees it as a JSON Schema.
 type Query struct {
 	Number int `json:"number" jsonschema:"the number of the order"`
 }
 
-// Order is what the model gets, as JSON.
+// Order is the tool's result; the model receives it as JSON.
 type Order struct {
 	Number int    `json:"number"`
 	Place  string `json:"place"`
@@ -39,7 +39,7 @@ func lookUp(_ context.Context, q Query) (Order, error) {
 	orders := map[int]Order{118: {118, "depot", "Monday"}, 7: {7, "delivered", ""}}
 	o, ok := orders[q.Number]
 	if !ok {
-		return Order{}, fmt.Errorf("there is no order %d", q.Number) // it is reported to the model
+		return Order{}, fmt.Errorf("there is no order %d", q.Number) // reported to the model
 	}
 	return o, nil
 }

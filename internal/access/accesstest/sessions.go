@@ -48,14 +48,15 @@ func sessions(t *testing.T, s Both, again func() Both) {
 	if _, err := s.End(ctx, hash(2)); !errors.Is(err, access.ErrNoSession) {
 		t.Errorf("the end again: %v", err)
 	}
-	// What has expired when another one begins is forgotten, to the microsecond.
+	// Starting a code deletes expired ones, to the microsecond.
 	begin(code, 3)
 	begin(access.Session{Namespace: "c", Token: "t9", Created: code.Expires.Add(-time.Microsecond), Expires: at.Add(time.Hour)}, 4)
 	is(3, code)
 	begin(access.Session{Namespace: "c", Token: "t9", Created: code.Expires, Expires: at.Add(time.Hour)}, 5)
 	gone(3)
 	is(1, one)
-	// Of one token there are MaxSessions; the oldest ends. Those of other tokens and namespaces stay.
+	// A token has at most MaxSessions sessions; the oldest ends. Those of other tokens and
+	// namespaces are kept.
 	begin(access.Session{Namespace: "b", Token: "t1", Created: at, Expires: at.Add(time.Hour)}, 6)
 	for i := range access.MaxSessions {
 		begin(access.Session{Namespace: "default", Token: "t1", Created: at, Expires: at.Add(time.Hour)}, 1000+i)
@@ -67,7 +68,7 @@ func sessions(t *testing.T, s Both, again func() Both) {
 	gone(1000)
 }
 
-// codesAtOnce: a code is given to one of those who ask for it at the same time.
+// codesAtOnce checks that a code is handed to only one of several concurrent callers.
 func codesAtOnce(t *testing.T, s Both, again func() Both) {
 	ctx := t.Context()
 	if err := s.Begin(ctx, access.Session{Namespace: "default", Token: "t1", Code: true, Created: at, Expires: at.Add(time.Hour)}, hash(1)); err != nil {

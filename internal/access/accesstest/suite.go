@@ -1,4 +1,4 @@
-// Package accesstest is the one suite that all stores of access tokens and audit logs pass.
+// Package accesstest is the conformance suite for all stores of access tokens and audit logs.
 package accesstest
 
 import (
@@ -15,20 +15,20 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 )
 
-// Both is what a store is to be.
+// Both is the interface that the suite tests: a token store and an audit log.
 type Both interface {
 	access.Store
 	access.Log
 	access.SessionStore
 }
 
-// Keep is the bound of records that the stores of the suite have.
+// Keep is the maximum number of records in the stores of the suite.
 const Keep = 40
 
 var at = time.Date(2026, 11, 22, 1, 2, 3, 4000, time.UTC)
 
-// Run checks what [access.Store] and [access.Log] say. open makes an empty store that keeps Keep records; again opens the same one as another process would,
-// and may be open itself.
+// Run checks the contracts of [access.Store] and [access.Log]. open creates an empty store that
+// keeps Keep records; again opens the same store as another process would, and may be open itself.
 func Run(t *testing.T, open func(t *testing.T) (s Both, again func() Both)) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Both, func() Both){
@@ -42,7 +42,7 @@ func Run(t *testing.T, open func(t *testing.T) (s Both, again func() Both)) {
 	}
 }
 
-// hash gives the hash of some token.
+// hash returns the hash of some token.
 func hash(n int) (h access.Hash) {
 	h[0], h[1], h[31] = byte(n>>8), byte(n), 1
 	return h
@@ -65,7 +65,7 @@ func tokens(t *testing.T, s Both, again func() Both) {
 			t.Errorf("%s: %v (-want +got)\n%s", namespace, err, cmp.Diff(want, got))
 		}
 	}
-	check("default", one, two) // in the order in which they were made, whatever their times
+	check("default", one, two) // in creation order, whatever their times
 	check("b", same)
 	check("c")
 	if got, err := s.Find(ctx, hash(1)); err != nil || got != two {
@@ -77,7 +77,7 @@ func tokens(t *testing.T, s Both, again func() Both) {
 	if names, err := s.Namespaces(ctx); err != nil || !slices.Equal(names, []string{"b", "default"}) {
 		t.Errorf("namespaces %v, %v", names, err)
 	}
-	// Uses: times only grow, and those of another namespace's tokens are left alone (SEC10).
+	// Uses: times only grow, and tokens of other namespaces are left alone (SEC10).
 	used := at.Add(time.Minute)
 	for _, touch := range []struct {
 		namespace, id string
@@ -90,7 +90,7 @@ func tokens(t *testing.T, s Both, again func() Both) {
 	one.Used = used
 	check("default", one, two)
 	check("b", same)
-	// Revoked is gone, in its namespace alone (SEC10).
+	// A revoked token is gone, in its own namespace only (SEC10).
 	for _, none := range [][2]string{{"b", "t2"}, {"c", "t1"}, {"default", "t3"}, {"default", ""}, {"default", "t1' OR 1=1"}} {
 		if _, err := s.Revoke(ctx, none[0], none[1]); !errors.Is(err, access.ErrNone) {
 			t.Errorf("revoke %v: %v", none, err)
@@ -201,7 +201,7 @@ func records(t *testing.T, s Both, again func() Both) {
 		{access.Query{Namespace: "a", Since: at.Add(time.Second)}, access.Page{Items: []access.Record{odd, long}}},
 		{access.Query{Namespace: "a", Limit: 1}, access.Page{Items: []access.Record{odd}, Next: "3"}},
 		{access.Query{Namespace: "a", Limit: 2, Cursor: "3"}, access.Page{Items: []access.Record{long, full}}},
-		{access.Query{Namespace: "c"}, access.Page{Items: []access.Record{}}}, // SEC10: of a namespace alone
+		{access.Query{Namespace: "c"}, access.Page{Items: []access.Record{}}}, // SEC10: only of its namespace
 		{access.Query{}, access.Page{Items: []access.Record{}}},
 	} {
 		if got, err := s.Records(ctx, c.q); err != nil || cmp.Diff(c.want, got) != "" {
@@ -216,7 +216,8 @@ func records(t *testing.T, s Both, again func() Both) {
 	}
 }
 
-// recordsAtOnce: records have numbers without gaps, and the oldest go, each namespace's by itself.
+// recordsAtOnce checks that records are numbered without gaps, and that the oldest are deleted,
+// independently for each namespace.
 func recordsAtOnce(t *testing.T, s Both, again func() Both) {
 	other := again()
 	if err := s.Record(t.Context(), access.Record{At: at, Namespace: "quiet", Actor: "x", Action: "x", Outcome: "ok"}); err != nil {
@@ -245,7 +246,7 @@ func recordsAtOnce(t *testing.T, s Both, again func() Both) {
 	}
 }
 
-// pages: cursors lead through all records, each once, while new ones come.
+// pages checks that cursors lead through all records, each once, while new ones are added.
 func pages(t *testing.T, s Both, _ func() Both) {
 	add := func() {
 		if err := s.Record(t.Context(), access.Record{At: at, Namespace: "a", Actor: "x", Action: "x", Outcome: "ok"}); err != nil {

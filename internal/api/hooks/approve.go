@@ -30,7 +30,8 @@ const (
 	maxForm   = 64 << 10
 	maxAnswer = 32 << 10
 	maxNote   = 4 << 10
-	// maxShown bounds prompts and arguments on the page. What is longer cannot be answered there: what a person cannot see, a person cannot approve.
+	// maxShown is the maximum size of prompts and arguments on the page, in bytes. Longer ones
+	// cannot be answered there: people cannot approve what they cannot see.
 	maxShown = 256 << 10
 )
 
@@ -39,40 +40,42 @@ var styleText []byte
 
 func when(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 
-// pageCSP lets the page have its stylesheet and its form, and nothing else (SEC15).
+// pageCSP allows the page its stylesheet and its form, and nothing else (SEC15).
 const pageCSP = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// view is what the page shows.
+// view is the content of the page.
 type view struct {
 	Title string
-	// Message says what happened, where nothing can be decided any more; Detail says more.
+	// Message says what happened, if there is nothing left to decide; Detail adds to it.
 	Message, Detail string
-	// Good and Bad colour the message.
+	// Good and Bad determine the color of the message.
 	Good, Bad bool
-	// Ask is the wait that is open; nil: there is nothing to decide.
+	// Ask is the open wait; nil if there is nothing to decide.
 	Ask *asked
 }
 
-// asked is an open wait as the page shows it.
+// asked is an open wait as shown on the page.
 type asked struct {
 	Token, Namespace, Run, Workflow, Node string
 	Kind, Prompt, Tool, Arguments, Schema string
-	// About is what came to a wait node: the text that is to be approved.
+	// About is the input of a wait node: the text to be approved.
 	About             string
 	Changed, Editable bool
 	Options           []choice
-	Text              bool // there is a field for an answer
-	// Fields are those of an answer that is an object; nil: one text answers.
+	Text              bool // whether there is a field for an answer
+	// Fields holds the fields of an answer that is an object; nil means that the answer is a single
+	// text.
 	Fields                   []field
 	Since, Expires, Deadline time.Time
-	// Problem is what was wrong with the answer before this page; Answer and Note are what was written.
+	// Problem is what was wrong with the previous answer; Answer and Note are what was entered.
 	Problem, Answer, Note string
 }
 
-// choice is one button.
+// choice is a button.
 type choice struct{ Value, Label, Class string }
 
-// Approve is the handler of /approve/. GET and HEAD never change anything; a decision is a POST from the page (P34, SEC12).
+// Approve returns the handler of /approve/. GET and HEAD never change anything; a decision is a
+// POST from the page (P34, SEC12).
 func (h *Hooks) Approve() http.Handler {
 	guard := http.NewCrossOriginProtection()
 	mux := http.NewServeMux()
@@ -103,7 +106,8 @@ func (h *Hooks) Approve() http.Handler {
 
 var unknownLink = view{Title: "Unknown link", Bad: true, Message: "This link is not valid.", Detail: "It may be incomplete: copy the full link from the message, or ask the sender for a new one."}
 
-// show answers with a page that holds no script, loads nothing from elsewhere and sends no referrer.
+// show responds with a page that holds no script, loads nothing from elsewhere and sends no
+// referrer.
 func show(w http.ResponseWriter, status int, v view) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -118,7 +122,7 @@ func show(w http.ResponseWriter, status int, v view) {
 	_, _ = io.WriteString(w, render(v)) // the reader is gone
 }
 
-// opened is what a link leads to.
+// opened is the wait that a link opened.
 type opened struct {
 	space *space
 	claims
@@ -126,7 +130,8 @@ type opened struct {
 	head journal.Head
 }
 
-// openLink reads a link and looks at what it is for. Where it opens nothing, the page that says so is given instead.
+// openLink parses a link and looks up its wait. If it does not open anything, the page that says so
+// is returned instead.
 func (h *Hooks) openLink(ctx context.Context, token string, now time.Time) (*opened, int, view) {
 	failed := func(err error) (*opened, int, view) {
 		h.cfg.Logger.Error("approve link", "err", err)
@@ -161,8 +166,8 @@ func (h *Hooks) openLink(ctx context.Context, token string, now time.Time) (*ope
 	case now.Unix() >= c.Expires:
 		return nil, http.StatusGone, view{Title: "Expired", Message: "This link expired on " + when(time.Unix(c.Expires, 0)) + ".", Detail: "No decision was made with it. The run still waits: answer with hocket resume, or with a newer link."}
 	}
-	// A use that came before the wait opened was another asking of the same thing. One that came after it has not reached the run yet, or never did: the same
-	// answer may be given again.
+	// A use before the wait opened belongs to a previous opening of the same wait. A use after it
+	// has not reached the run yet, or never did: the same answer may be sent again.
 	use, err := sp.store.Used(ctx, c.nonce())
 	switch {
 	case err == nil && use.At.Before(w.since):
@@ -173,12 +178,12 @@ func (h *Hooks) openLink(ctx context.Context, token string, now time.Time) (*ope
 	return &opened{sp, c, w, head}, http.StatusOK, view{}
 }
 
-// usedView tells of a link that was used before.
+// usedView returns the view of a link that was already used.
 func usedView(u Use) view {
 	return view{Title: "Already answered", Good: true, Message: "This link was used on " + when(u.At) + ".", Detail: "The answer was: " + said(expr.Text(engine.Value(u.Answer)), u.Note)}
 }
 
-// overView tells how a wait ended.
+// overView returns the view of how a wait ended.
 func overView(w *waiting) view {
 	if a := w.answered; a != nil {
 		text := a.Decision
@@ -209,7 +214,7 @@ func (h *Hooks) showLink(w http.ResponseWriter, r *http.Request) {
 	show(w, status, v)
 }
 
-// view is the page of an open wait.
+// view returns the view of an open wait.
 func (o *opened) view(token string) view {
 	w := o.wait
 	a := &asked{
@@ -220,7 +225,7 @@ func (o *opened) view(token string) view {
 		a.Workflow = o.head.Workflow
 	}
 	a.Arguments, a.Schema = indented(w.Arguments), indented(w.Schema)
-	if about := strings.TrimSpace(expr.Text(w.about)); !strings.Contains(w.Prompt, about) { // a prompt may hold it by a template
+	if about := strings.TrimSpace(expr.Text(w.about)); !strings.Contains(w.Prompt, about) { // the prompt may include it
 		a.About = about
 	}
 	title := "Question"
@@ -233,13 +238,14 @@ func (o *opened) view(token string) view {
 	return view{Title: title, Ask: a}
 }
 
-// Names of the buttons: of one of the options, whose value is the option, and of the one that sends what was written.
+// Names of the buttons: those of the options, whose value is the option, and that of the button
+// that submits what was entered.
 const (
 	optionButton = "decision"
 	sendButton   = "send"
 )
 
-// choices are the buttons of a wait, none for questions without options.
+// choices returns the buttons of a wait; none for questions without options.
 func choices(w *waiting) []choice {
 	if w.Kind == workflow.WaitApproval {
 		return []choice{{workflow.PortApprove, "Approve", "yes"}, {workflow.PortReject, "Reject", "no"}}
@@ -251,8 +257,8 @@ func choices(w *waiting) []choice {
 	return out
 }
 
-// takesText tells of questions that take any text. What is to become of a call whose outcome is unknown is one of its options; options of other questions are
-// what may be said beside a text.
+// takesText reports whether a question accepts any text. The question about a call whose outcome is
+// unknown accepts only one of its options; options of other questions are alternatives to a text.
 func (w *waiting) takesText() bool {
 	return w.Kind == workflow.WaitQuestion && (w.Call == "" || w.Binding != "" || len(w.Options) == 0)
 }
@@ -268,10 +274,12 @@ func indented(v engine.Value) string {
 	return b.String()
 }
 
-// decide takes the form of the page. What is no such form changes nothing: a machine that follows links, or posts to them, does not fill it in.
+// decide handles the form of the page. Any other request changes nothing: a machine that follows
+// links, or posts to them, does not fill in the form.
 func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 	token := r.PathValue("token")
-	// The form is read for a link that opens something, and charged to that link: a sender without one holds no memory, and keeps no person out (SEC17).
+	// The form is read only for a link that opens something, and charged to that link: a sender
+	// without a link consumes no memory, and cannot lock anyone out (SEC17).
 	o, status, v := h.openLink(r.Context(), token, time.Now())
 	if o == nil {
 		show(w, status, v)
@@ -313,8 +321,10 @@ func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 	}
 	mine := Use{Nonce: o.nonce(), Answer: string(value), Note: note, At: micro(time.Now()), Until: time.Unix(o.Expires, 0).UTC()}
 	by := o.answersBy(r.Context(), h)
-	// 1. The use is stored: from now on this link gives no other answer, here or at another server.
-	// 2. The run is told. If the process dies before that, the same answer can be given again; if it dies after that, the run has it once.
+	// 1. The use is stored: from now on this link accepts no other answer, here or at another
+	//    server.
+	// 2. The run is answered. If the process dies before that, the same answer can be sent again;
+	//    if it dies after that, the run has it once.
 	use, err := o.space.store.Use(r.Context(), mine)
 	if err == nil && use.Answer != mine.Answer {
 		show(w, http.StatusGone, usedView(use))
@@ -330,7 +340,8 @@ func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	isOthers := errors.Is(err, engine.ErrWaitRole)
-	if (service.CodeOf(err) == service.CodeInvalid || isOthers) && use.At.Equal(mine.At) { // the run refused it, so the link was not used
+	// the run rejected it, so the link was not used
+	if (service.CodeOf(err) == service.CodeInvalid || isOthers) && use.At.Equal(mine.At) {
 		if uerr := o.space.store.Unuse(r.Context(), mine.Nonce); uerr != nil {
 			h.cfg.Logger.Error("approve link", "err", uerr)
 		}
@@ -365,7 +376,7 @@ func doneView(w *waiting, answer string) view {
 	return v
 }
 
-// answerOf reads the answer of a form: a button, the fields of a question, or its text field.
+// answerOf reads the answer from a form: a button, the fields of a question, or its text field.
 func (w *waiting) answerOf(form url.Values) (value engine.Value, problem string) {
 	chosen := form.Get(optionButton)
 	text := strings.ReplaceAll(form.Get("answer"), "\r\n", "\n")

@@ -19,7 +19,7 @@ import (
 
 const public = "https://hocket.example.com"
 
-// link gives the path of a link for the oldest open wait of a run.
+// link returns the path of a link for the oldest open wait of a run.
 func (w *world) link(run string) string {
 	w.t.Helper()
 	o, err := w.service.Show(w.t.Context(), run)
@@ -51,7 +51,7 @@ func (w *world) status(run string) engine.Status {
 	return o.Status
 }
 
-// form gives the body that the page of a link sends.
+// form returns the request body that the page of a link sends.
 func form(path string, pairs ...string) string {
 	v := url.Values{"token": {strings.TrimPrefix(path, "/approve/")}}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -60,10 +60,11 @@ func form(path string, pairs ...string) string {
 	return v.Encode()
 }
 
-// fromPage are the headers of a form that the page of a link sends.
+// fromPage holds the headers of a form that the page of a link sends.
 var fromPage = []string{"Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin", "Origin", "null"}
 
-// TestWhatIsApproved: the page shows the text that came to the approval, once, whether or not the prompt has it (SEC12).
+// TestWhatIsApproved checks that the page shows the text to be approved, exactly once, whether or
+// not the prompt includes it (SEC12).
 func TestWhatIsApproved(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
@@ -75,7 +76,8 @@ func TestWhatIsApproved(t *testing.T) {
 	}
 }
 
-// TestEnter: Enter in the field of the note presses the first button of the form. That button is disabled, so nothing is approved by it.
+// TestEnter checks that Enter in the note field, which presses the first button of the form,
+// approves nothing, because that button is disabled.
 func TestEnter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
@@ -89,7 +91,8 @@ func TestEnter(t *testing.T) {
 	}
 }
 
-// TestScanners: whatever follows, fetches or posts to a link without the form of its page changes nothing (P34, SEC12).
+// TestScanners checks that whatever follows, fetches or posts to a link without the form of its
+// page changes nothing (P34, SEC12).
 func TestScanners(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
@@ -148,7 +151,7 @@ func TestScanners(t *testing.T) {
 	}
 }
 
-// checkPage holds every answer to what SEC15 wants of pages.
+// checkPage checks that a response satisfies the page requirements of SEC15.
 func checkPage(t *testing.T, rec *httptest.ResponseRecorder) {
 	t.Helper()
 	for name, want := range map[string]string{
@@ -164,7 +167,8 @@ func checkPage(t *testing.T, rec *httptest.ResponseRecorder) {
 	}
 }
 
-// TestLinkOnce: a link answers once; a second click, the opposite, and an answer from elsewhere are told what happened (P24, SEC12).
+// TestLinkOnce checks that a link answers once, and that a second click, the opposite answer, and
+// an answer after one from elsewhere are told what happened (P24, SEC12).
 func TestLinkOnce(t *testing.T) {
 	t.Parallel()
 	db := onDisk(t)
@@ -213,7 +217,7 @@ func TestLinkOnce(t *testing.T) {
 			t.Errorf("%s after it: %d %s", method, rec.Code, body)
 		}
 	}
-	// Answered elsewhere, cancelled, pruned.
+	// Already answered elsewhere, cancelled, pruned.
 	for name, do := range map[string]func(run string) error{
 		"Answered on": func(run string) error {
 			return w.service.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: expr.Quote("approve")})
@@ -231,21 +235,21 @@ func TestLinkOnce(t *testing.T) {
 		}
 		checkPage(t, rec)
 	}
-	// Another process on the store opens the link too: key and uses are the store's.
+	// Another process on the store also opens the link: key and uses are those of the store.
 	run = w.start(gate, "json", "", "x")
 	path = w.link(run)
 	again := newWorld(t, setup{db: db, config: hooks.Config{PublicURL: public}})
 	if rec := send(again.hooks.Approve(), "POST", path, form(path, "decision", "approve"), fromPage...); rec.Code != 200 {
 		t.Errorf("another process: %d %s", rec.Code, rec.Body)
 	}
-	// A store of its own has a key of its own.
+	// A separate store has its own key.
 	other := newWorld(t, setup{db: onDisk(t), config: hooks.Config{PublicURL: public}})
 	if rec := send(other.hooks.Approve(), "GET", path, ""); rec.Code != 404 {
 		t.Errorf("another store: %d", rec.Code)
 	}
 }
 
-// TestLinkEnds: a link opens for a day (SEC12).
+// TestLinkEnds checks that a link is valid for a day (SEC12).
 func TestLinkEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -270,7 +274,8 @@ func TestLinkEnds(t *testing.T) {
 	})
 }
 
-// TestLinkBound: a link opens its own wait alone: not one of another run, nor the next one of its own (SEC12).
+// TestLinkBound checks that a link opens only its own wait: neither one of another run, nor the
+// next one of its own run (SEC12).
 func TestLinkBound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
@@ -289,14 +294,14 @@ func TestLinkBound(t *testing.T) {
 	if rec.Code != http.StatusGone || w.status(run) != engine.StatusPaused || w.status(other) != engine.StatusPaused {
 		t.Errorf("%d, %s, %s", rec.Code, w.status(run), w.status(other))
 	}
-	// The form of one link sent to another.
+	// Sends the form of one link to another link.
 	next := w.link(run)
 	if rec := send(h, "POST", next, form(path, "decision", "approve"), fromPage...); rec.Code != http.StatusBadRequest {
 		t.Errorf("another link's form: %d", rec.Code)
 	}
 }
 
-// ask is a workflow whose agent asks a person; the answer has a form.
+// ask is a workflow whose agent asks a person; the answer has a schema.
 const ask = `
 agents:
   root: {model: fake/x, toolsets: [{type: user_prompt}]}
@@ -310,7 +315,8 @@ replies:
   - {agent: root, contains: "7", text: seven it is}
 `
 
-// TestQuestion: a question has a text field, and what does not fit is asked again (P34).
+// TestQuestion checks that a question has a text field, and that an answer that does not fit is
+// asked for again (P34).
 func TestQuestion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
@@ -339,7 +345,7 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-// handoff asks a person at once, who may write or say "close".
+// handoff immediately asks a person, who may enter text or choose "close".
 const handoff = `{"id": "desk", "entrypointNodeId": "h", "agents": [{"id": "host", "name": "Host", "model": "fake/x"}],
  "nodes": [{"id": "h", "workflowId": "desk", "nodeType": "HUMAN", "nodeName": "Person", "prompt": "What now?"},
            {"id": "a", "workflowId": "desk", "nodeType": "AGENT", "nodeName": "Host", "agentId": "host"}],
@@ -347,7 +353,8 @@ const handoff = `{"id": "desk", "entrypointNodeId": "h", "agents": [{"id": "host
            {"id": "e2", "workflowId": "desk", "sourceNodeId": "h", "targetNodeId": "a", "conditionType": "ALWAYS"},
            {"id": "e3", "workflowId": "desk", "sourceNodeId": "a", "targetNodeId": null, "conditionType": "ALWAYS"}]}`
 
-// TestQuestionWithOptions: a question of a person's node that has options takes a text beside them (P34, S3-15).
+// TestQuestionWithOptions checks that a question of a human node with options also accepts text
+// (P34, S3-15).
 func TestQuestionWithOptions(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {

@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
-// TestWhoseDeeds: what comes through a transport without a token is told with the namespace that it belongs to, so that its audit log has it, and no other one (SEC10,
+// TestWhoseDeeds checks that actions through a transport without a token are recorded with the
+// namespace that they belong to, so that they appear in its audit log and in no other (SEC10,
 // SEC18).
 func TestWhoseDeeds(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/outbound"
 )
 
-// local is a client that reaches receivers of this machine.
+// local returns a client that reaches receivers on this machine.
 func local(t *testing.T, receivers ...*receiver) *http.Client {
 	var allow []string
 	for _, r := range receivers {
@@ -21,8 +21,9 @@ func local(t *testing.T, receivers ...*receiver) *http.Client {
 	return c
 }
 
-// TestBacklog: of an endpoint that does not answer only so much is taken out of the store as can be sent in a turn or two, however much is due; the others are told
-// meanwhile, and it is told all when it answers again (SEC17).
+// TestBacklog checks that for an endpoint that does not respond, only as much is loaded from the
+// store as can be sent in a round or two, however much is due; that other endpoints are notified
+// meanwhile; and that the endpoint gets everything once it responds again (SEC17).
 func TestBacklog(t *testing.T) {
 	t.Parallel()
 	const backlog = 400

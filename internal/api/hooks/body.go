@@ -13,25 +13,25 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
-// unsupportedError says that a body has a type that no input is made of.
+// unsupportedError is returned when a body has a type that cannot be turned into an input.
 type unsupportedError struct{ contentType string }
 
 func (e *unsupportedError) Error() string {
 	return fmt.Sprintf("unsupported content type %q: send application/json, text/plain or application/x-www-form-urlencoded", e.contentType)
 }
 
-// malformedError says that a body is not what its content type says.
+// malformedError is returned when a body does not match its content type.
 type malformedError struct{ reason string }
 
 func (e *malformedError) Error() string { return e.reason }
 
-// maxFields bounds the fields of a form.
+// maxFields is the maximum number of fields of a form.
 const maxFields = 1000
 
-// inputOf makes the input of a run of a body: text and JSON byte for byte, the fields of a form as a JSON object. It is data and nothing else: no content
-// type makes a definition of it (SEC2).
+// inputOf returns the input of a run for a request body: text and JSON byte for byte, the fields of
+// a form as a JSON object. It is only ever data: no content type turns it into a definition (SEC2).
 //
-// Errors: *unsupportedError, *malformedError.
+// It returns an *unsupportedError or a *malformedError.
 func inputOf(h http.Header, body []byte) (string, error) {
 	text := h.Get("Content-Type")
 	if text == "" && len(body) == 0 {
@@ -62,7 +62,8 @@ func inputOf(h http.Header, body []byte) (string, error) {
 	return string(body), nil
 }
 
-// formInput gives the fields of a form as a JSON object, in the order of their names: a text for a field that is there once, else a list.
+// formInput returns the fields of a form as a JSON object, ordered by name: a string for a field
+// that occurs once, otherwise a list.
 func formInput(body string) (string, error) {
 	if strings.Count(body, "&") >= maxFields {
 		return "", &malformedError{fmt.Sprintf("the form has more fields than the limit of %d (max_fields)", maxFields)}
@@ -95,7 +96,7 @@ func formInput(body string) (string, error) {
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// readForm reads a form of this page's type, within its limits.
+// readForm reads a form as sent by the page, within its limits.
 func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/x-www-form-urlencoded" || r.URL.RawQuery != "" {

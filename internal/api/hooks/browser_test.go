@@ -22,7 +22,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// seen is what scripts/browser/pages.mjs tells of a page.
+// seen is what scripts/browser/pages.mjs reports about a page.
 type seen struct {
 	Name            string
 	Requests        []string
@@ -30,15 +30,16 @@ type seen struct {
 	Wider           []string
 	Canary          bool
 	Elements        []string
-	Attributes      []string // the element, the attribute, = and its value
+	Attributes      []string // element, attribute, = and value
 	Links, Forms    []string
 	Text            string
-	Cut             []string // elements that hide a part of what they hold
+	Cut             []string // elements that hide part of their content
 	Inputs          []string
 	At              string
 }
 
-// look opens pages, by name, and gives what became of them. HOCKET_PICTURES names a folder for pictures of them.
+// look opens pages, by name, and returns what the browser reports. HOCKET_PICTURES names a folder
+// for screenshots of them.
 func look(t *testing.T, pages map[string]string) map[string]seen {
 	t.Helper()
 	node, script, chromium := browsertest.Find(t, "pages.mjs")
@@ -76,7 +77,8 @@ func look(t *testing.T, pages map[string]string) map[string]seen {
 	return by
 }
 
-// payloads are texts of people who want a page to do something, by name; %s is the origin of theirs. The word marked begins each.
+// payloads holds malicious texts by name, which try to make a page do something; %s is the
+// attacker's origin. Each starts with the word marked.
 var payloads = map[string]string{
 	"script":      `marked<script>window.canary=1;alert(1)</script><script src="%s/x.js"></script>`,
 	"close":       `marked</title></textarea></style></pre></code></dd></form></main>--><script>window.canary=1;alert(1)</script>`,
@@ -109,13 +111,15 @@ var payloads = map[string]string{
 	"shadow root": `marked<div><template shadowrootmode=open><script>window.canary=1</script><img src="%s/x.png"></template></div>`,
 }
 
-// allElements are those of the page itself.
+// allElements lists the elements of the page itself.
 var allElements = strings.Fields("body button code dd details div dl dt form h1 h2 head header html input label link main meta option p pre section select span summary textarea title")
 
-// anything stands for each value of an attribute: of what is sent, of the class of a button, which the test sets, and of the place of the form, which harmless looks at.
+// anything stands for any value of an attribute: of submitted values, of the class of a button,
+// which the test sets, and of the action of the form, which harmless checks.
 const anything = "*"
 
-// allAttributes are those of the page itself, by element, with the values that they may have, between |. # is the number of a field, or of one of its values.
+// allAttributes holds the attributes of the page itself, by element, with their allowed values
+// separated by |. # stands for the number of a field, or of one of its values.
 var allAttributes = map[string]string{
 	"html lang": "en", "meta charset": "utf-8", "meta name": "viewport|robots", "meta content": "width=device-width, initial-scale=1|noindex, nofollow",
 	"link rel": "stylesheet", "link href": "/approve/-/style.css", "div class": "buttons", "section class": "prompt|call", "span class": "mark|esc|quiet",
@@ -134,7 +138,8 @@ var (
 	fieldNames = regexp.MustCompile("^field-[0-9]+")
 )
 
-// isOwn tells whether the page itself writes an attribute: element, attribute, = and the value.
+// isOwn reports whether the page itself writes an attribute, passed as element, attribute, = and
+// value.
 func isOwn(attribute string) bool {
 	name, value, _ := strings.Cut(attribute, "=")
 	allowed, ok := allAttributes[name]
@@ -142,7 +147,7 @@ func isOwn(attribute string) bool {
 	return ok && (allowed == anything || slices.Contains(list, value) || slices.Contains(list, numbered))
 }
 
-// harmless holds a page to what SEC15 wants: nothing of a text became a part of the page.
+// harmless checks that a page satisfies SEC15: no part of a text became part of the page.
 func harmless(t *testing.T, s *seen, origin string) {
 	t.Helper()
 	if s.Canary || s.Dialogs > 0 || s.Popups > 0 {
@@ -180,8 +185,9 @@ func harmless(t *testing.T, s *seen, origin string) {
 	}
 }
 
-// TestNothingRuns: whatever the texts of the page say, in a real browser no script runs, nothing leaves the server's origin, and the page has its own elements and
-// no other (SEC12, SEC15). That holds without its Content-Security-Policy too, so that there are two walls.
+// TestNothingRuns checks in a real browser that whatever the texts of the page contain, no script
+// runs, nothing leaves the server's origin, and the page has only its own elements (SEC12, SEC15).
+// That also holds without its Content-Security-Policy, so that there are two lines of defense.
 func TestNothingRuns(t *testing.T) {
 	t.Parallel()
 	browsertest.Find(t, "pages.mjs")
@@ -224,7 +230,7 @@ func TestNothingRuns(t *testing.T) {
 	for name, s := range look(t, pages) {
 		harmless(t, &s, own.URL)
 		payload, shape, _ := cutLast(name)
-		// Each text is there, and as a text.
+		// Each text is present, and as text.
 		want := map[string]int{hooks.ShapeButtons: 10, hooks.ShapeText: 8, hooks.ShapeFields: 22, hooks.ShapeMessage: 3}[shape]
 		if n := strings.Count(s.Text, "marked"); n < want {
 			t.Errorf("%s: the text is there %d times, want %d", name, n, want)
@@ -250,7 +256,8 @@ func cutLast(name string) (before, after string, ok bool) {
 	return name[:i], name[i+1:], true
 }
 
-// TestPageOfRuns: the same for pages as people meet them: the texts of a model, a workflow and a person who answers, of real runs.
+// TestPageOfRuns checks the same for pages of real runs, with texts of a model, a workflow and a
+// person who answers.
 func TestPageOfRuns(t *testing.T) {
 	t.Parallel()
 	browsertest.Find(t, "pages.mjs")
@@ -267,7 +274,7 @@ func TestPageOfRuns(t *testing.T) {
 	h := w.hooks.Approve()
 	m := http.NewServeMux()
 	m.Handle("/approve/", h)
-	m.HandleFunc("GET /posted/", func(rw http.ResponseWriter, r *http.Request) { // what the form gets as an answer
+	m.HandleFunc("GET /posted/", func(rw http.ResponseWriter, r *http.Request) { // response to the form
 		path := "/approve" + strings.TrimPrefix(r.URL.Path, "/posted")
 		rec := send(h, "POST", path, form(path, "send", r.URL.Query().Get("send"), "answer", evil, "note", evil), fromPage...)
 		maps.Copy(rw.Header(), rec.Header())
@@ -308,7 +315,8 @@ func TestPageOfRuns(t *testing.T) {
 	}
 }
 
-// TestBrowserSees is the proof of the two tests above: pages that do run and load what their texts say are found out, and the policy alone stops them.
+// TestBrowserSees validates the two tests above: pages that do run and load what their texts
+// contain are detected, and the policy alone stops them.
 func TestBrowserSees(t *testing.T) {
 	t.Parallel()
 	browsertest.Find(t, "pages.mjs")

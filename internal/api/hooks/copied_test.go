@@ -14,8 +14,9 @@ import (
 	"github.com/hocket-run/hocket/internal/store/storecopy"
 )
 
-// TestReplayAfterCopy: a delivery that a store has answered starts nothing in a copy of the store, whose webhooks keep their secrets: a sender that tries again while a store is moved, and one that
-// captured a delivery, get the first answer (SEC18).
+// TestReplayAfterCopy checks that a delivery that a store has answered starts nothing in a copy of
+// the store, whose webhooks keep their secrets: a sender that retries while a store is moved, and
+// an attacker who captured a delivery, get the first response (SEC18).
 func TestReplayAfterCopy(t *testing.T) {
 	t.Parallel()
 	file, back, url := onDisk(t), onDisk(t), pgtest.URL(t)

@@ -16,7 +16,8 @@ import (
 	"github.com/hocket-run/hocket/internal/outbound"
 )
 
-// TestDocsSender runs the sender of docs/webhooks.md, which signs by itself, against the handler (SEC18).
+// TestDocsSender runs the sender of docs/webhooks.md, which has its own signing code, against the
+// handler (SEC18).
 func TestDocsSender(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"curl", "openssl", "od"} {
@@ -50,7 +51,8 @@ func TestDocsSender(t *testing.T) {
 	}
 }
 
-// TestDocsReceiver builds the receiver of docs/webhooks.md unchanged, runs it, and sends it what the notifier sends, and a forged message.
+// TestDocsReceiver builds the receiver of docs/webhooks.md unchanged, runs it, and sends it
+// messages of the notifier and a forged one.
 func TestDocsReceiver(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../docs/webhooks.md")

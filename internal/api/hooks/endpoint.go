@@ -23,12 +23,13 @@ const (
 	TypeRunCancelled Type = "run.cancelled"
 )
 
-// Types gives all types. The slice is the caller's.
+// Types returns all types. The caller owns the slice.
 func Types() []Type {
 	return []Type{TypeWaitOpened, TypeWaitReminded, TypeWaitAnswered, TypeWaitClosed, TypeRunCompleted, TypeRunFailed, TypeRunCancelled}
 }
 
-// OperatorEndpoint makes an endpoint of what hocket.yaml says under a name. Errors say what is wrong.
+// OperatorEndpoint returns the endpoint for an entry of hocket.yaml, or an error that says what is
+// wrong with it.
 func OperatorEndpoint(e Endpoint, secretRef string) (Endpoint, error) {
 	e.ID, e.Operator, e.Secrets = "op_"+e.Name, true, []Secret{{Ref: secretRef}}
 	err := secret.Check(secretRef)
@@ -41,7 +42,7 @@ func OperatorEndpoint(e Endpoint, secretRef string) (Endpoint, error) {
 	return e, nil
 }
 
-// labelOf is what people know the endpoint by.
+// labelOf returns the display name of the endpoint.
 func labelOf(e *Endpoint) string {
 	switch {
 	case e.Operator:
@@ -52,7 +53,7 @@ func labelOf(e *Endpoint) string {
 	return e.ID
 }
 
-// maxURL bounds addresses of endpoints.
+// maxURL is the maximum length of an endpoint's URL.
 const maxURL = 2000
 
 func checkEndpoint(e *Endpoint) error {
@@ -83,7 +84,7 @@ func joined(types []Type) string {
 	return strings.Join(words, ", ")
 }
 
-// wants tells whether the endpoint is notified of something.
+// wants reports whether the endpoint is to be notified of an event.
 func wants(e *Endpoint, t Type, child bool, workflow ...string) bool {
 	if len(e.On) > 0 && !slices.Contains(e.On, t) || child && !e.Children {
 		return false
@@ -91,5 +92,5 @@ func wants(e *Endpoint, t Type, child bool, workflow ...string) bool {
 	return len(e.Workflows) == 0 || slices.ContainsFunc(workflow, func(w string) bool { return w != "" && slices.Contains(e.Workflows, w) })
 }
 
-// micro is a time as stores keep it.
+// micro returns a time in the precision of stores.
 func micro(t time.Time) time.Time { return hookdata.Micro(t) }

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/form"
 )
 
-// LinkForTest makes a link for a wait.
+// LinkForTest returns a link for a wait.
 func (h *Hooks) LinkForTest(ctx context.Context, namespace, run, wait, whose string, from time.Time) (string, error) {
 	sp, err := h.space(ctx, namespace)
 	if err != nil {
@@ -25,7 +25,7 @@ func (h *Hooks) LinkForTest(ctx context.Context, namespace, run, wait, whose str
 	return h.link(sp, run, w, "ep_test", whose, from)
 }
 
-// StoreForTest gives the store of a namespace; nil where there is none.
+// StoreForTest returns the store of a namespace; nil if there is none.
 func (h *Hooks) StoreForTest(ctx context.Context, namespace string) Store {
 	sp, err := h.space(ctx, namespace)
 	if err != nil {
@@ -37,13 +37,13 @@ func (h *Hooks) StoreForTest(ctx context.Context, namespace string) Store {
 // WaitForTest is an open wait.
 type WaitForTest engine.WaitOpened
 
-// Answer gives the answer that a form has.
+// Answer returns the answer in a form.
 func (w WaitForTest) Answer(sent url.Values) (value, problem string) {
 	v, problem := (&waiting{WaitOpened: engine.WaitOpened(w)}).answerOf(sent)
 	return string(v), problem
 }
 
-// Shapes of the page for ShowForTest.
+// Shapes of the page, for ShowForTest.
 const (
 	ShapeButtons = "buttons"
 	ShapeText    = "text"
@@ -51,7 +51,7 @@ const (
 	ShapeMessage = "message"
 )
 
-// ShowForTest shows a page of which every text says the same.
+// ShowForTest shows a page in which every text is the given one.
 func ShowForTest(w http.ResponseWriter, shape, text string) {
 	now := time.Date(2026, 11, 22, 5, 0, 0, 0, time.UTC)
 	v, ask := view{Bad: true}, asked{Changed: true, Since: now, Expires: now, Deadline: now}
@@ -83,7 +83,7 @@ func ShowForTest(w http.ResponseWriter, shape, text string) {
 	show(w, http.StatusOK, v)
 }
 
-// fill sets all texts of a struct.
+// fill sets all strings of a struct.
 func fill(v reflect.Value, text string) {
 	for _, f := range v.Fields() {
 		if f.Kind() == reflect.String {

@@ -14,15 +14,17 @@ import (
 	"github.com/hocket-run/hocket/internal/form"
 )
 
-// field is a member of the form that answers a question.
+// field is a field of the form that answers a question.
 type field struct {
 	form.Field
-	// Text is its content: the default, or what was written. For one of several values it is the place of the value, from 0, "" for none.
+	// Text is the content of the field: the default, or what was entered. For a choice it is the
+	// index of the value, from 0, or "" for none.
 	Text string
 }
 
-// fieldsOf gives the fields of a question whose schema is that of an object. It is nil where one text answers: also where a member is required that has no field, or is a file,
-// which the page cannot take.
+// fieldsOf returns the fields of a question whose schema is an object. It returns nil if the answer
+// is a single text, also because a required member has no field, or is a file, which the page
+// cannot accept.
 func (w *waiting) fieldsOf() []field {
 	if !w.takesText() {
 		return nil
@@ -40,7 +42,7 @@ func (w *waiting) fieldsOf() []field {
 	return out
 }
 
-// initial gives the content of the field for its default; "" where it has none.
+// initial returns the content of the field for its default, or "" if it has none.
 func (f *field) initial() string {
 	switch {
 	case f.Default == nil:
@@ -61,20 +63,21 @@ func sameJSON(a, b json.RawMessage) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// fieldName is the name of a field in the form that is sent; names of the schema may be any text.
+// fieldName returns the name of a field in the submitted form; names in the schema may be arbitrary
+// strings.
 func fieldName(i int) string { return "field-" + strconv.Itoa(i) }
 
-// isRaw tells whether the text is kept as it was written, with spaces and lines.
+// isRaw reports whether the content is kept exactly as entered, including spaces and line breaks.
 func (f *field) isRaw() bool { return f.Type == "string" && f.Format == "" }
 
-// fillFields puts what was sent into the fields.
+// fillFields stores the submitted values in the fields.
 func fillFields(fields []field, sent url.Values) {
 	for i := range fields {
 		fields[i].Text = fields[i].normal(sent.Get(fieldName(i)))
 	}
 }
 
-// normal gives a content as it is read.
+// normal returns content as it is read.
 func (f *field) normal(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	if !f.isRaw() {
@@ -83,7 +86,8 @@ func (f *field) normal(text string) string {
 	return text
 }
 
-// answerOfFields makes an object of the contents of the fields. Those without a text, and with that of the default, are left out: the run adds the defaults as they are (X-120).
+// answerOfFields returns an object with the contents of the fields. Empty fields and those with the
+// content of their default are omitted: the run adds the defaults unchanged (X-120).
 func answerOfFields(fields []field) (value engine.Value, problem string) {
 	size, list, values := 0, make([]form.Field, len(fields)), map[string]json.RawMessage{}
 	for i := range fields {
@@ -110,7 +114,7 @@ func answerOfFields(fields []field) (value engine.Value, problem string) {
 	return form.Object(list, values), ""
 }
 
-// value reads the content of the field.
+// value parses the content of the field.
 func (f *field) value() (v json.RawMessage, why string) {
 	switch {
 	case f.IsJSON():
@@ -153,7 +157,7 @@ func (p *canvas) fields(list []field, required bool) {
 	}
 }
 
-// control writes what is filled in.
+// control writes the form control of a field.
 func (p *canvas) control(f *field, name string, required bool) {
 	attributes := func() {
 		p.HTML(` id="`)
@@ -199,13 +203,14 @@ func (p *canvas) control(f *field, name string, required bool) {
 	default:
 		p.HTML("<textarea")
 		attributes()
-		p.HTML(" rows=\"1\" class=\"field\">\n") // a parser drops this line break
+		p.HTML(" rows=\"1\" class=\"field\">\n") // parsers drop this line break
 		p.Text(f.Text)
 		p.HTML("</textarea>\n")
 	}
 }
 
-// option writes one of several values. Elements are not shown in it, so hidden characters are escapes alone.
+// option writes one of several values. Elements are not rendered in it, so hidden characters are
+// only shown as escapes.
 func (p *canvas) option(value, label, chosen string) {
 	p.HTML(`<option value="`)
 	p.Text(value)
@@ -220,7 +225,8 @@ func (p *canvas) option(value, label, chosen string) {
 	p.HTML("</option>\n")
 }
 
-// enumText is a value as it is chosen: a text as it is; anything else, and one that would be shown as nothing, as JSON.
+// enumText returns the label of a value: a string unchanged; anything else, and a string that would
+// be invisible, as JSON.
 func enumText(v json.RawMessage) string {
 	if text := expr.Text(v); text != "" {
 		return text

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// trip asks for an object.
+// trip is a workflow that asks for an object.
 const trip = `
 workflow:
   - type: ask
@@ -27,7 +27,9 @@ workflow:
         more: {type: array, items: {type: string}}
 `
 
-// TestQuestionFields: a question whose answer is an object is a form; what is missing or does not fit is asked again with what was written, and the run gets the object (X-120).
+// TestQuestionFields checks that a question whose answer is an object is a form, that missing and
+// invalid values are asked for again with what was entered, and that the run receives the object
+// (X-120).
 func TestQuestionFields(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
@@ -78,7 +80,7 @@ func TestQuestionFields(t *testing.T) {
 	}
 }
 
-// answerTo gives the answer that a run has taken; "" where it has none.
+// answerTo returns the answer that a run has accepted, or "" if there is none.
 func answerTo(t *testing.T, w *world, run string) string {
 	t.Helper()
 	events, err := w.service.Events(t.Context(), run, 0)
@@ -93,7 +95,7 @@ func answerTo(t *testing.T, w *world, run string) string {
 	return ""
 }
 
-// loose asks for values of several types.
+// loose is a workflow that asks for values of several types.
 const loose = `
 workflow:
   - type: ask
@@ -113,7 +115,8 @@ workflow:
         share: {type: number}
 `
 
-// TestJSONFields: a member of several types, or of any, is written and read as JSON, and a default that is left as it is comes from the run.
+// TestJSONFields checks that a member of several types, or of any, is shown and parsed as JSON, and
+// that the run supplies a default left unchanged.
 func TestJSONFields(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
@@ -155,7 +158,8 @@ func TestJSONFields(t *testing.T) {
 	}
 }
 
-// TestNotAllFields: where the schema requires what no field gives, one text answers, as JSON.
+// TestNotAllFields checks that if the schema requires what no field can provide, a single text
+// answers, as JSON.
 func TestNotAllFields(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
@@ -179,7 +183,8 @@ workflow:
 	}
 }
 
-// TestOptionOfAnyName: an option named like a button or a field of the form is still chosen; the fields are sent by a button of their own name.
+// TestOptionOfAnyName checks that an option named like a button or a field of the form can still be
+// chosen; the fields are submitted by a button with its own name.
 func TestOptionOfAnyName(t *testing.T) {
 	t.Parallel()
 	w := hooks.WaitForTest{Kind: "question", Options: []string{"answer", "send", "1"}, Schema: []byte(`{"type":"object","properties":{"city":{"type":"string"}}}`)}

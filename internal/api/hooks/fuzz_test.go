@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzVerify: no headers are a valid signature without the secret, in any mode, and none panics (SEC18).
+// FuzzVerify checks that no headers are a valid signature without the secret, in any mode, and that
+// none causes a panic (SEC18).
 func FuzzVerify(f *testing.F) {
 	for _, s := range []string{"v1,AAAA", "sha256=00", "v1, v1,", ",,,", "v1," + strings.Repeat("A", 44)} {
 		f.Add("m1", "1700000000", s, "token", []byte("body"))
@@ -39,7 +40,8 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// FuzzInput: what a body gives is text, and JSON stays JSON, byte for byte (SEC2).
+// FuzzInput checks that the input made from a body is text, and that JSON stays JSON, byte for byte
+// (SEC2).
 func FuzzInput(f *testing.F) {
 	f.Add("application/json", []byte(`{"a":1}`))
 	f.Add("application/x-www-form-urlencoded", []byte("a=1&a=2&b"))
@@ -56,7 +58,8 @@ func FuzzInput(f *testing.F) {
 	})
 }
 
-// FuzzToken: no text opens a link that was not made here, and none makes a panic (SEC12).
+// FuzzToken checks that no string opens a link that was not created here, and that none causes a
+// panic (SEC12).
 func FuzzToken(f *testing.F) {
 	v, err := NewVault(make([]byte, 32))
 	if err != nil {
@@ -76,7 +79,8 @@ func FuzzToken(f *testing.F) {
 	})
 }
 
-// FuzzVisible: what is shown says all that is there, and nothing in it is unseen (SEC12).
+// FuzzVisible checks that the shown text represents everything that is there, and that nothing in
+// it is invisible (SEC12).
 func FuzzVisible(f *testing.F) {
 	f.Add("a\u202eb\x00\xff\u200bc\n\td\r\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -21,11 +21,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// gate is a workflow that asks for an approval about its input and ends.
+// gate is a workflow that asks for approval of its input and ends.
 const gate = `{"id": "gate", "nodes": [{"id": "s", "type": "start"}, {"id": "ok", "type": "approval", "data": {"prompt": "Shall this go out?\n{{PREVIOUS_OUTPUT}}"}}],
  "connections": [{"source": "s", "target": "ok"}]}`
 
-// echo is a workflow of one agent that says what it hears.
+// echo is a workflow of one agent that repeats what it is told.
 const echo = `
 agents:
   Echo: {model: fake/echo, instruction: Repeat.}
@@ -33,7 +33,7 @@ workflow:
   - {type: agent, name: Echo}
 `
 
-// fake is a model that repeats what it hears.
+// fake is a model that repeats what it is told.
 type fake struct{}
 
 func (fake) Call(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
@@ -59,7 +59,7 @@ type world struct {
 }
 
 type setup struct {
-	db     string // "" is service.Memory
+	db     string // "" means service.Memory
 	config hooks.Config
 	cfg    service.Config
 }
@@ -113,7 +113,7 @@ func (w *world) apply(id, text, ext string) {
 	}
 }
 
-// create makes a webhook of the workflow gate unless q says otherwise.
+// create creates a webhook of the workflow gate unless q says otherwise.
 func (w *world) create(q hooks.CreateRequest) hooks.Created[hooks.Webhook] {
 	w.t.Helper()
 	if q.Workflow == "" {
@@ -126,7 +126,7 @@ func (w *world) create(q hooks.CreateRequest) hooks.Created[hooks.Webhook] {
 	return c
 }
 
-// send makes a request to a handler; headers are pairs.
+// send sends a request to a handler; headers holds pairs.
 func send(h http.Handler, method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	req := httptest.NewRequest(method, path, strings.NewReader(body))
 	for i := 0; i+1 < len(headers); i += 2 {
@@ -137,7 +137,7 @@ func send(h http.Handler, method, path, body string, headers ...string) *httptes
 	return rec
 }
 
-// runOf reads the run of an accepted delivery.
+// runOf returns the run of an accepted delivery.
 func runOf(t *testing.T, rec *httptest.ResponseRecorder) string {
 	t.Helper()
 	var got struct{ Run, Status string }
@@ -159,7 +159,7 @@ func (w *world) runs() []journal.Head {
 	return heads
 }
 
-// start starts a document and waits until it rests.
+// start starts a document and waits until it settles.
 func (w *world) start(text, ext, replies, input string) string {
 	w.t.Helper()
 	flow, problems, err := w.service.Load(w.t.Context(), "doc."+ext, []byte(text), service.LoadOptions{})

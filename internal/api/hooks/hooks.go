@@ -17,32 +17,38 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// Config says what hooks are made of.
+// Config is the configuration of hooks.
 type Config struct {
-	// Service gives the service of a namespace. An error that it gives for an unknown namespace is not shown to the caller.
+	// Service returns the service of a namespace. Its error for an unknown namespace is not
+	// disclosed to the caller.
 	Service func(ctx context.Context, namespace string) (*service.Service, error)
-	// PublicURL is the address at which people and senders reach the server, without a slash at its end. "": no approve links are made.
+	// PublicURL is the address at which people and senders reach the server, without a trailing
+	// slash. If "", no approve links are created.
 	PublicURL string
-	// Endpoints are the operator's, of the namespace default.
+	// Endpoints holds the operator's endpoints, in the namespace default.
 	Endpoints []Endpoint
 	// Secrets resolves references.
 	Secrets secret.Resolver
-	// Operator and Guarded make requests to endpoints: those of the operator, whose addresses are allowed, and those that were made through the API (SEC8).
+	// Operator and Guarded send requests to endpoints: Operator to the operator's endpoints, whose
+	// addresses are allowed, and Guarded to those created through the API (SEC8).
 	Operator, Guarded *http.Client
-	// Refused tells whether Guarded would refuse an address, so that the maker of an endpoint gets the error at once; nil: it is seen when something is sent.
+	// Refused returns an error if Guarded would reject an address, so that the creator of an
+	// endpoint gets the error immediately. If nil, the error occurs when something is sent.
 	Refused func(ctx context.Context, url string) error
-	// MaxBody bounds the body of a delivery; 0: MaxBody.
+	// MaxBody is the maximum size of a delivery's body in bytes; 0 means the constant MaxBody.
 	MaxBody int64
-	// Pace says how notifications are sent; its zero value is good.
+	// Pace specifies how notifications are sent; its zero value is ready to use.
 	Pace Pace
-	// Count is told what became of a delivery to a webhook ([CountDelivery]: accepted, not_found, invalid, disabled, busy, failed) and of a try to send a notification
-	// ([CountTry]: delivered, dropped, failed, dead). It is called by several goroutines at once; nil: nothing is counted.
+	// Count is called with the outcome of a delivery to a webhook ([CountDelivery]: accepted,
+	// not_found, invalid, disabled, busy, failed) and of an attempt to send a notification
+	// ([CountTry]: delivered, dropped, failed, dead). It may be called by several goroutines
+	// simultaneously. If nil, nothing is counted.
 	Count func(what, result string)
-	// Logger; nil: none.
+	// Logger may be nil.
 	Logger *slog.Logger
 }
 
-// What Config.Count counts.
+// The values of what in Config.Count.
 const (
 	CountDelivery = "delivery"
 	CountTry      = "try"
@@ -54,7 +60,8 @@ func (h *Hooks) count(what, result string) {
 	}
 }
 
-// Backlog gives how many notifications of a namespace are to be sent, and how many were given up on.
+// Backlog returns how many notifications of a namespace are to be sent, and how many were given up
+// on.
 func (h *Hooks) Backlog(ctx context.Context, namespace string) (pending, dead int, err error) {
 	sp, err := h.space(ctx, namespace)
 	if err != nil {
@@ -63,28 +70,31 @@ func (h *Hooks) Backlog(ctx context.Context, namespace string) (pending, dead in
 	return sp.store.Backlog(ctx)
 }
 
-// Hooks are incoming webhooks, notifications and approve links of all namespaces of a server. Safe for concurrent use.
+// Hooks serves incoming webhooks, notifications and approve links of all namespaces of a server. It
+// is safe for concurrent use.
 type Hooks struct {
 	cfg Config
 
 	mu     sync.Mutex
 	spaces map[string]*space
-	// broken are the secrets that could not be used when they were needed last, with the reason: each is told to the log once. By namespace and id.
+	// broken holds the secrets that could not be used when they were last needed, with the reason,
+	// by namespace and id. Each is logged once.
 	broken map[[2]string]string
 }
 
-// space is what belongs to one namespace.
+// space holds what belongs to one namespace.
 type space struct {
 	name    string
 	service *service.Service
 	store   Store
 
 	opening sync.Mutex
-	vault   *Vault // nil until it is needed first
+	vault   *Vault // nil until first needed
 }
 
-// sealed gives the vault with the namespace's key, which is read, or made, when it is needed first: who only looks needs none, and gets along with a full disk. Errors: the key cannot be
-// used, or made.
+// sealed returns the vault with the namespace's key, which is read, or created, when first needed:
+// read-only callers do not need it, and work even when the disk is full. It returns an error if the
+// key cannot be used or created.
 func (sp *space) sealed() (*Vault, error) {
 	sp.opening.Lock()
 	defer sp.opening.Unlock()
@@ -100,7 +110,8 @@ func (sp *space) sealed() (*Vault, error) {
 	return sp.vault, nil
 }
 
-// New makes Hooks. Errors: a PublicURL that is none. A secret of an operator's endpoint that cannot be used is no error: it is logged, and may come later.
+// New returns new Hooks, or an error if PublicURL is invalid. An unusable secret of an operator's
+// endpoint is not an error: it is logged, and may become available later.
 func New(cfg Config) (*Hooks, error) {
 	if cfg.Service == nil {
 		return nil, errors.New("hooks: Service is nil")
@@ -121,12 +132,12 @@ func New(cfg Config) (*Hooks, error) {
 	cfg.Pace = cfg.Pace.withDefaults()
 	h := &Hooks{cfg: cfg, spaces: map[string]*space{}, broken: map[[2]string]string{}}
 	for i := range cfg.Endpoints {
-		_, _ = h.keysOf(&space{name: access.DefaultNamespace}, &cfg.Endpoints[i], time.Now()) // it logs what is wrong
+		_, _ = h.keysOf(&space{name: access.DefaultNamespace}, &cfg.Endpoints[i], time.Now()) // it logs errors
 	}
 	return h, nil
 }
 
-// space gives what belongs to a namespace. Errors: those of Config.Service.
+// space returns the data of a namespace, or the errors of Config.Service.
 func (h *Hooks) space(ctx context.Context, namespace string) (*space, error) {
 	s, err := h.cfg.Service(ctx, namespace)
 	if err != nil {
@@ -135,7 +146,7 @@ func (h *Hooks) space(ctx context.Context, namespace string) (*space, error) {
 	return h.spaceOf(namespace, s)
 }
 
-// spaceOf is space where the service is known.
+// spaceOf is like space if the service is already known.
 func (h *Hooks) spaceOf(namespace string, s *service.Service) (*space, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -147,8 +158,9 @@ func (h *Hooks) spaceOf(namespace string, s *service.Service) (*space, error) {
 	return sp, nil
 }
 
-// keys gives the keys of secrets that hold now. The error says why some cannot be had: the others still count. It is logged once, with what has the secrets, until
-// they can be used again.
+// keys returns the keys of the currently valid secrets. The error says why some are unavailable;
+// the others are still returned. It is logged once, with the owner of the secrets, until they can
+// be used again.
 func (h *Hooks) keys(sp *space, id, what string, mode Mode, secrets []Secret, now time.Time) (keys [][]byte, err error) {
 	for _, s := range secrets {
 		if !s.Holds(now) {
@@ -169,7 +181,8 @@ func (h *Hooks) keys(sp *space, id, what string, mode Mode, secrets []Secret, no
 	return keys, err
 }
 
-// news keeps why the secrets of id cannot be used, and gives that where it was not known.
+// news records why the secrets of id cannot be used, and returns the reason if it was not recorded
+// before.
 func (h *Hooks) news(namespace, id string, err error) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -186,7 +199,7 @@ func (h *Hooks) news(namespace, id string, err error) string {
 	return reason
 }
 
-// keysOf gives the keys that sign what an endpoint is told.
+// keysOf returns the keys that sign messages to an endpoint.
 func (h *Hooks) keysOf(sp *space, e *Endpoint, now time.Time) ([][]byte, error) {
 	return h.keys(sp, e.ID, "the notification endpoint "+labelOf(e), ModeStandard, e.Secrets, now)
 }
@@ -202,7 +215,7 @@ func (h *Hooks) secretText(sp *space, id string, s Secret) (string, error) {
 	return vault.Open(id, s.Sealed)
 }
 
-// Path gives the path of a webhook's address.
+// Path returns the path of a webhook's address.
 func Path(namespace string, w Webhook) string {
 	if namespace == "" || namespace == access.DefaultNamespace {
 		return "/hooks/" + w.Path
@@ -210,7 +223,7 @@ func Path(namespace string, w Webhook) string {
 	return "/hooks/" + namespace + "/" + w.Path
 }
 
-// URL gives the address of a webhook, or its path where the server's URL is not configured.
+// URL returns the address of a webhook, or its path if the server's URL is not configured.
 func (h *Hooks) URL(namespace string, w Webhook) string {
 	return h.cfg.PublicURL + Path(namespace, w)
 }

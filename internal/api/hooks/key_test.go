@@ -8,8 +8,9 @@ import (
 	"github.com/hocket-run/hocket/internal/api/hooks"
 )
 
-// TestLookWithoutKey: who lists webhooks and notifications needs no key, so that it works where none can be made, as on a full disk (item 17). What needs one says so,
-// and works once it can be made.
+// TestLookWithoutKey checks that listing webhooks and notifications needs no key, so that it works
+// where none can be created, such as on a full disk (item 17), and that operations that need a key
+// say so, and work once it can be created.
 func TestLookWithoutKey(t *testing.T) {
 	t.Parallel()
 	db := onDisk(t)

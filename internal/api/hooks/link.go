@@ -19,43 +19,46 @@ import (
 	views "github.com/hocket-run/hocket/internal/view"
 )
 
-// LinkLife is how long an approve link opens, unless the wait's deadline comes first.
+// LinkLife is how long an approve link is valid, unless the wait's deadline is earlier.
 const LinkLife = 24 * time.Hour
 
-// maxToken bounds tokens of links.
+// maxToken is the maximum length of a link's token.
 const maxToken = 2000
 
-// claims are what a link is for. It opens one wait of one run, as that wait is, until a time (SEC12).
+// claims describes what a link is for. It opens one wait of one run, in the state that the wait
+// has, until it expires (SEC12).
 type claims struct {
 	Namespace string `json:"n"`
 	Run       string `json:"r"`
 	Wait      string `json:"w"`
-	// Binding is the digest of all that a person is shown and of the action that an answer is bound to.
+	// Binding is the digest of everything that a person is shown and of the action that an answer
+	// is bound to.
 	Binding []byte `json:"b"`
-	// For makes links of several endpoints and reminders different, so that each is used once.
+	// For makes links of different endpoints and reminders distinct, so that each can be used once.
 	For string `json:"f"`
 	// To is the id of the endpoint that the link was sent to.
 	To      string `json:"e,omitempty"`
 	Expires int64  `json:"x"`
 }
 
-// nonce names the one use of a link.
+// nonce identifies the single use of a link.
 func (c claims) nonce() string {
-	text, _ := json.Marshal(c) // texts and numbers
+	text, _ := json.Marshal(c) // always encodes
 	sum := sha256.Sum256(text)
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// errLink is that of a token that this key did not sign, or that is damaged.
+// errLink is returned for a token that this key did not sign, or that is damaged.
 var errLink = errors.New("invalid approve link")
 
-// token gives the text of a link. It is a function of the claims, so that none has to be stored for a second try.
+// token returns the token of a link. It is a function of the claims, so that none has to be stored
+// for a second attempt.
 func (v *Vault) token(c claims) string {
-	text, _ := json.Marshal(c) // texts and numbers
+	text, _ := json.Marshal(c) // always encodes
 	return base64.RawURLEncoding.EncodeToString(text) + "." + base64.RawURLEncoding.EncodeToString(sumOf(v.link, text))
 }
 
-// namespaceOf reads the namespace that a token names, before anything is known to be true of it.
+// namespaceOf returns the namespace named in a token, without verifying the token.
 func namespaceOf(token string) (string, error) {
 	c, _, _, err := splitToken(token)
 	if err == nil && !namespaceForm.MatchString(c.Namespace) {
@@ -78,7 +81,8 @@ func splitToken(token string) (c claims, text, mac []byte, err error) {
 	return c, text, mac, nil
 }
 
-// claims reads a token that this Vault made. It does not look at the time. Errors: errLink.
+// claims parses and verifies a token created by this Vault. It does not check the expiry. It
+// returns errLink if the token is invalid.
 func (v *Vault) claims(token string) (claims, error) {
 	c, text, mac, err := splitToken(token)
 	if err != nil || !hmac.Equal(mac, sumOf(v.link, text)) {
@@ -87,25 +91,27 @@ func (v *Vault) claims(token string) (claims, error) {
 	return c, nil
 }
 
-// waiting is a wait as its run's journal tells it.
+// waiting is a wait as recorded in its run's journal.
 type waiting struct {
 	engine.WaitOpened
 	node  string
 	since time.Time
-	// about is what came to a wait node: the text that is to be approved, or that the question follows; nil where there is none.
+	// about is the input of a wait node: the text to be approved, or the text that the question
+	// follows; nil if there is none.
 	about engine.Value
-	// answered and closed tell how it ended, at a time; nil and "": it is open, unless the run has ended.
+	// answered and closed say how it ended, and when; if nil and "", it is open, unless the run has
+	// ended.
 	answered *engine.WaitAnswered
 	closed   string
 	at       time.Time
 }
 
-// isOpen tells whether the wait may be answered.
+// isOpen reports whether the wait can be answered.
 func (w *waiting) isOpen() bool { return w.answered == nil && w.closed == "" }
 
-// binding is the digest of what a link is for.
+// binding returns the digest of what a link is for.
 func (w *waiting) binding(run string) []byte {
-	text, _ := json.Marshal(struct { // of a journal, so it is JSON
+	text, _ := json.Marshal(struct { // from a journal, so it is valid JSON
 		Run    string            `json:"run"`
 		Node   string            `json:"node"`
 		Opened engine.WaitOpened `json:"opened"`
@@ -115,7 +121,8 @@ func (w *waiting) binding(run string) []byte {
 	return sum[:16]
 }
 
-// readWait reads a wait of a run. Errors: journal.ErrNotFound for the run; engine.ErrWaitNotFound.
+// readWait reads a wait of a run. It returns journal.ErrNotFound for the run, or
+// engine.ErrWaitNotFound.
 func readWait(ctx context.Context, s *service.Service, run, wait string) (w *waiting, head journal.Head, err error) {
 	r, err := s.View(ctx, run)
 	if err != nil {
@@ -156,7 +163,7 @@ func readWait(ctx context.Context, s *service.Service, run, wait string) (w *wai
 	return w, head, nil
 }
 
-// read puts what was asked, and what was said, whole in the place of what r gave.
+// read replaces the question and the answer that r returned with their complete values.
 func (w *waiting) read(ctx context.Context, s *service.Service, r *views.Reader, wait string) error {
 	opened, err := s.Opened(ctx, r.Head.Run, wait)
 	if err != nil {
@@ -179,7 +186,7 @@ func (w *waiting) read(ctx context.Context, s *service.Service, r *views.Reader,
 	return nil
 }
 
-// aboutOf gives what a wait is about, as it was when it was opened.
+// aboutOf returns what a wait is about, as of its opening.
 func aboutOf(f *project.Folder, wait string) engine.Value {
 	o := f.Run()
 	for _, w := range o.Waiting {
@@ -190,8 +197,8 @@ func aboutOf(f *project.Folder, wait string) engine.Value {
 	return nil
 }
 
-// link makes the address at which a person answers a wait; "" where the server's address is not known. Errors: those of
-// space.sealed.
+// link returns the address at which a person answers a wait, or "" if the server's address is not
+// known. It returns the errors of space.sealed.
 func (h *Hooks) link(sp *space, run string, w *waiting, to, whose string, from time.Time) (string, error) {
 	if h.cfg.PublicURL == "" {
 		return "", nil
@@ -209,20 +216,22 @@ func (h *Hooks) link(sp *space, run string, w *waiting, to, whose string, from t
 	}), nil
 }
 
-// linkActor is who answers by a link that was sent to an endpoint: its name, or its id where it has none.
+// linkActor returns the actor of answers through a link that was sent to an endpoint: its name, or
+// its id if it has none.
 func linkActor(e *Endpoint) service.Actor {
 	return service.Actor{Name: cmp.Or(e.Name, e.ID), Channel: engine.ChannelLink}
 }
 
-// isFor tells whether an actor has one of the wait's roles (X-122); each actor has where it has none.
+// isFor reports whether an actor has one of the wait's roles (X-122), or the wait has no roles.
 func (w *waiting) isFor(by service.Actor) bool { return len(w.Roles) == 0 || by.HasRole(w.Roles) }
 
-// answersBy gives the actor of an answer by a link: the name of the endpoint that the link was sent to, or its id where the endpoint is gone or has no name.
+// answersBy returns the actor of an answer through a link: the name of the endpoint that the link
+// was sent to, or its id if the endpoint was deleted or has no name.
 func (o *opened) answersBy(ctx context.Context, h *Hooks) service.Actor {
 	by := linkActor(&Endpoint{ID: o.To})
 	endpoints, err := h.endpoints(ctx, o.space)
 	if err != nil {
-		return by // the id says it too
+		return by // the id identifies it, too
 	}
 	for _, e := range endpoints {
 		if e.ID == o.To {

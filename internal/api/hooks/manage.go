@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// Created is a new webhook or endpoint, or one with a new secret. Secret is shown this once, and nowhere again; "" where the secret is the operator's.
+// Created is a new webhook or endpoint, or one with a new secret. Secret is shown only this once;
+// "" if the secret is the operator's.
 type Created[T any] struct {
 	Of     T
 	Secret string
@@ -20,7 +21,8 @@ type Created[T any] struct {
 
 func invalid(err error) error { return service.Refuse(errcode.InvalidHook, nil, err) }
 
-// Create makes a webhook in a namespace. Errors: *service.InvalidError; *service.NotFoundError for a workflow that is not there.
+// Create creates a webhook in a namespace. It returns a *service.InvalidError, or a
+// *service.NotFoundError for a workflow that does not exist.
 func (h *Hooks) Create(ctx context.Context, namespace string, s *service.Service, q CreateRequest) (Created[Webhook], error) {
 	var none Created[Webhook]
 	if err := q.check(); err != nil {
@@ -60,7 +62,7 @@ func (h *Hooks) Create(ctx context.Context, namespace string, s *service.Service
 	return Created[Webhook]{made, text}, nil
 }
 
-// newSecret makes a secret, or takes a reference that must give one now.
+// newSecret generates a secret, or accepts a reference that must currently resolve.
 func (h *Hooks) newSecret(sp *space, id string, mode Mode, ref string) (s Secret, text string, err error) {
 	if ref != "" {
 		value, err := h.cfg.Secrets.Value(ref)
@@ -80,7 +82,7 @@ func (h *Hooks) newSecret(sp *space, id string, mode Mode, ref string) (s Secret
 	return Secret{Sealed: vault.Seal(id, text)}, text, nil
 }
 
-// Webhooks gives the webhooks of a namespace.
+// Webhooks returns the webhooks of a namespace.
 func (h *Hooks) Webhooks(ctx context.Context, namespace string, s *service.Service) ([]Webhook, error) {
 	sp, err := h.spaceOf(namespace, s)
 	if err != nil {
@@ -89,7 +91,7 @@ func (h *Hooks) Webhooks(ctx context.Context, namespace string, s *service.Servi
 	return sp.store.Webhooks(ctx)
 }
 
-// Delete deletes a webhook. Errors: *service.NotFoundError.
+// Delete deletes a webhook. It returns a *service.NotFoundError if there is none.
 func (h *Hooks) Delete(ctx context.Context, namespace string, s *service.Service, id string) error {
 	sp, err := h.spaceOf(namespace, s)
 	if err == nil {
@@ -108,15 +110,17 @@ func found(what, id string, err error) error {
 	return err
 }
 
-// RotateRequest says how a secret gives way to a new one. The zero value makes one, beside which the old one holds for DefaultOverlap.
+// RotateRequest specifies how a secret is replaced with a new one. The zero value generates a new
+// secret; the old one remains valid for DefaultOverlap.
 type RotateRequest struct {
 	// SecretRef is as in CreateRequest.
 	SecretRef string
-	// Overlap is how long the old secret still holds; nil: DefaultOverlap; zero: no longer.
+	// Overlap is how long the old secret remains valid; nil means DefaultOverlap, and zero
+	// invalidates it immediately.
 	Overlap *time.Duration
 }
 
-// rotate puts a secret before those that hold.
+// rotate prepends a secret to those that remain valid.
 func (q RotateRequest) rotate(secrets []Secret, one Secret, now time.Time) ([]Secret, error) {
 	overlap := DefaultOverlap
 	if q.Overlap != nil {
@@ -137,7 +141,8 @@ func (q RotateRequest) rotate(secrets []Secret, one Secret, now time.Time) ([]Se
 	return out, nil
 }
 
-// Rotate gives a webhook a new secret, beside which the one before holds for a while. Errors: *service.NotFoundError, *service.InvalidError.
+// Rotate sets a new secret for a webhook; the previous one remains valid for a while. It returns a
+// *service.NotFoundError or a *service.InvalidError.
 func (h *Hooks) Rotate(ctx context.Context, namespace string, s *service.Service, id string, q RotateRequest) (Created[Webhook], error) {
 	var none Created[Webhook]
 	sp, err := h.spaceOf(namespace, s)
@@ -166,7 +171,7 @@ func (h *Hooks) Rotate(ctx context.Context, namespace string, s *service.Service
 	return Created[Webhook]{w, text}, nil
 }
 
-// EndpointRequest says what endpoint to make. Its secret is made here.
+// EndpointRequest specifies the endpoint to create. Its secret is generated.
 type EndpointRequest struct {
 	Name, URL    string
 	On           []Type
@@ -176,8 +181,9 @@ type EndpointRequest struct {
 	By           string
 }
 
-// CreateEndpoint makes an endpoint that is notified of what happens from now on. Its address must be public, or one that the operator allows: this is seen now where
-// that can be seen, and whenever it is sent something (SEC8). Errors: *service.InvalidError.
+// CreateEndpoint creates an endpoint that is notified of events from now on. Its address must be
+// public, or one that the operator allows: this is checked now if possible, and whenever something
+// is sent to it (SEC8). It returns a *service.InvalidError if the request is invalid.
 func (h *Hooks) CreateEndpoint(ctx context.Context, namespace string, s *service.Service, q EndpointRequest) (Created[Endpoint], error) {
 	var none Created[Endpoint]
 	e := Endpoint{
@@ -215,7 +221,7 @@ func (h *Hooks) CreateEndpoint(ctx context.Context, namespace string, s *service
 	return Created[Endpoint]{e, text}, nil
 }
 
-// Endpoints gives the endpoints of a namespace, the operator's first.
+// Endpoints returns the endpoints of a namespace, the operator's first.
 func (h *Hooks) Endpoints(ctx context.Context, namespace string, s *service.Service) ([]Endpoint, error) {
 	sp, err := h.spaceOf(namespace, s)
 	if err != nil {
@@ -224,7 +230,8 @@ func (h *Hooks) Endpoints(ctx context.Context, namespace string, s *service.Serv
 	return h.endpoints(ctx, sp)
 }
 
-// DeleteEndpoint forgets an endpoint and what it has not been told. Errors: *service.NotFoundError; *service.InvalidError for one of the operator's file.
+// DeleteEndpoint deletes an endpoint and its undelivered notifications. It returns a
+// *service.NotFoundError, or a *service.InvalidError for an endpoint of the operator's file.
 func (h *Hooks) DeleteEndpoint(ctx context.Context, namespace string, s *service.Service, id string) error {
 	sp, err := h.spaceOf(namespace, s)
 	if err != nil {
@@ -240,7 +247,7 @@ func (h *Hooks) DeleteEndpoint(ctx context.Context, namespace string, s *service
 	return nil
 }
 
-// Notifications gives a page of what endpoints were told, or are to be, the newest first.
+// Notifications returns a page of sent and pending notifications, newest first.
 func (h *Hooks) Notifications(ctx context.Context, namespace string, s *service.Service, q NotificationQuery) ([]Notification, int64, error) {
 	sp, err := h.spaceOf(namespace, s)
 	if err != nil {
@@ -249,8 +256,8 @@ func (h *Hooks) Notifications(ctx context.Context, namespace string, s *service.
 	return sp.store.Notifications(ctx, q)
 }
 
-// Retry sends a notification again that was given up on, or that waits for its next try. Errors: *service.NotFoundError; *service.InvalidError for one that
-// was delivered.
+// Retry sends a notification again that was given up on, or that waits for its next attempt. It
+// returns a *service.NotFoundError, or a *service.InvalidError for a delivered notification.
 func (h *Hooks) Retry(ctx context.Context, namespace string, s *service.Service, id string) (Notification, error) {
 	sp, err := h.spaceOf(namespace, s)
 	if err != nil {

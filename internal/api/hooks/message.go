@@ -14,14 +14,14 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// message is what an endpoint is sent: the form of Standard Webhooks.
+// message is the message sent to an endpoint, in the form of Standard Webhooks.
 type message struct {
 	Type      Type      `json:"type"`
 	Timestamp time.Time `json:"timestamp"`
 	Data      data      `json:"data"`
 }
 
-// data says what happened to which run.
+// data describes what happened to which run.
 type data struct {
 	Namespace    string      `json:"namespace"`
 	Run          string      `json:"run"`
@@ -47,17 +47,19 @@ type waitData struct {
 	Node   string `json:"node"`
 	Kind   string `json:"kind"`
 	Prompt string `json:"prompt"`
-	// Input is what came to a wait node: the text that is to be approved.
+	// Input is the input of a wait node: the text to be approved.
 	Input   engine.Value `json:"input,omitempty"`
 	Options []string     `json:"options"`
-	// Roles are those who may answer; absent: all who may answer waits of the kind.
+	// Roles lists who may answer; if absent, all who may answer waits of the kind.
 	Roles []string `json:"roles,omitempty"`
-	// Signal is the name of the signal for which the run waits, and Filter says which of them; absent for waits for people.
+	// Signal is the name of the signal for which the run waits, and Filter the condition on it;
+	// both are absent for waits for people.
 	Signal    string       `json:"signal,omitempty"`
 	Filter    string       `json:"filter,omitempty"`
 	Tool      string       `json:"tool,omitempty"`
 	Arguments engine.Value `json:"arguments,omitempty"`
-	// Truncated: prompt, input or arguments were too long and are cut or left out; the run object has them.
+	// Truncated means that prompt, input or arguments were too long and are truncated or omitted;
+	// the run object has them.
 	Truncated bool       `json:"truncated,omitempty"`
 	Since     time.Time  `json:"since"`
 	Deadline  *time.Time `json:"deadline,omitempty"`
@@ -74,10 +76,11 @@ type links struct {
 	Approve string `json:"approve,omitempty"`
 }
 
-// maxInMessage bounds prompts, arguments and answers in messages.
+// maxInMessage is the maximum size of prompts, arguments and answers in messages, in bytes.
 const maxInMessage = 16 << 10
 
-// messageOf makes the message of an event of a run, without links. It gives nil for events that are not notified. w is the wait that the event is about.
+// messageOf returns the message for an event of a run, without links. It returns nil for events
+// that are not notified. w is the wait that the event is about.
 func messageOf(namespace string, head journal.Head, e engine.Event, t Type, w *waiting) *message {
 	m := &message{Type: t, Timestamp: e.At.UTC(), Data: data{
 		Namespace: namespace, Run: head.Run, Workflow: head.Workflow, WorkflowName: head.WorkflowName, ParentRun: head.Parent, Status: string(head.Status),
@@ -126,7 +129,7 @@ func (w *waiting) data() *waitData {
 	return d
 }
 
-// cut shortens a text to maxInMessage bytes, at a rune.
+// cut truncates a string to maxInMessage bytes, at a rune boundary.
 func cut(text string) string {
 	if len(text) <= maxInMessage {
 		return text
@@ -138,13 +141,15 @@ func cut(text string) string {
 	return text[:n]
 }
 
-// notificationID follows from event and endpoint, so that it is made once, by any process, and equal on every try.
+// notificationID derives an id from event and endpoint, so that a notification is created once, by
+// any process, and has the same id for every attempt.
 func notificationID(endpoint, run string, seq uint64, count int) string {
 	sum := sha256.Sum256([]byte(endpoint + "\x00" + run + "\x00" + strconv.FormatUint(seq, 10) + "\x00" + strconv.Itoa(count)))
 	return "msg_" + base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 
-// body gives the body of a notification as it is sent, with links. It is the same on every try.
+// body returns the body of a notification as it is sent, including links. It is the same for every
+// attempt.
 func (h *Hooks) body(ctx context.Context, sp *space, e *Endpoint, n *Notification) ([]byte, error) {
 	var m message
 	if err := json.Unmarshal(n.Body, &m); err != nil {
@@ -156,7 +161,8 @@ func (h *Hooks) body(ctx context.Context, sp *space, e *Endpoint, n *Notificatio
 	m.Data.Links = &links{Run: h.cfg.PublicURL + "/api/v1/runs/" + n.Run}
 	if e.ApproveLinks && (n.Type == TypeWaitOpened || n.Type == TypeWaitReminded) {
 		w, _, err := readWait(ctx, sp.service, n.Run, n.Wait)
-		if err == nil && w.isOpen() && w.Kind != workflow.WaitSignal && w.isFor(linkActor(e)) { // no person answers a signal
+		// people do not answer signals
+		if err == nil && w.isOpen() && w.Kind != workflow.WaitSignal && w.isFor(linkActor(e)) {
 			if m.Data.Links.Approve, err = h.link(sp, n.Run, w, e.ID, n.ID, m.Timestamp); err != nil {
 				return nil, err
 			}

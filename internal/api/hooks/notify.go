@@ -14,8 +14,9 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// Tend makes notifications of what happens in a namespace and sends them, until ctx is done. It goes on where it, or another process, ended: what the feed
-// had meanwhile is told too. What goes wrong is logged and tried again.
+// Tend creates notifications of events in a namespace and sends them, until ctx is done. It
+// continues where it, or another process, stopped: events added to the feed in the meantime are
+// notified, too. Errors are logged and retried.
 func (h *Hooks) Tend(ctx context.Context, namespace string, s *service.Service) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -47,24 +48,28 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// idleNotices is after how many notices without a subscriber the cursor is moved: they cost no write of their own.
+// idleNotices is the number of notices without a subscriber after which the cursor is moved: they
+// do not cost a write each.
 const idleNotices = 256
 
-// Begin stores where the notifications of a namespace begin, unless that is stored already: behind the newest notice. Call it before the service is given to anyone,
-// so that each event after the first endpoint is told, however late Tend has its first turn. Errors: those of the store.
+// Begin stores the position at which the notifications of a namespace start, after the newest
+// notice, unless one is already stored. Call it before the service is made available, so that each
+// event after the first endpoint is notified, however late Tend has its first round. It returns
+// errors of the store.
 func (h *Hooks) Begin(ctx context.Context, namespace string, s *service.Service) error {
 	sp, err := h.spaceOf(namespace, s)
 	if err == nil {
 		_, err = cursor(ctx, sp)
 	}
 	if errors.Is(err, ErrMoved) {
-		return nil // another process stored one
+		return nil // another process stored it
 	}
 	return err
 }
 
-// cursor gives the notice up to which notifications were made. Where none is stored, it stores the newest one. Errors: ErrMoved where another process did so first;
-// those of the store.
+// cursor returns the position of the last notice for which notifications were created. If none is
+// stored, it stores that of the newest notice. It returns ErrMoved if another process did so first,
+// or errors of the store.
 func cursor(ctx context.Context, sp *space) (int64, error) {
 	stored, found, err := sp.store.Cursor(ctx)
 	if err != nil || found {
@@ -77,8 +82,9 @@ func cursor(ctx context.Context, sp *space) (int64, error) {
 	return int64(last), sp.store.Post(ctx, 0, int64(last), nil)
 }
 
-// collect makes notifications of the feed, beginning behind the cursor. Notifications and cursor are written together, so that a process that dies leaves
-// nothing out and makes nothing twice. Errors: ErrMoved where another process did so first; those of feed and store.
+// collect creates notifications from the feed, starting after the cursor. Notifications and cursor
+// are written together, so that a crash neither skips nor duplicates anything. It returns ErrMoved
+// if another process did so first, or errors of feed and store.
 func (h *Hooks) collect(ctx context.Context, sp *space, woken chan<- struct{}) error {
 	stored, err := cursor(ctx, sp)
 	if err != nil {
@@ -89,7 +95,7 @@ func (h *Hooks) collect(ctx context.Context, sp *space, woken chan<- struct{}) e
 			return err
 		}
 		notifications, err := h.notificationsOf(ctx, sp, n)
-		if _, ok := errors.AsType[*journal.CorruptError](err); ok { // it will not get better, and others are to be heard of
+		if _, ok := errors.AsType[*journal.CorruptError](err); ok { // it is permanent, and must not block other runs
 			h.cfg.Logger.Error("no notifications for a run that cannot be read", "namespace", sp.name, "run", n.Run, "event", n.Seq, "err", err)
 			err = nil
 		}
@@ -112,7 +118,7 @@ func (h *Hooks) collect(ctx context.Context, sp *space, woken chan<- struct{}) e
 	return nil
 }
 
-// notificationsOf makes the notifications of a notice.
+// notificationsOf returns the notifications for a notice.
 func (h *Hooks) notificationsOf(ctx context.Context, sp *space, n journal.Notice) ([]Notification, error) {
 	t := Type(n.Type)
 	if !slices.Contains(Types(), t) {
@@ -152,7 +158,8 @@ func (h *Hooks) notificationsOf(ctx context.Context, sp *space, n journal.Notice
 		if err != nil {
 			return nil, err
 		}
-		// Endpoints with notifications of child runs get that of the wait there, once for all the parent runs that repeat it.
+		// Endpoints with notifications of child runs get that of the wait there, once for all the
+		// parent runs that repeat it.
 		endpoints = slices.DeleteFunc(endpoints, func(e Endpoint) bool { return asked && e.Children && len(e.Workflows) == 0 })
 		if len(endpoints) == 0 {
 			return nil, nil
@@ -176,7 +183,7 @@ func (h *Hooks) notificationsOf(ctx context.Context, sp *space, n journal.Notice
 	return out, nil
 }
 
-// waitOf gives the wait that an event is about, "" for others.
+// waitOf returns the wait that an event is about, or "" if it is about none.
 func waitOf(e engine.Event) string {
 	switch d := e.Data.(type) {
 	case *engine.WaitOpened:
@@ -192,20 +199,22 @@ func waitOf(e engine.Event) string {
 }
 
 const (
-	// takenAtOnce bounds the notifications of one turn, sentAtOnce those that are on their way at one time, of them to one endpoint.
+	// takenAtOnce is the maximum number of notifications taken per round, perEndpoint the maximum
+	// in flight to one endpoint.
 	takenAtOnce = 64
 	perEndpoint = 4
 	sweepEvery  = time.Hour
 )
 
-// send sends what is due, again and again, until ctx is done. One slow endpoint does not hold up the others, nor is all that waits for it held in memory: of
-// an endpoint that has enough to do nothing more is taken (SEC17).
+// send repeatedly sends what is due, until ctx is done. A slow endpoint neither delays the others,
+// nor is its entire backlog held in memory: nothing more is taken for an endpoint that has enough
+// queued (SEC17).
 func (h *Hooks) send(ctx context.Context, sp *space, woken <-chan struct{}) error {
 	var (
 		wg    sync.WaitGroup
 		q     = queues{all: map[string]*queue{}, drained: make(chan struct{}, 1)}
 		swept time.Time
-		busy  = time.Now() // when something was due last
+		busy  = time.Now() // when something was last due
 	)
 	defer wg.Wait()
 	for ctx.Err() == nil {
@@ -216,8 +225,9 @@ func (h *Hooks) send(ctx context.Context, sp *space, woken <-chan struct{}) erro
 			}
 			swept = now
 		}
-		// No other process gets them for as long as one may wait for its turn and be tried: what a process has that dies goes out soon after by another one. Those whose
-		// turn does not come are taken again.
+		// The notifications are hidden from other processes for as long as one may wait for its
+		// turn and be tried: if this process dies, another one sends them soon afterwards.
+		// Notifications whose turn does not come are taken again.
 		begin := now.Add(h.cfg.Pace.Timeout)
 		due, err := sp.store.Take(ctx, micro(now), micro(begin.Add(h.cfg.Pace.Timeout+settleTime)), takenAtOnce, q.full())
 		if err != nil {
@@ -257,11 +267,12 @@ func (h *Hooks) send(ctx context.Context, sp *space, woken <-chan struct{}) erro
 	return nil
 }
 
-// queues are the notifications that this process has taken, by endpoint. Safe for concurrent use.
+// queues holds the notifications that this process has taken, by endpoint. It is safe for
+// concurrent use.
 type queues struct {
 	mu  sync.Mutex
 	all map[string]*queue
-	// drained is told when an endpoint that was full is not any more.
+	// drained receives when an endpoint's queue is no longer full.
 	drained chan struct{}
 }
 
@@ -270,7 +281,8 @@ type queue struct {
 	sending int
 }
 
-// full gives the endpoints of which nothing more is taken: the others hold less than two turns, however much is due.
+// full returns the endpoints for which nothing more is taken: the others hold less than two rounds,
+// however much is due.
 func (q *queues) full() (names []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -282,7 +294,8 @@ func (q *queues) full() (names []string) {
 	return names
 }
 
-// join adds a notification of an endpoint, until leave is called. It is sent while it has a place in slots.
+// join adds a notification to the queue of an endpoint, until leave is called. It is sent while it
+// holds a slot in slots.
 func (q *queues) join(endpoint string) (slots chan struct{}, leave func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -307,14 +320,14 @@ func (q *queues) join(endpoint string) (slots chan struct{}, leave func()) {
 	}
 }
 
-// try sends one notification and stores what became of it.
+// try sends one notification and stores the outcome.
 func (h *Hooks) try(ctx context.Context, sp *space, n Notification) {
 	state, wait, err := h.sendOne(ctx, sp, n)
 	now := time.Now()
 	switch {
 	case err == nil:
 		n.State, n.Settled, n.Due, n.Error = state, micro(now), time.Time{}, ""
-	case ctx.Err() != nil: // the process ends: it was no try
+	case ctx.Err() != nil: // stopping: not counted as an attempt
 		n.Due = micro(now)
 	case state == StateDead || n.Tries >= len(h.cfg.Pace.Delays):
 		n.State, n.Settled, n.Due, n.Error = StateDead, micro(now), time.Time{}, err.Error()
@@ -335,15 +348,16 @@ func (h *Hooks) try(ctx context.Context, sp *space, n Notification) {
 	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	if err := sp.store.Settle(store, n); err != nil {
-		h.cfg.Logger.Warn("notification", "id", n.ID, "err", err) // it comes up again
+		h.cfg.Logger.Warn("notification", "id", n.ID, "err", err) // it is retried later
 	}
 }
 
-// settleTime bounds how long the outcome of a try is written when the process ends.
+// settleTime limits how long writing the outcome of an attempt may take while the process stops.
 const settleTime = 5 * time.Second
 
-// sendOne sends a notification once. It gives StateDelivered or StateDropped without error; with one StateDead where trying again does not help, else
-// StatePending and for how long the endpoint asked to be left alone.
+// sendOne makes one attempt to send a notification. Without an error it returns StateDelivered or
+// StateDropped. With an error it returns StateDead if retrying is useless, and otherwise
+// StatePending and the delay that the endpoint requested.
 func (h *Hooks) sendOne(ctx context.Context, sp *space, n Notification) (became State, wait time.Duration, err error) {
 	endpoints, err := h.endpoints(ctx, sp)
 	if err != nil {

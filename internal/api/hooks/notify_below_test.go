@@ -6,7 +6,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/hooks"
 )
 
-// TestWaitBelowIsToldOnce: of a wait below a workflow that is a tool one message is sent, with and without notifications of child runs (P8).
+// TestWaitBelowIsToldOnce checks that for a wait in a workflow used as a tool one message is sent,
+// with and without notifications of child runs (P8).
 func TestWaitBelowIsToldOnce(t *testing.T) {
 	t.Parallel()
 	const outer = "agents:\n  A: {model: fake/x, toolsets: [{type: workflow, workflow: middle, tool: call}]}\n"

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/outbound"
 )
 
-// maxReason is how much of an endpoint's refusal is kept.
+// maxReason is the maximum length of the kept part of an endpoint's error response.
 const maxReason = 300
 
 func (h *Hooks) post(ctx context.Context, e *Endpoint, header http.Header, body []byte) (became State, wait time.Duration, err error) {
@@ -53,10 +53,11 @@ func (h *Hooks) post(ctx context.Context, e *Endpoint, header http.Header, body 
 	return StatePending, min(outbound.RetryAfter(resp.Header, time.Now()), maxRetryAfter), fmt.Errorf("the endpoint answered %s: %s", resp.Status, oneLine(string(text)))
 }
 
-// maxRetryAfter bounds what an endpoint may ask for.
+// maxRetryAfter is the maximum delay that an endpoint may request.
 const maxRetryAfter = 6 * time.Hour
 
-// oneLine writes what a server said without what a terminal must not get.
+// oneLine returns a server's message on one line, without characters that are unsafe for a
+// terminal.
 func oneLine(text string) string {
 	var b strings.Builder
 	for _, p := range pieces(strings.ToValidUTF8(text, "")) {

@@ -24,7 +24,8 @@ func TestMain(m *testing.M) {
 	leaktest.Main(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 
-// TestNotifications: waits and ends are told, signed, with what a person must know, and a link that answers (P23, P34, SEC12).
+// TestNotifications checks that waits and ends are notified, signed, with everything a person needs
+// to know, and a link that answers (P23, P34, SEC12).
 func TestNotifications(t *testing.T) {
 	t.Parallel()
 	for _, db := range []string{"", onDisk(t)} {
@@ -65,7 +66,8 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// TestBegin: what happens after Begin is told, also where the first turn of Tend comes later; what was before is not (P23).
+// TestBegin checks that events after Begin are notified, even if the first round of Tend is later,
+// and that earlier events are not (P23).
 func TestBegin(t *testing.T) {
 	t.Parallel()
 	for _, db := range []string{"", onDisk(t)} {
@@ -93,7 +95,8 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// TestNothingSkipped: what happens while no notifier runs is sent later, what is refused is sent again under its id, and a second process duplicates nothing.
+// TestNothingSkipped checks that events while no notifier runs are sent later, that rejected
+// messages are sent again under the same id, and that a second process duplicates nothing.
 func TestNothingSkipped(t *testing.T) {
 	t.Parallel()
 	db := onDisk(t)
@@ -148,7 +151,8 @@ func TestNothingSkipped(t *testing.T) {
 	}
 }
 
-// TestGivenUp: an endpoint that takes nothing has its messages in the list of the dead, from where a person sends them again.
+// TestGivenUp checks that the messages of an endpoint that accepts nothing become dead, and that a
+// person can send them again.
 func TestGivenUp(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
@@ -185,7 +189,8 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// TestGuarded: an endpoint that was made through the API leads to no private address, also by a redirect, and its messages are given up on at once (SEC8).
+// TestGuarded checks that an endpoint created through the API cannot lead to a private address, not
+// even by a redirect, and that its messages are given up on immediately (SEC8).
 func TestGuarded(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
@@ -221,8 +226,9 @@ func TestGuarded(t *testing.T) {
 	}
 }
 
-// TestRefusedAtOnce: an endpoint with an address that would be refused is an error with a repair; one that the operator allows is made, and so is one
-// that does not resolve at present, which is checked when it is sent something (SEC8).
+// TestRefusedAtOnce checks that creating an endpoint with an address that would be rejected returns
+// an error with a remedy, that an address allowed by the operator is accepted, and so is one that
+// does not currently resolve, which is checked when something is sent to it (SEC8).
 func TestRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
@@ -250,8 +256,9 @@ func TestRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// TestMissingSecret: a secret that cannot be used is told once, at the start, with the name of the endpoint; the list of notifications names both too, and as soon
-// as the secret is there what waited is sent.
+// TestMissingSecret checks that an unusable secret is logged once, at startup, with the name of the
+// endpoint, that the list of notifications also names both, and that pending notifications are sent
+// as soon as the secret is available.
 func TestMissingSecret(t *testing.T) {
 	t.Parallel()
 	var log lines
@@ -287,7 +294,7 @@ func TestMissingSecret(t *testing.T) {
 	r.wait(1)
 }
 
-// TestFilters: an endpoint is told what it wants to know.
+// TestFilters checks that an endpoint is notified of exactly what it subscribed to.
 func TestFilters(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)

@@ -8,15 +8,17 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 )
 
-// Pace says how notifications are sent. Zero values are the defaults.
+// Pace specifies how notifications are sent. Zero values mean the defaults.
 type Pace struct {
-	// Every is how often it is looked for what is due: 1 s. While nothing is due the time between two looks grows to five times that.
+	// Every is how often to check for due notifications; the default is 1 s. While nothing is due,
+	// the interval grows to five times that.
 	Every time.Duration
-	// Timeout bounds one try: 20 s.
+	// Timeout limits one attempt; the default is 20 s.
 	Timeout time.Duration
-	// Delays are those before the second try, the third and so on; after the last a notification is given up on. Default: over about 27 hours.
+	// Delays holds the delays before the second attempt, the third and so on; after the last one a
+	// notification is given up on. The defaults add up to about 27 hours.
 	Delays []time.Duration
-	// Kept is how long settled notifications can be looked at: 30 days.
+	// Kept is how long settled notifications are kept; the default is 30 days.
 	Kept time.Duration
 }
 
@@ -37,12 +39,13 @@ func (p Pace) withDefaults() Pace {
 	return p
 }
 
-// restAfter is how long to wait before the next look where nothing has been due for the time quiet.
+// restAfter returns how long to wait before the next check if nothing has been due for the duration
+// quiet.
 func (p Pace) restAfter(quiet time.Duration) time.Duration {
 	return min(max(quiet/8, p.Every), 5*p.Every)
 }
 
-// endpoints gives all endpoints of a namespace.
+// endpoints returns all endpoints of a namespace.
 func (h *Hooks) endpoints(ctx context.Context, sp *space) ([]Endpoint, error) {
 	stored, err := sp.store.Endpoints(ctx)
 	if err != nil || sp.name != access.DefaultNamespace {

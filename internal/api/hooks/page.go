@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// render gives the page of a view as HTML.
+// render returns the page of a view as HTML.
 func render(v view) string {
 	p := &canvas{}
 	p.HTML(`<!doctype html>
@@ -37,10 +37,10 @@ func render(v view) string {
 	return p.String()
 }
 
-// canvas is a page with the parts that the confirmation page is made of.
+// canvas is a page with the building blocks of the confirmation page.
 type canvas struct{ markup.Page }
 
-// visible writes a text whose hidden characters are shown as escapes.
+// visible writes a string with hidden characters shown as escapes.
 func (p *canvas) visible(text string) {
 	for _, piece := range pieces(text) {
 		if !piece.Escaped {
@@ -53,7 +53,7 @@ func (p *canvas) visible(text string) {
 	}
 }
 
-// said writes what happened, where nothing can be decided.
+// said writes what happened, if there is nothing left to decide.
 func (p *canvas) said(v view) {
 	switch {
 	case v.Good:
@@ -72,7 +72,7 @@ func (p *canvas) said(v view) {
 	}
 }
 
-// asked writes what is asked, the form that answers, and what is known of the wait.
+// asked writes the question, the form that answers it, and the facts about the wait.
 func (p *canvas) asked(a *asked) {
 	if a.Problem != "" {
 		p.HTML(`<p class="bad" role="alert">`)
@@ -102,7 +102,8 @@ func (p *canvas) asked(a *asked) {
 	p.facts(a)
 }
 
-// pre writes a text as it is laid out. A parser drops a line break after the tag, so that one more is written.
+// pre writes preformatted text. Parsers drop a line break after the tag, so an additional one is
+// written.
 func (p *canvas) pre(text string) {
 	p.HTML("<pre>\n")
 	p.visible(text)
@@ -136,13 +137,14 @@ func (p *canvas) call(a *asked) {
 	p.HTML("\n</section>\n")
 }
 
-// form writes the form that answers.
+// form writes the form that submits the answer.
 func (p *canvas) form(a *asked) {
 	p.HTML(`<form method="post" action="/approve/`)
 	p.Text(url.PathEscape(a.Token))
 	p.HTML("\" autocomplete=\"off\">\n<input type=\"hidden\" name=\"token\" value=\"")
 	p.Text(a.Token)
-	// Enter in a field presses the first button of a form: this one, which does nothing, and not Approve.
+	// Enter in a field presses the first button of a form: this one, which does nothing, rather
+	// than Approve.
 	p.HTML("\">\n<button type=\"submit\" disabled hidden></button>\n")
 	switch {
 	case len(a.Fields) > 0:
@@ -178,7 +180,7 @@ func (p *canvas) form(a *asked) {
 	p.HTML("</div>\n</form>\n")
 }
 
-// schema writes what the answer must fit, for those who read it.
+// schema writes the schema that the answer must match, for readers who want it.
 func (p *canvas) schema(a *asked) {
 	if a.Schema == "" {
 		return

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// shape gives the elements of a page with the names of their attributes, and the texts that follow them, apart from spans of escapes.
+// shape returns the elements of a page with the names of their attributes, and the texts that
+// follow them, except for spans of escapes.
 func shape(t *testing.T, page string) (tags []string) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(page))
@@ -32,7 +33,8 @@ func shape(t *testing.T, page string) (tags []string) {
 	return tags
 }
 
-// FuzzPage: whatever is said in a view, the page has the same elements with the same attributes, and the answer that was written comes back whole (SEC15).
+// FuzzPage checks that whatever a view contains, the page has the same elements with the same
+// attributes, and that the entered answer is shown again unchanged (SEC15).
 func FuzzPage(f *testing.F) {
 	f.Add(`"><script>alert(1)</script>`)
 	f.Add("</textarea></pre></title></form><!-- ' onload=x\x00\xff")
@@ -63,7 +65,7 @@ func FuzzPage(f *testing.F) {
 				continue
 			}
 			want := strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
-			want = strings.ReplaceAll(strings.ReplaceAll(want, "\r\n", "\n"), "\r", "\n") // as parsers do
+			want = strings.ReplaceAll(strings.ReplaceAll(want, "\r\n", "\n"), "\r", "\n") // like parsers
 			if got := n.FirstChild.Data; got != want {
 				t.Errorf("the answer %q comes back as %q", want, got)
 			}

@@ -18,19 +18,22 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// accepted is the answer to a delivery, the same for each time that it comes. It is never HTML (SEC15).
+// accepted is the response to a delivery, the same each time it is received. It is never HTML
+// (SEC15).
 type accepted struct {
 	Run    string         `json:"run"`
 	Status journal.Status `json:"status"`
 }
 
-// unknownHook is the response to an unknown path, a wrong signature and an unknown namespace: senders cannot tell them apart.
+// unknownHook is the response to an unknown path, a wrong signature and an unknown namespace:
+// senders cannot tell them apart.
 var unknownHook = transport.Problem{Status: http.StatusNotFound, Code: "not_found", Title: "Not found"}
 
-// decoyKeys replace the keys of an unknown webhook, so that a signature is computed for it too.
+// decoyKeys replaces the keys of an unknown webhook, so that a signature is computed for it, too.
 var decoyKeys = [][]byte{[]byte("placeholder key of an unknown webhook")}
 
-// Receive is the handler of /hooks/. A request that is not signed, or whose path is unknown, changes nothing and learns nothing.
+// Receive returns the handler of /hooks/. A request that is not signed, or whose path is unknown,
+// changes nothing and learns nothing.
 func (h *Hooks) Receive() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/hooks/{path}", h.receive)
@@ -45,8 +48,9 @@ func (h *Hooks) receive(w http.ResponseWriter, r *http.Request) {
 		transport.WriteProblem(w, r, transport.NoMethod("a webhook", "POST"))
 		return
 	}
-	// All that a sender can see of an unknown path is seen of a known one too: so the body is read before either is answered. Only that of a known path is kept, and is
-	// charged to its webhook: a sender that does not know a path holds no memory (SEC17).
+	// An unknown path must be indistinguishable from a known one to a sender: so the body is read
+	// before either is answered. Only the body for a known path is kept, and is charged to its
+	// webhook: a sender that does not know a path consumes no memory (SEC17).
 	sp, hook, keys := h.find(r, time.Now())
 	body, err := h.delivered(w, r, hook.ID)
 	if err != nil {
@@ -85,9 +89,10 @@ func (h *Hooks) receive(w http.ResponseWriter, r *http.Request) {
 			p = transport.Problem{Status: http.StatusGone, Code: "gone", Title: "The webhook is disabled", Detail: err.Error()}
 		case p.Status == http.StatusTooManyRequests:
 			result = "busy"
-		case hook.Signal != "" && p.Status < http.StatusInternalServerError: // what is wrong with a signal is the sender's matter: the run refused it
+		case hook.Signal != "" && p.Status < http.StatusInternalServerError:
+			// an error in a signal is the sender's responsibility: the run rejected it
 			result = "refused"
-		default: // what is wrong with the workflow is the operator's matter, not the sender's
+		default: // an error in the workflow is the operator's responsibility, not the sender's
 			h.cfg.Logger.Error("webhook did not start a run", "webhook", hook.ID, "namespace", sp.name, "err", err)
 			if p.Status < http.StatusInternalServerError {
 				p = transport.Problem{Status: http.StatusConflict, Code: "conflict", Title: "The workflow cannot be started now"}
@@ -104,7 +109,8 @@ func (h *Hooks) receive(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(accepted{run, journal.StatusPending}) // the sender may be gone
 }
 
-// delivered reads the body of a delivery to a webhook. That for the id "", which no webhook has, is read and dropped.
+// delivered reads the body of a delivery to a webhook. For the id "", which no webhook has, the
+// body is read and discarded.
 func (h *Hooks) delivered(w http.ResponseWriter, r *http.Request, webhook string) ([]byte, error) {
 	claim := inflight.From(r.Context())
 	if webhook != "" {
@@ -123,7 +129,8 @@ func (h *Hooks) delivered(w http.ResponseWriter, r *http.Request, webhook string
 	}
 }
 
-// find gives the webhook of a request and its keys. Where there is none, or it has no key that can be used, sp is nil and the keys are decoyKeys ones.
+// find returns the webhook of a request and its keys. If there is none, or it has no usable key, sp
+// is nil and the keys are decoyKeys.
 func (h *Hooks) find(r *http.Request, now time.Time) (sp *space, w Webhook, keys [][]byte) {
 	namespace, path := r.PathValue("namespace"), r.PathValue("path")
 	known := pathForm.MatchString(path) && namespace != access.DefaultNamespace
@@ -138,7 +145,7 @@ func (h *Hooks) find(r *http.Request, now time.Time) (sp *space, w Webhook, keys
 		w, err = sp.store.Webhook(r.Context(), hookdata.PathDigest(path))
 	}
 	if err == nil {
-		keys, _ = h.keys(sp, w.ID, "the webhook "+w.ID, w.Mode, w.Secrets, now) // it logs what is wrong
+		keys, _ = h.keys(sp, w.ID, "the webhook "+w.ID, w.Mode, w.Secrets, now) // it logs errors
 	} else if !errors.Is(err, ErrNone) {
 		h.cfg.Logger.Warn("webhook", "namespace", namespace, "err", err)
 	}
@@ -148,16 +155,17 @@ func (h *Hooks) find(r *http.Request, now time.Time) (sp *space, w Webhook, keys
 	return sp, w, keys
 }
 
-// namespaceForm is that of package namespace (SEC16).
+// namespaceForm is the form of names in package namespace (SEC16).
 var namespaceForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
-// disabledError says that a webhook starts nothing any more.
+// disabledError is returned when a webhook no longer starts anything.
 type disabledError struct{ reason string }
 
 func (e *disabledError) Error() string { return e.reason }
 
-// accept starts the run of a delivery, or finds the one that it started before. The run's id follows from the delivery, so that of two that come at once,
-// also at two servers, the store refuses the second (SEC18).
+// accept starts the run of a delivery, or returns the run that it started before. The run's id is
+// derived from the delivery, so that of two concurrent deliveries, even at two servers, the store
+// rejects the second (SEC18).
 func (h *Hooks) accept(ctx context.Context, sp *space, hook Webhook, id string, header http.Header, body []byte) (run string, err error) {
 	if !hook.Disabled.IsZero() {
 		return "", &disabledError{hook.Reason}
@@ -181,7 +189,7 @@ func (h *Hooks) accept(ctx context.Context, sp *space, hook Webhook, id string, 
 	}
 	_, err = sp.service.Start(ctx, service.StartRequest{Trigger: service.TriggerWebhook, Workflow: w, Branch: hook.Branch, Stored: def.Entry.ID, Version: def.Version, Input: input, RunID: run})
 	switch {
-	case errors.Is(err, journal.ErrExists): // it came twice at once
+	case errors.Is(err, journal.ErrExists): // received twice simultaneously
 		return run, nil
 	case err != nil:
 		return "", err
@@ -192,11 +200,13 @@ func (h *Hooks) accept(ctx context.Context, sp *space, hook Webhook, id string, 
 	return run, nil
 }
 
-// runOf gives the run of a delivery, and whether it is there already.
+// runOf returns the run of a delivery, and whether it already exists.
 //
-// A delivery is known by its id. GitHub does not sign the id, so there what was signed, the body, counts beside it: within Tolerance the same body is the same
-// delivery whatever its id, and one captured cannot be sent under another id (SEC18). Of a delivery whose id came long ago, with the same body, the run is that of
-// then; where the id was another body's, the id says nothing.
+// A delivery is identified by its id. GitHub does not sign the id, so for GitHub the signed part,
+// the body, counts as well: within Tolerance the same body is the same delivery whatever its id,
+// and a captured delivery cannot be replayed under another id (SEC18). If the id was seen long ago
+// with the same body, the run is the earlier one; if it was seen with another body, the id is
+// ignored.
 func (sp *space) runOf(ctx context.Context, hook Webhook, id string, header http.Header, body []byte) (run string, known bool, err error) {
 	now := micro(time.Now())
 	key, kept := deliveryKey(hook.Mode, id, header, body)
@@ -227,7 +237,7 @@ func (sp *space) isThere(ctx context.Context, run string) (bool, error) {
 	return err == nil, err
 }
 
-// disable keeps a webhook from starting what will be stored under its workflow's id later.
+// disable prevents a webhook from starting what is later stored under its workflow's id.
 func (h *Hooks) disable(ctx context.Context, sp *space, id, reason string) error {
 	_, err := sp.store.SetWebhook(ctx, id, func(w *Webhook) error {
 		if w.ID == "" {

@@ -23,7 +23,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// signed gives the headers of a Standard Webhooks delivery, made by the library of those who wrote the convention.
+// signed returns the headers of a Standard Webhooks delivery, created with the reference library.
 func signed(t *testing.T, secret, id string, at time.Time, body string) []string {
 	t.Helper()
 	wh, err := standardwebhooks.NewWebhook(secret)
@@ -43,7 +43,8 @@ func github(secret, id, body string) []string {
 	return []string{"X-Hub-Signature-256", "sha256=" + hex.EncodeToString(m.Sum(nil)), "X-GitHub-Delivery", id, "Content-Type", "application/json"}
 }
 
-// TestModes: each mode takes what is signed in its way and refuses all else, as if the path were unknown (SEC18).
+// TestModes checks that each mode accepts what is signed in its way and rejects everything else, as
+// if the path were unknown (SEC18).
 func TestModes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{})
@@ -136,7 +137,7 @@ func sameHeader(a, b *httptest.ResponseRecorder) bool {
 	return true
 }
 
-// TestInput: a body is the input and never anything else (SEC2, SEC15).
+// TestInput checks that a body is only ever the input (SEC2, SEC15).
 func TestInput(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{config: hooks.Config{MaxBody: 2000}})
@@ -191,7 +192,8 @@ func TestInput(t *testing.T) {
 	}
 }
 
-// TestPublishedOnly: triggers run what is published, drafts and deleted workflows never (P38); a webhook does not outlive its workflow.
+// TestPublishedOnly checks that triggers run what is published, never drafts or deleted workflows
+// (P38), and that a webhook does not outlive its workflow.
 func TestPublishedOnly(t *testing.T) {
 	t.Parallel()
 	for name, db := range map[string]string{"memory": "", "file": onDisk(t)} {
@@ -212,7 +214,7 @@ func TestPublishedOnly(t *testing.T) {
 		if err := w.service.DeleteWorkflow(t.Context(), "gate"); err != nil {
 			t.Fatal(err)
 		}
-		if name == "memory" { // there a deletion gives no signal
+		if name == "memory" { // a deletion sends no signal there
 			if rec := deliver("c"); rec.Code != http.StatusGone {
 				t.Errorf("%s: deleted: %d %s", name, rec.Code, rec.Body)
 			}
@@ -239,7 +241,8 @@ func TestPublishedOnly(t *testing.T) {
 	}
 }
 
-// TestSecrets: secrets are shown once, are in no file in a readable form, and two of them hold after a rotation (SEC11, SEC18).
+// TestSecrets checks that secrets are shown once, are in no file in readable form, and that two of
+// them are valid after a rotation (SEC11, SEC18).
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	db := onDisk(t)
@@ -275,7 +278,7 @@ func TestSecrets(t *testing.T) {
 	if a, b := answers(c.Secret, "a"), answers(new1.Secret, "b"); a != 202 || b != 202 {
 		t.Errorf("during the overlap: %d, %d", a, b)
 	}
-	// A server that was started later knows the same key.
+	// A server that was started later has the same key.
 	again := newWorld(t, setup{db: db})
 	if rec := send(again.hooks.Receive(), "POST", path, "x", signed(t, new1.Secret, "c", now, "x")...); rec.Code != 202 {
 		t.Errorf("another process: %d", rec.Code)
@@ -288,7 +291,7 @@ func TestSecrets(t *testing.T) {
 	if a, b, d := answers(c.Secret, "d"), answers(new1.Secret, "e"), answers(new2.Secret, "f"); a != 404 || b != 404 || d != 202 {
 		t.Errorf("after it: %d, %d, %d", a, b, d)
 	}
-	// The operator's secret is kept by reference.
+	// The operator's secret is stored as a reference.
 	w.env["HOOK"] = "a secret of the operator"
 	ref := w.create(hooks.CreateRequest{Mode: hooks.ModeToken, SecretRef: "${env.HOOK}"})
 	if ref.Secret != "" || len(ref.Of.Secrets) != 1 || ref.Of.Secrets[0].Ref != "${env.HOOK}" {

@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/outbound"
 )
 
-// told is one message as a receiver sees it.
+// told is a message as seen by a receiver.
 type told struct {
 	ID, Body string
 	Type     string
@@ -35,7 +35,7 @@ type told struct {
 	}
 }
 
-// receiver takes messages, and checks each with the library of those who wrote the convention.
+// receiver receives messages, and verifies each with the reference library of the convention.
 type receiver struct {
 	*httptest.Server
 	t      *testing.T
@@ -72,7 +72,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.heard <- struct{}{}
 }
 
-// wait gives all messages once there are n.
+// wait returns all messages once there are n.
 func (r *receiver) wait(n int) []told {
 	r.t.Helper()
 	for {
@@ -95,7 +95,7 @@ const operatorSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 // fast is a pace for tests.
 var fast = hooks.Pace{Every: 5 * time.Millisecond, Delays: []time.Duration{time.Millisecond, time.Millisecond}}
 
-// operator is the configuration of one endpoint of the operator.
+// operator returns a configuration with one endpoint of the operator.
 func operator(t *testing.T, r *receiver, e hooks.Endpoint) hooks.Config {
 	t.Helper()
 	e.Name, e.URL = "ops", r.URL+"/in"
@@ -110,7 +110,7 @@ func operator(t *testing.T, r *receiver, e hooks.Endpoint) hooks.Config {
 	return hooks.Config{Endpoints: []hooks.Endpoint{e}, Operator: client, Guarded: guarded, Pace: fast, PublicURL: public}
 }
 
-// tend begins as a server does, and runs the notifier until stop is called.
+// tend calls Begin as a server does, and runs the notifier until stop is called.
 func (w *world) tend(t *testing.T) (stop func()) {
 	t.Helper()
 	if err := w.hooks.Begin(t.Context(), "default", w.service); err != nil {
@@ -161,7 +161,7 @@ func (l *lines) Write(b []byte) (int, error) {
 	return l.text.Write(b)
 }
 
-// with gives the lines that have a text in them.
+// with returns the lines that contain a string.
 func (l *lines) with(text string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

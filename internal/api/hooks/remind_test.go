@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// direct hands requests to a handler, without a connection.
+// direct passes requests to a handler, without a connection.
 type direct struct{ http.Handler }
 
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -24,7 +24,8 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	return rec.Result(), nil
 }
 
-// TestReminded: a wait without an answer for the operator's interval is notified once more; an answered one is not (P23, P24).
+// TestReminded checks that a wait without an answer for the operator's interval is notified once
+// more, and that an answered one is not (P23, P24).
 func TestReminded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -72,7 +73,7 @@ func TestReminded(t *testing.T) {
 	})
 }
 
-// typesOf gives the notifications of each run, in order.
+// typesOf returns the notification types of each run, in order.
 func typesOf(r *receiver) map[string][]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

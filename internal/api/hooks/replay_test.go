@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/hooks"
 )
 
-// TestReplay: a delivery that comes again is answered with the first answer and starts nothing, also where it comes many times at once, at two servers (SEC18).
+// TestReplay checks that a repeated delivery gets the first response and starts nothing, also if it
+// is received many times concurrently, at two servers (SEC18).
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	db := onDisk(t)
@@ -29,7 +30,7 @@ func TestReplay(t *testing.T) {
 			w = two
 		}
 		wg.Go(func() {
-			// A sender that tries again signs again, with another time.
+			// A sender that retries signs again, with another time.
 			rec := send(w.hooks.Receive(), "POST", path, "hello", signed(t, c.Secret, "m1", now.Add(time.Duration(i)*time.Second), "hello")...)
 			mu.Lock()
 			defer mu.Unlock()
@@ -47,7 +48,7 @@ func TestReplay(t *testing.T) {
 	if n := len(one.runs()); n != 2 {
 		t.Errorf("another delivery: %d runs", n)
 	}
-	// Senders without ids are known by what they sent.
+	// Deliveries of senders without ids are identified by their content.
 	gh := one.create(hooks.CreateRequest{Mode: hooks.ModeGitHub})
 	for range 3 {
 		h := github(gh.Secret, "", "{}")
@@ -59,8 +60,10 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayUnderAnotherID: GitHub does not sign the id of a delivery. One that was captured starts nothing under another id, without an id, or beside headers
-// without a signature; sent again by GitHub it is the same delivery later too; and another body under a known id is a delivery of its own (SEC18).
+// TestReplayUnderAnotherID checks deliveries of GitHub, which does not sign the id. A captured
+// delivery starts nothing under another id, without an id, or with additional unsigned headers;
+// sent again by GitHub later, it is still the same delivery; and another body under a known id is a
+// separate delivery (SEC18).
 func TestReplayUnderAnotherID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{})
@@ -89,7 +92,7 @@ func TestReplayUnderAnotherID(t *testing.T) {
 	if n := len(w.runs()); n != 3 {
 		t.Errorf("%d runs", n)
 	}
-	// Once the body is forgotten, the id still tells.
+	// Once the body has expired, the id still identifies the delivery.
 	store := w.hooks.StoreForTest(t.Context(), "default")
 	if err := store.Sweep(t.Context(), time.Now().Add(hooks.Tolerance+time.Minute), time.Time{}); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// A link that was sent to an endpoint without a role answers nothing, and is not used up.
+// TestLinkRoles checks that a link that was sent to an endpoint without a role answers nothing, and
+// is not used up.
 func TestLinkRoles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})

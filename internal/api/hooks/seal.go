@@ -8,13 +8,13 @@ import (
 	"fmt"
 )
 
-// Vault seals secrets and signs links with the key of one store. Safe for concurrent use.
+// Vault encrypts secrets and signs links with the key of one store. It is safe for concurrent use.
 type Vault struct {
 	seal cipher.AEAD
 	link []byte
 }
 
-// NewVault makes a Vault of the key of a store. Errors: a key of the wrong length.
+// NewVault returns a Vault with the key of a store, or an error if the key has the wrong length.
 func NewVault(key []byte) (*Vault, error) {
 	sealing, err := hkdf.Key(sha256.New, key, nil, "hocket hooks seal", len(key))
 	if err != nil {
@@ -35,12 +35,12 @@ func NewVault(key []byte) (*Vault, error) {
 	return &Vault{aead, link}, nil
 }
 
-// Seal encrypts a secret of whatever has this id.
+// Seal encrypts a secret of the object with this id.
 func (v *Vault) Seal(id, text string) []byte {
 	return v.seal.Seal(nil, nil, []byte(text), []byte(id)) //nolint:gosec // the cipher makes the nonce itself, at random
 }
 
-// Open is the inverse of Seal. The error tells nothing of the secret.
+// Open is the inverse of Seal. The error reveals nothing about the secret.
 func (v *Vault) Open(id string, sealed []byte) (string, error) {
 	text, err := v.seal.Open(nil, nil, sealed, []byte(id))
 	if err != nil {

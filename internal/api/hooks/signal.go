@@ -18,10 +18,10 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// DefaultRunAt is where a body has the id of the run that a signal is for.
+// DefaultRunAt is the default location, in a body, of the id of the run that a signal is for.
 const DefaultRunAt = "/run"
 
-// maxRunAt bounds a JSON pointer, in bytes.
+// maxRunAt is the maximum length of a JSON pointer, in bytes.
 const maxRunAt = 400
 
 func (q *CreateRequest) checkSignal() error {
@@ -44,10 +44,12 @@ func (q *CreateRequest) checkSignal() error {
 	return nil
 }
 
-// signal sends the signal of a delivery to the run that its body names. The body is what is signed, so a delivery that was captured reaches no other run. The delivery is known by its id, or
-// where no id is signed by its body: the same one is the same signal.
+// signal sends the signal of a delivery to the run that its body names. The body is signed, so a
+// captured delivery reaches no other run. The delivery is identified by its id, or if no id is
+// signed by its body: the same delivery is the same signal.
 //
-// Errors: *disabledError; *unsupportedError and *malformedError, also where the id is none of a run of the workflow; those of service.Service.Signal.
+// It returns a *disabledError; an *unsupportedError or a *malformedError, also if the id is not
+// that of a run of the workflow; or errors of service.Service.Signal.
 func (h *Hooks) signal(ctx context.Context, sp *space, hook Webhook, id string, header http.Header, body []byte) (run string, err error) {
 	if !hook.Disabled.IsZero() {
 		return "", &disabledError{hook.Reason}
@@ -80,7 +82,7 @@ func (h *Hooks) signal(ctx context.Context, sp *space, hook Webhook, id string, 
 	return run, nil
 }
 
-// textAt gives the text at a JSON pointer; false where there is none.
+// textAt returns the string at a JSON pointer; ok is false if there is none.
 func textAt(v json.RawMessage, pointer string) (string, bool) {
 	unescape := strings.NewReplacer("~1", "/", "~0", "~")
 	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {

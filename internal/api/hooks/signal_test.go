@@ -17,7 +17,8 @@ workflow:
   - {type: end, output: "{{ $steps.paid.output.amount }}"}
 `
 
-// TestSignalDelivery: a signed delivery is a signal to the run that its body names, once for each delivery, and to no run of another workflow (X-124).
+// TestSignalDelivery checks that a signed delivery is a signal to the run that its body names, once
+// per delivery, and to no run of another workflow (X-124).
 func TestSignalDelivery(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{})
@@ -101,7 +102,7 @@ func TestSignalDelivery(t *testing.T) {
 	}
 }
 
-// TestSignalWebhooks: what cannot be is refused where the webhook is made.
+// TestSignalWebhooks checks that creating an invalid webhook returns an error.
 func TestSignalWebhooks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{})

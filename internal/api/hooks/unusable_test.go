@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// TestUnusableRun: a run that cannot be read any more is passed over, and notifications of all others are sent (P18).
+// TestUnusableRun checks that a run that can no longer be read is skipped, and that notifications
+// of all others are sent (P18).
 func TestUnusableRun(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)

@@ -12,14 +12,15 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// maxDeliveryID bounds the ids that senders give their deliveries.
+// maxDeliveryID is the maximum length of a sender's delivery id.
 const maxDeliveryID = 256
 
-// deliveriesKept is how long the id of a delivery is known.
+// deliveriesKept is how long the id of a delivery is remembered.
 const deliveriesKept = 90 * 24 * time.Hour
 
-// verify tells whether a delivery is signed with one of keys, and its id: "" where the sender tells none. It looks at every key, compares in constant time,
-// and does about the same work for every mode and for every outcome.
+// verify reports whether a delivery is signed with one of keys, and returns its id, or "" if the
+// sender sends none. It tries every key, compares in constant time, and does about the same work
+// for every mode and for every outcome.
 func verify(mode Mode, header string, keys [][]byte, h http.Header, body []byte) (id string, ok bool) {
 	for _, key := range keys {
 		var good bool
@@ -36,8 +37,9 @@ func verify(mode Mode, header string, keys [][]byte, h http.Header, body []byte)
 	return id, ok
 }
 
-// verifyStandard is Standard Webhooks. The library compares in constant time and holds times against Tolerance. An id with a dot is refused: what is signed is
-// `id.time.body`, so that such a delivery could be read as another one under another id.
+// verifyStandard verifies Standard Webhooks. The library compares in constant time and checks times
+// against Tolerance. An id with a dot is rejected: the signed content is `id.time.body`, so that
+// such a delivery could be read as another one under another id.
 //
 // Source: https://github.com/standard-webhooks/standard-webhooks, spec of 2023, "Signature scheme".
 func verifyStandard(key []byte, h http.Header, body []byte) (string, bool) {
@@ -47,13 +49,13 @@ func verifyStandard(key []byte, h http.Header, body []byte) (string, bool) {
 	}
 	id, sound := deliveryID(h, standardwebhooks.HeaderWebhookID)
 	err = wh.Verify(body, h)
-	if err != nil && strings.Contains(err.Error(), "header") { // it was refused before anything was computed
+	if err != nil && strings.Contains(err.Error(), "header") { // it was rejected before anything was computed
 		_ = sumOf(key, body)
 	}
 	return id, err == nil && sound && !strings.Contains(id, ".")
 }
 
-// sign gives the headers of a message in the form of Standard Webhooks.
+// sign returns the headers of a message in the form of Standard Webhooks.
 func sign(keys [][]byte, id string, at time.Time, body []byte) (http.Header, error) {
 	h := http.Header{}
 	h.Set(standardwebhooks.HeaderWebhookID, id)
@@ -80,7 +82,7 @@ const (
 	headerGitHubDelivery  = "X-Github-Delivery"
 )
 
-// verifyGitHub is GitHub's scheme. Neither its id nor a time is signed.
+// verifyGitHub verifies GitHub's scheme. It signs neither the id nor a time.
 //
 // Source: GitHub's documentation, "Validating webhook deliveries".
 func verifyGitHub(key []byte, h http.Header, body []byte) (string, bool) {
@@ -92,8 +94,8 @@ func verifyGitHub(key []byte, h http.Header, body []byte) (string, bool) {
 	return id, same && prefixed && err == nil && sound
 }
 
-// verifyToken compares a header with the secret. A scheme such as Bearer before the token is overlooked. The body is hashed nevertheless, so that the mode
-// cannot be told by time.
+// verifyToken compares a header with the secret. A scheme such as Bearer before the token is
+// ignored. The body is hashed nevertheless, so that timing does not reveal the mode.
 func verifyToken(key []byte, header string, h http.Header, body []byte) (string, bool) {
 	_ = sumOf(key, body)
 	text := h.Get(header)
@@ -114,7 +116,8 @@ func sumOf(key, body []byte) []byte {
 	return m.Sum(nil)
 }
 
-// deliveryID reads the id of a delivery: one header of printable ASCII. sound is false for one that is there and is no such.
+// deliveryID reads the id of a delivery: one header of printable ASCII. sound is false if the
+// header is present but malformed.
 func deliveryID(h http.Header, name string) (id string, sound bool) {
 	values := h.Values(name)
 	switch {
@@ -131,8 +134,10 @@ func deliveryID(h http.Header, name string) (id string, sound bool) {
 	return values[0], true
 }
 
-// deliveryKey is by what a delivery is known again, and for how long. A sender without ids is known by what it sent, signature, time and body, for as long as
-// one that tries again would: the same text on the next day is another delivery. In ModeGitHub nothing but the body is signed, so nothing else counts.
+// deliveryKey returns the key by which a delivery is recognized, and for how long. A delivery
+// without an id is identified by signature, time and body, for as long as a sender would retry: the
+// same content on the next day is another delivery. In ModeGitHub only the body is signed, so
+// nothing else counts.
 func deliveryKey(mode Mode, id string, h http.Header, body []byte) (key [sha256.Size]byte, kept time.Duration) {
 	switch {
 	case mode == ModeGitHub:
@@ -143,14 +148,14 @@ func deliveryKey(mode Mode, id string, h http.Header, body []byte) (key [sha256.
 	return digestOf(nil, []byte(h.Get(standardwebhooks.HeaderWebhookTimestamp)), []byte(h.Get(standardwebhooks.HeaderWebhookSignature)), body), Tolerance
 }
 
-// idKey is by what a delivery of an id is known again.
+// idKey returns the key by which a delivery with an id is recognized.
 func idKey(id string) [sha256.Size]byte { return digestOf([]byte(id)) }
 
-// digestOf is one of parts of any length.
+// digestOf returns a digest of parts of any length.
 func digestOf(parts ...[]byte) [sha256.Size]byte {
 	m := sha256.New()
 	for _, b := range parts {
-		_, _ = m.Write([]byte(decimal(int64(len(b))) + ":")) // a digest takes everything
+		_, _ = m.Write([]byte(decimal(int64(len(b))) + ":")) // writing to a hash never fails
 		_, _ = m.Write(b)
 	}
 	return [sha256.Size]byte(m.Sum(nil))

@@ -8,19 +8,20 @@ import (
 	"unicode/utf8"
 )
 
-// piece is a part of a text on a page: as it is, or written as escapes because it is invisible, or would change the text around it (SEC12, SEC15).
+// piece is a part of a text on a page: shown unchanged, or as escapes because it is invisible, or
+// would change the text around it (SEC12, SEC15).
 type piece struct {
 	Text    string
 	Escaped bool
 }
 
-// fillers are letters that look like nothing.
+// fillers is the set of letters that are invisible.
 var fillers = &unicode.RangeTable{R16: []unicode.Range16{
 	{0x034f, 0x034f, 1}, {0x115f, 0x1160, 1}, {0x17b4, 0x17b5, 1}, {0x180b, 0x180f, 1}, {0x2800, 0x2800, 1}, {0x3164, 0x3164, 1},
 	{0xfe00, 0xfe0f, 1}, {0xffa0, 0xffa0, 1}, {0xfff9, 0xfffc, 1},
 }, R32: []unicode.Range32{{0xe0100, 0xe01ef, 1}}}
 
-// isHidden tells of runes that are written as escapes. Lines and tabs are not.
+// isHidden reports whether a rune is written as an escape. Line breaks and tabs are not.
 func isHidden(r rune) bool {
 	switch r {
 	case '\n', '\t', ' ':
@@ -29,7 +30,8 @@ func isHidden(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Zs, unicode.Co, fillers)
 }
 
-// pieces splits a text into what is shown as it is and what is escaped. Joined they say all that is there.
+// pieces splits a text into parts that are shown unchanged and parts that are escaped. Together
+// they represent the complete text.
 func pieces(text string) []piece {
 	var (
 		out []piece

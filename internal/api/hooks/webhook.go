@@ -17,30 +17,36 @@ import (
 
 // Modes of webhooks.
 const (
-	// ModeStandard is Standard Webhooks: webhook-id, webhook-timestamp and webhook-signature, HMAC-SHA256 over all three and the body. It is the default, and
-	// the only mode with a time: an old delivery is refused.
+	// ModeStandard is Standard Webhooks: webhook-id, webhook-timestamp and webhook-signature,
+	// HMAC-SHA256 over id, timestamp and body. It is the default, and the only mode with a time: an
+	// old delivery is rejected.
 	ModeStandard Mode = "standard"
-	// ModeGitHub is GitHub's: X-Hub-Signature-256 over the body, X-GitHub-Delivery as the delivery's id.
+	// ModeGitHub is GitHub's scheme: X-Hub-Signature-256 over the body, X-GitHub-Delivery as the
+	// delivery's id.
 	ModeGitHub Mode = "github"
-	// ModeToken is a secret in a header of choice, for senders that can do no better. The body is not signed.
+	// ModeToken is a secret in a configurable header, for senders that support nothing better. The
+	// body is not signed.
 	ModeToken Mode = "token"
 )
 
-// Modes gives all modes. The slice is the caller's.
+// Modes returns all modes. The caller owns the slice.
 func Modes() []Mode { return []Mode{ModeStandard, ModeGitHub, ModeToken} }
 
-// DefaultTokenHeader is that of ModeToken where none is named.
+// DefaultTokenHeader is the default header of ModeToken.
 const DefaultTokenHeader = "X-Webhook-Token" //nolint:gosec // the name of a header
 
 // Limits of incoming webhooks.
 const (
-	// MaxBody bounds the body of a delivery (SEC17), unless Config.MaxBody says otherwise.
+	// MaxBody is the default maximum size of a delivery's body in bytes (SEC17), see
+	// Config.MaxBody.
 	MaxBody = 1 << 20
-	// Tolerance is how far the time of a ModeStandard delivery may be from ours.
+	// Tolerance is the maximum difference between the time of a ModeStandard delivery and the
+	// server's time.
 	Tolerance = 5 * time.Minute
-	// MaxSecrets bounds the secrets of a webhook that hold at one time: the present one and, after a rotation, the one before.
+	// MaxSecrets is the maximum number of simultaneously valid secrets of a webhook: the current
+	// one and, after a rotation, the previous one.
 	MaxSecrets = 2
-	// DefaultOverlap is how long the secret before a rotation still holds.
+	// DefaultOverlap is how long the previous secret remains valid after a rotation.
 	DefaultOverlap = 24 * time.Hour
 	maxOverlap     = 30 * 24 * time.Hour
 	minSecret      = 16
@@ -62,30 +68,33 @@ func newID(prefix string) string {
 	return prefix + hex.EncodeToString(b[:])
 }
 
-// secretPrefix begins secrets in the form of Standard Webhooks.
+// secretPrefix is the prefix of secrets in the form of Standard Webhooks.
 const secretPrefix = "whsec_"
 
-// newSecret makes a secret of 256 bits.
+// newSecret returns a new secret of 256 random bits.
 func newSecret() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // it never fails
 	return secretPrefix + base64.StdEncoding.EncodeToString(b[:])
 }
 
-// CreateRequest says what webhook to make.
+// CreateRequest specifies the webhook to create.
 type CreateRequest struct {
-	// Workflow is the id of a workflow that is published; Branch is one of its branches, "" the main graph.
+	// Workflow is the id of a published workflow; Branch is one of its branches, "" for the main
+	// graph.
 	Workflow, Branch string
-	// Signal makes deliveries signals of that name to runs of the workflow, in the place of new runs; RunAt is the JSON pointer to the id of the run in the body, "" for DefaultRunAt.
+	// Signal makes deliveries signals of that name to runs of the workflow, instead of starting
+	// runs; RunAt is the JSON pointer to the id of the run in the body, "" for DefaultRunAt.
 	Signal, RunAt string
-	// Name is what people call it; "" is fine.
+	// Name is the display name; it may be "".
 	Name string
-	// Mode is "" for ModeStandard. Header is that of ModeToken, "" for DefaultTokenHeader.
+	// Mode defaults to ModeStandard. Header is the header of ModeToken; "" means
+	// DefaultTokenHeader.
 	Mode   Mode
 	Header string
-	// SecretRef refers to the secret, as in hocket.yaml; "" makes one.
+	// SecretRef refers to the secret, as in hocket.yaml; if "", a secret is generated.
 	SecretRef string
-	// By is the name of who makes it.
+	// By is the name of the creator.
 	By string
 }
 
@@ -124,10 +133,11 @@ func (q *CreateRequest) check() error {
 
 var headerForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,100}$`)
 
-// takenHeaders mean something else to servers and proxies on the way.
+// takenHeaders lists headers that have another meaning for servers and proxies.
 var takenHeaders = []string{"Host", "Content-Length", "Content-Type", "Transfer-Encoding", "Connection", "Cookie", "Te", "Trailer", "Upgrade", "Expect"}
 
-// keyOf gives the bytes that sign, of a secret's text. In ModeStandard a secret is base64 after whsec_; what an operator wrote otherwise is taken as it is.
+// keyOf returns the signing key for a secret. In ModeStandard a secret is base64 after whsec_; an
+// operator's secret in any other form is used unchanged.
 func keyOf(mode Mode, text string) ([]byte, error) {
 	key := []byte(text)
 	if mode == ModeStandard {

@@ -41,7 +41,8 @@ func (a *API) registerAgents() {
 	}, deleteAgent)
 }
 
-// Agent is an agent's definition: a JSON object as lists of agents have them. Keys that Hocket does not know are problems, told with their places.
+// Agent is an agent definition: a JSON object as it appears in lists of agents. Keys that Hocket
+// does not know are reported as problems with their locations.
 type Agent json.RawMessage
 
 // MarshalJSON implements json.Marshaler.
@@ -70,7 +71,7 @@ func (Agent) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{Ref: schemas + name}
 }
 
-// agentsOf reads the document of agents that the service gives.
+// agentsOf decodes the document of agents that the service returns.
 func agentsOf(ctx context.Context, c *transport.Caller, ids []string) ([]Agent, error) {
 	text, err := c.Service.AgentsText(ctx, ids)
 	if err != nil {
@@ -89,13 +90,14 @@ func agentsOf(ctx context.Context, c *transport.Caller, ids []string) ([]Agent, 
 	return doc.Agents, err
 }
 
-// idOf gives the id in an agent's definition; "" where it has none that is a text.
+// idOf returns the id in an agent definition, or "" if it has none that is a string.
 func idOf(a Agent) string {
 	id, _ := givenID(a)
 	return id
 }
 
-// givenID gives the id in an agent's definition; "" where it has none. Errors: a problem with the field for an id that is no text.
+// givenID returns the id in an agent definition, or "" if it has none. If the id is not a string,
+// the error is a problem that names the field.
 func givenID(a Agent) (string, error) {
 	var o struct {
 		ID json.RawMessage `json:"id"`
@@ -121,12 +123,12 @@ func listAgents(ctx context.Context, c *transport.Caller, in *Page) (*listed[Age
 	return pageOf(*in, all, idOf, upwards)
 }
 
-// AgentPath names an agent.
+// AgentPath is the path parameter that identifies an agent.
 type AgentPath struct {
 	ID string `path:"id" doc:"Id of the agent"`
 }
 
-// agentAnswer is the answer with an agent, or without it where the asker has it.
+// agentAnswer is the response with an agent, or without a body if the client already has it.
 type agentAnswer struct {
 	Status int
 	Tagged
@@ -143,7 +145,7 @@ func showAgent(ctx context.Context, c *transport.Caller, id string) (*agentAnswe
 	if err != nil {
 		return nil, err
 	}
-	if now, err := c.Service.AgentTag(ctx, id); err != nil || now != tag { // it was stored anew between the two
+	if now, err := c.Service.AgentTag(ctx, id); err != nil || now != tag { // it was stored again between the two reads
 		return showAgent(ctx, c, id)
 	}
 	return &agentAnswer{Status: http.StatusOK, Tagged: Tagged{quote(tag)}, Body: list[0]}, nil
@@ -160,7 +162,7 @@ func getAgent(ctx context.Context, c *transport.Caller, in *struct {
 	return out, err
 }
 
-// putOne stores one agent, which must have the tag.
+// putOne stores one agent, whose current tag must be expect.
 func putOne(ctx context.Context, c *transport.Caller, id string, a Agent, expect string) error {
 	text := slices.Concat([]byte(`{"agents":[`), a, []byte(`]}`))
 	_, problems, err := c.Service.ApplyAgents(ctx, service.ApplyAgentsRequest{Documents: []service.Document{{File: "agents", Data: text}}, Replace: true, Expect: map[string]string{id: expect}})
@@ -206,7 +208,7 @@ func putAgent(ctx context.Context, c *transport.Caller, in *struct {
 	case id != in.ID:
 		return nil, badField("body.id", "differs from the id in the path")
 	}
-	if in.IfMatch == "*" { // something must be there
+	if in.IfMatch == "*" { // an agent must exist
 		if _, err := c.Service.AgentTag(ctx, in.ID); err != nil {
 			return nil, err
 		}

@@ -17,29 +17,34 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// Prefix is what the paths of all operations begin with.
+// Prefix is the path prefix of all operations.
 const Prefix = "/api/v1"
 
-// SpecPath is where the OpenAPI document is.
+// SpecPath is the path of the OpenAPI document.
 const SpecPath = "/openapi.json"
 
-// Config is what an API is made of. The zero Config can be used.
+// Config configures an API. The zero Config is ready to use.
 type Config struct {
-	// Version is that of the program, as the OpenAPI document tells it; "" is `dev`.
+	// Version is the version of the program as reported in the OpenAPI document; "" means `dev`.
 	Version string
-	// MaxBody bounds the bytes of a request's body (SEC17); 0: what the largest document needs.
+	// MaxBody is the maximum size of a request body in bytes (SEC17); 0 means the size that the
+	// largest document needs.
 	MaxBody int64
-	// Live streams the events of runs; nil: one with its defaults, and without tickets. The caller closes what they give.
+	// Live streams the events of runs. If nil, the API uses a handler with default settings and
+	// without tickets. The caller closes Live.
 	Live *live.Handler
-	// Access keeps tokens and the audit log; nil: new ones, in memory.
+	// Access stores tokens and the audit log. If nil, the API uses a new in-memory store.
 	Access AccessStore
-	// Hooks are the webhooks and notifications that the API manages; nil: some in memory, of this API alone.
+	// Hooks are the webhooks and notifications that the API manages. If nil, the API uses its own
+	// in-memory hooks.
 	Hooks *hooks.Hooks
-	// Sessions begin and end the sessions of browsers; without functions, some in Access.
+	// Sessions starts and ends browser sessions. If its functions are nil, sessions are kept in
+	// Access.
 	Sessions Sessions
 }
 
-// bodySlack is what is in a request beside a document, its escapes in JSON among it.
+// bodySlack is the room in a request body for everything but the document, including the JSON
+// escapes of the document.
 const bodySlack = 1 << 20
 
 func (c Config) withDefaults() Config {
@@ -58,26 +63,27 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// API serves the operations below Prefix and the document at SpecPath. Safe for concurrent use.
+// API serves the operations under Prefix and the document at SpecPath. It is safe for concurrent
+// use.
 type API struct {
 	cfg        Config
 	huma       huma.API
 	mux        *http.ServeMux
-	streams    *http.ServeMux // what is asked for with Accept: text/event-stream
+	streams    *http.ServeMux // requests with Accept: text/event-stream
 	operations []Operation
 }
 
-// Operation is one operation of the API, as tests of the server list them.
+// Operation describes one operation of the API, for tests of the server that list them.
 type Operation struct {
-	// Method and Path are those of the mux; Path has parameters in braces, such as {id}.
+	// Method and Path are the mux pattern; Path has parameters in braces, such as {id}.
 	Method, Path string
 	// ID is the operationId of the OpenAPI document.
 	ID string
-	// Role is what the caller must have.
+	// Role is the role that the caller must have.
 	Role access.Role
 }
 
-// New makes the API.
+// New returns an API with the configuration cfg.
 func New(cfg Config) *API {
 	a := &API{cfg: cfg.withDefaults(), mux: http.NewServeMux()}
 	hc := huma.Config{OpenAPI: a.document(), Formats: formats(), DefaultFormat: "application/json", Transformers: []huma.Transformer{problems}}
@@ -106,7 +112,8 @@ func New(cfg Config) *API {
 	return a
 }
 
-// formats are huma's, of which JSON is read strictly: what is not UTF-8 would be stored as something else. Views are written as they come.
+// formats returns huma's formats with a strict JSON decoder, since input that is not UTF-8 would be
+// stored as something else. Views are written as they are produced.
 func formats() map[string]huma.Format {
 	out := maps.Clone(huma.DefaultFormats)
 	for name, f := range out {
@@ -122,7 +129,7 @@ func formats() map[string]huma.Format {
 	return out
 }
 
-// Operations gives all operations by path and method. The slice is the caller's.
+// Operations returns all operations, sorted by path and method. The caller owns the slice.
 func (a *API) Operations() []Operation {
 	out := slices.Clone(a.operations)
 	slices.SortFunc(out, func(x, y Operation) int { return cmp.Or(cmp.Compare(x.Path, y.Path), cmp.Compare(x.Method, y.Method)) })

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// registerApply registers what stores several definitions at once.
+// registerApply registers the operations that store several definitions together.
 func (a *API) registerApply() {
 	add(a, route{
 		Method: http.MethodPost, Path: "/workflows/apply", ID: "applyWorkflows", Tag: tagWorkflows, Role: access.RoleEdit,
@@ -27,7 +27,8 @@ func (a *API) registerApply() {
 	}, applyAgents)
 }
 
-// Source is a text and what it is called where it comes from. Nothing is looked for under the name.
+// Source is the content of a document and the name of its origin. The name is never opened as a
+// file.
 type Source struct {
 	File     string `json:"file" minLength:"1" maxLength:"4096" doc:"Name of the document in diagnostics; its last part names a workflow that has no id of its own"`
 	Document string `json:"document" doc:"The text, YAML or JSON; a workflow's is returned byte for byte"`
@@ -41,12 +42,12 @@ func documentsOf(list []Source) []service.Document {
 	return docs
 }
 
-// Leniency says what of a document is not refused.
+// Leniency specifies which problems of a document are accepted.
 type Leniency struct {
 	AllowUnknown bool `json:"allowUnknown,omitempty" doc:"All unknown keys and toolset types are warnings; otherwise misspellings of known ones are errors"`
 }
 
-// ApplyBody says what to store.
+// ApplyBody lists the documents to store.
 type ApplyBody struct {
 	Documents []Source `json:"documents" minItems:"1" maxItems:"1000" doc:"Documents of workflows"`
 	ID        string   `json:"id,omitempty" maxLength:"200" doc:"Id of a single document that has none of its own; absent: the name of its file"`
@@ -57,14 +58,14 @@ type ApplyBody struct {
 	Leniency
 }
 
-// Applied says what became of documents.
+// Applied is the result of storing documents.
 type Applied struct {
 	Workflows   []AppliedWorkflow `json:"workflows" doc:"What was stored, in the order of the documents"`
 	Agents      []string          `json:"agents" doc:"Ids of the agents that were stored with them"`
 	Diagnostics []diag.Diagnostic `json:"diagnostics" doc:"Warnings, such as references to agents that do not exist yet"`
 }
 
-// AppliedWorkflow is a stored workflow and the version that a document is now.
+// AppliedWorkflow is a stored workflow and the version that its document now has.
 type AppliedWorkflow struct {
 	Workflow
 	Version   int  `json:"version" doc:"Number of the version that has the document"`
@@ -92,14 +93,14 @@ func applyWorkflows(ctx context.Context, c *transport.Caller, in *struct{ Body A
 	return &struct{ Body Applied }{out}, nil
 }
 
-// ApplyAgentsBody are lists of agents to be stored.
+// ApplyAgentsBody holds lists of agents to store.
 type ApplyAgentsBody struct {
 	Documents []Source `json:"documents" minItems:"1" maxItems:"1000" doc:"Lists of agents"`
 	Replace   bool     `json:"replace,omitempty" doc:"Delete the rows of these agents before they are rewritten, in one transaction"`
 	Leniency
 }
 
-// AppliedAgents says which agents were stored.
+// AppliedAgents lists the agents that were stored.
 type AppliedAgents struct {
 	Agents      []string          `json:"agents" doc:"Ids of the agents, in the order of the lists"`
 	Diagnostics []diag.Diagnostic `json:"diagnostics" doc:"Warnings"`

@@ -9,11 +9,12 @@ import (
 	"github.com/hocket-run/hocket/internal/api/httpapi"
 )
 
-// routed names an agent that it does not define.
+// routed refers to an agent that it does not define.
 const routed = `{"id": "routed", "entrypointNodeId": "n1", "edges": [],
   "nodes": [{"id": "n1", "workflowId": "routed", "nodeType": "AGENT", "nodeName": "Desk", "agentId": "desk"}]}`
 
-// TestApply: several documents are stored or none, and problems name the files of the request (S1-22, P29).
+// TestApply checks that either all documents are stored or none, and that problems name the files
+// of the request (S1-22, P29).
 func TestApply(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -55,7 +56,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestApplyAgents: the lists are stored together or not at all.
+// TestApplyAgents checks that the lists are stored together or not at all.
 func TestApplyAgents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -73,7 +74,8 @@ func TestApplyAgents(t *testing.T) {
 	}
 }
 
-// TestApplyReadsNoFiles: a name in a request is a name; nothing of the server's machine is read under it (SEC16).
+// TestApplyReadsNoFiles checks that a name in a request is only a name: no file of that name is
+// read on the server (SEC16).
 func TestApplyReadsNoFiles(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "agents.yaml")

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
-// registerAudit registers what shows the audit log.
+// registerAudit registers the operations that show the audit log.
 func (a *API) registerAudit() {
 	add(a, route{
 		Method: http.MethodGet, Path: "/audit", ID: "listAudit", Tag: tagAccess, Role: access.RoleAdmin,
@@ -18,7 +18,7 @@ func (a *API) registerAudit() {
 	}, a.listAudit)
 }
 
-// AuditRecord tells of one request that changed something, or was to.
+// AuditRecord describes one request that changed something or attempted to.
 type AuditRecord struct {
 	ID        int64     `json:"id" doc:"Number of the record in its namespace"`
 	At        time.Time `json:"at" doc:"Time of the request"`

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// silent is a model that does not answer before it may.
+// silent is a model that does not reply until the test releases it.
 type silent struct{ asked, may chan struct{} }
 
 func (h silent) Call(ctx context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
@@ -25,7 +25,8 @@ func (h silent) Call(ctx context.Context, q model.Request, _ func(model.Delta)) 
 	}
 }
 
-// TestWaitEndsWithServer: a server that ends gives clients that wait for a run its status, so that the id of what was started is not lost with the connection.
+// TestWaitEndsWithServer checks that a server that shuts down sends the status of the run to
+// clients that wait for it, so that the id of the started run is not lost with the connection.
 func TestWaitEndsWithServer(t *testing.T) {
 	t.Parallel()
 	h := silent{make(chan struct{}), make(chan struct{})}

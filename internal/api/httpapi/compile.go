@@ -19,7 +19,7 @@ import (
 
 const tagDocuments = "Documents"
 
-// registerDocuments registers what reads documents that are not stored.
+// registerDocuments registers the operations that read documents that are not stored.
 func (a *API) registerDocuments() {
 	add(a, route{
 		Method: http.MethodPost, Path: "/documents/compile", ID: "compileDocument", Tag: tagDocuments, Role: access.RoleRun, Errors: []int{http.StatusRequestEntityTooLarge},
@@ -28,7 +28,7 @@ func (a *API) registerDocuments() {
 	a.registerConvert()
 }
 
-// CompileBody is a document to be compiled.
+// CompileBody is a document to compile.
 type CompileBody struct {
 	Document string   `json:"document" doc:"Text of the document, YAML or JSON"`
 	Name     string   `json:"name,omitempty" maxLength:"4096" doc:"Name of the document in messages; nothing is looked for under it"`
@@ -37,7 +37,7 @@ type CompileBody struct {
 	Leniency
 }
 
-// Compiled is what there is to say of a document.
+// Compiled is the result of compiling a document.
 type Compiled struct {
 	Format      string       `json:"format" doc:"Language of the document; empty: unknown"`
 	OK          bool         `json:"ok" doc:"There are no errors: the workflow can run"`
@@ -48,7 +48,7 @@ type Compiled struct {
 	Inputs json.RawMessage `json:"inputs" doc:"JSON Schema of the object of named inputs; null: the input is a text"`
 }
 
-// Mark is a problem of a document at its place.
+// Mark is a problem of a document with its location.
 type Mark struct {
 	Code     string        `json:"code" doc:"Stable lower-case words with dashes"`
 	Severity diag.Severity `json:"severity" enum:"error,warning,info"`
@@ -62,7 +62,7 @@ type Mark struct {
 	Related  []MarkRelated `json:"related" doc:"Places that explain it"`
 }
 
-// MarkRelated is a second place that explains a problem.
+// MarkRelated is a second location that explains a problem.
 type MarkRelated struct {
 	Message string `json:"message"`
 	Span    *Range `json:"span" doc:"Null: unknown, or in another text"`
@@ -88,7 +88,7 @@ func compileDocument(ctx context.Context, c *transport.Caller, in *struct{ Body 
 	return &struct{ Body Compiled }{out}, err
 }
 
-// marksOf gives the problems of a document at their places.
+// marksOf returns the problems of a document with their locations.
 func marksOf(w *workflow.Workflow, problems diag.List, text *places, file string) []Mark {
 	areas := areasOf(w, text, file)
 	out := []Mark{}
@@ -107,7 +107,7 @@ func marksOf(w *workflow.Workflow, problems diag.List, text *places, file string
 	return out
 }
 
-// area is where a node is in a document, in bytes.
+// area is the byte range of a node in a document.
 type area struct {
 	branch, node string
 	start, end   int
@@ -115,7 +115,7 @@ type area struct {
 
 type areas []area
 
-// areasOf gives where the nodes are of a workflow, its branches and their flows.
+// areasOf returns the areas of the nodes of a workflow, its branches and their flows.
 func areasOf(w *workflow.Workflow, text *places, file string) areas {
 	var out areas
 	var add func(w *workflow.Workflow, branch string, depth int)
@@ -142,7 +142,7 @@ func areasOf(w *workflow.Workflow, text *places, file string) areas {
 	return out
 }
 
-// at gives the innermost node around a byte.
+// at returns the innermost node around a byte offset.
 func (l areas) at(b int) (branch, node *string) {
 	best := -1
 	for _, a := range l {

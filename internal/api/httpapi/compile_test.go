@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// compiled asks for a compiled document.
+// compiled requests the compilation of a document.
 func (w *world) compiled(body m) httpapi.Compiled {
 	w.t.Helper()
 	var out httpapi.Compiled
@@ -25,7 +25,8 @@ func (w *world) compiled(body m) httpapi.Compiled {
 	return out
 }
 
-// TestCompile: problems know their node and their place in UTF-16 code units, and what was understood is drawn beside them.
+// TestCompile checks that problems carry their node and their location in UTF-16 code units, and
+// that the part that was understood is returned as a graph with them.
 func TestCompile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -70,7 +71,7 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// TestCompileNothing: what cannot be read has problems and no graph.
+// TestCompileNothing checks that a document that cannot be read yields problems and no graph.
 func TestCompileNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -83,7 +84,8 @@ func TestCompileNothing(t *testing.T) {
 	w.do("POST", "/api/v1/documents/compile", m{"document": strings.Repeat("# a\n", 3<<20)}).problem(413, "too_large")
 }
 
-// TestCompileBranch: a branch of a rounds document is drawn alone; one that does not exist is drawn as nothing.
+// TestCompileBranch checks that a branch of a rounds document is drawn alone, and that a branch
+// that does not exist yields no graph.
 func TestCompileBranch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -105,7 +107,9 @@ func TestCompileBranch(t *testing.T) {
 	}
 }
 
-// TestMarks: in each broken document of the formats' tests, with characters of one and of two code units before its values, a mark covers the same characters as the command line names.
+// TestMarks checks that in each broken document of the format tests, with characters of one and of
+// two code units before its values, a mark covers the same characters that the command line
+// reports.
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -161,12 +165,13 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// linesOf splits a text at LF, CR LF and CR.
+// linesOf splits a string at LF, CR LF and CR.
 func linesOf(text string) []string {
 	return strings.Split(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"), "\n")
 }
 
-// brokenDocuments are the documents of the formats' tests, FORMAT/NAME: as they are, and with a key of other characters at the beginning of each map in braces.
+// brokenDocuments returns the documents of the format tests, named FORMAT/NAME: unchanged, and with
+// a key of non-ASCII characters at the start of each map in braces.
 func brokenDocuments(t *testing.T) (out []service.Document) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "..", "format", "*", "testdata", "*.txtar"))
@@ -195,7 +200,7 @@ func brokenDocuments(t *testing.T) (out []service.Document) {
 	return append(out, service.Document{File: "steps/in a text", Data: []byte(inText)}, service.Document{File: "steps/behind a mark", Data: []byte("\ufeff" + inText)})
 }
 
-// foreign puts a key of other characters at the beginning of each map in braces.
+// foreign inserts a key of non-ASCII characters at the start of each map in braces.
 func foreign(data []byte) []byte {
 	var b strings.Builder
 	quoted := false
@@ -215,7 +220,8 @@ func foreign(data []byte) []byte {
 	return []byte(b.String())
 }
 
-// TestGraphs: graphs of stored workflows and of runs are those of their documents, for those who may see them.
+// TestGraphs checks that the graphs of stored workflows and of runs match their documents, for
+// callers who may see them.
 func TestGraphs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

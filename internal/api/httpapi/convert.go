@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// registerConvert registers what is asked of the formats.
+// registerConvert registers the operations about document formats.
 func (a *API) registerConvert() {
 	add(a, route{
 		Method: http.MethodPost, Path: "/documents/convert", ID: "convertDocument", Tag: tagDocuments, Role: access.RoleRun, Errors: []int{http.StatusRequestEntityTooLarge},
@@ -28,7 +28,7 @@ func (a *API) registerConvert() {
 	}, getSchema)
 }
 
-// ConvertBody is a document and the format in which it is to be written.
+// ConvertBody is a document and the format to convert it to.
 type ConvertBody struct {
 	Document string   `json:"document" doc:"Text of the document, YAML or JSON"`
 	From     Language `json:"from,omitempty" doc:"Language of the document; absent: it is detected"`
@@ -37,7 +37,7 @@ type ConvertBody struct {
 	Leniency
 }
 
-// Converted is a document in another format.
+// Converted is a document converted to another format.
 type Converted struct {
 	Format   string          `json:"format"`
 	Refused  bool            `json:"refused" doc:"The format cannot express something that a run depends on, so that there is no document"`
@@ -66,12 +66,12 @@ func convertDocument(ctx context.Context, c *transport.Caller, in *struct{ Body 
 	return &struct{ Body Converted }{out}, nil
 }
 
-// SchemaPath names a kind of document.
+// SchemaPath is the path parameter that identifies a kind of document.
 type SchemaPath struct {
 	Format string `path:"format" doc:"Kind of document" example:"steps"`
 }
 
-// schemaAnswer is the answer with a schema.
+// schemaAnswer is the response with a schema.
 type schemaAnswer struct {
 	Body engine.Value `doc:"A JSON Schema, draft 2020-12"`
 }

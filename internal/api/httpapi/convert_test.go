@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/format"
 )
 
-// TestConvert: a document is written in another format with every difference; one that would run differently is refused, and documents with errors too.
+// TestConvert checks that a document is converted to another format with every difference reported,
+// and that a conversion that would run differently and documents with errors are rejected.
 func TestConvert(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -42,7 +43,7 @@ func TestConvert(t *testing.T) {
 	w.do("POST", "/api/v1/documents/convert", m{"document": strings.Repeat("# a\n", 3<<20), "to": "canvas"}).problem(413, "too_large")
 }
 
-// TestSchemas: the schemas are those that are published.
+// TestSchemas checks that the schemas are the published ones.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// securityScheme is the name of the bearer token in the document.
+// securityScheme is the name of the bearer token scheme in the document.
 const securityScheme = "token"
 
 const about = `Runs agent workflows. All errors are ` + "`application/problem+json`" + ` (RFC 9457) with a ` + "`code`" + ` for programs.
@@ -15,7 +15,7 @@ const about = `Runs agent workflows. All errors are ` + "`application/problem+js
 Lists have ` + "`items`" + ` and ` + "`next`" + `, the cursor of the next page. Unknown query parameters and unknown fields are refused.
 The role that an operation needs is in its ` + "`x-role`" + `: run, edit or admin; each role includes those before it.`
 
-// document is the OpenAPI document before any operation.
+// document returns the OpenAPI document without operations.
 func (a *API) document() *huma.OpenAPI {
 	return &huma.OpenAPI{
 		OpenAPI: "3.1.0",
@@ -35,7 +35,8 @@ func (a *API) document() *huma.OpenAPI {
 
 const schemas = "#/components/schemas/"
 
-// schemaName names the schema of a type: its own name, and for a List that of its items before it.
+// schemaName returns the schema name of a type: its own name, prefixed with the name of the item
+// type for a List.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
 	if of, ok := strings.CutPrefix(name, "List"); ok && of != "" {

@@ -8,8 +8,9 @@ import (
 	"github.com/hocket-run/hocket/internal/api/httpapi"
 )
 
-// TestDraftsByRole is every route that shows or runs a document by every role: drafts and former versions need the role edit, a check needs run, and with the role
-// run nothing tells that there is a draft (SEC2, ADR 27, item 10 of the repairs).
+// TestDraftsByRole calls every route that shows or runs a document with every role: drafts and
+// earlier versions need the role edit, a check needs run, and with the role run nothing reveals
+// that a draft exists (SEC2, ADR 27, item 10 of the repairs).
 func TestDraftsByRole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -102,7 +103,8 @@ func TestDraftsByRole(t *testing.T) {
 	}
 }
 
-// TestFormerDraftsByRole is a run of a draft that another draft replaced: what was never published stays as hidden as a draft (SEC2, item 10 of the repairs).
+// TestFormerDraftsByRole checks a run of a draft that was replaced by another draft: a document
+// that was never published stays as hidden as a draft (SEC2, item 10 of the repairs).
 func TestFormerDraftsByRole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -130,7 +132,8 @@ func TestFormerDraftsByRole(t *testing.T) {
 	w.do("GET", at+"/definition", nil).is(200)
 }
 
-// TestForksOfRaisedLimits: limits that need the role edit are not had with the role run by a fork of a run that has them (SEC2).
+// TestForksOfRaisedLimits checks that a caller with the role run cannot obtain limits that need the
+// role edit by forking a run that has them (SEC2).
 func TestForksOfRaisedLimits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -10,23 +10,24 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// Tagged is the header that names the state of a definition.
+// Tagged is the response header with the entity tag of a definition.
 type Tagged struct {
 	ETag string `header:"ETag" doc:"Identifies the state of the definition, for If-Match and If-None-Match"`
 }
 
-// quote gives a tag as a header has it.
+// quote returns a tag in the form that a header requires.
 func quote(tag string) string { return `"` + tag + `"` }
 
-// Unless is the header of reads that are needed only where something has changed.
+// Unless is the request header of conditional reads: the body is sent only if the definition has
+// changed.
 type Unless struct {
 	IfNoneMatch string `header:"If-None-Match" doc:"ETags that the client has; if one matches, the response is 304"`
 }
 
-// has tells whether the asker has the definition with a tag.
+// has reports whether the client already has the definition with the tag.
 func (u Unless) has(tag string) bool { return matches(u.IfNoneMatch, tag) }
 
-// matches tells whether a list of tags, or *, has a tag.
+// matches reports whether a list of tags, or *, matches the tag.
 func matches(header, tag string) bool {
 	for one := range strings.SplitSeq(header, ",") {
 		if one = strings.TrimPrefix(strings.TrimSpace(one), "W/"); one == "*" || one == quote(tag) {
@@ -36,12 +37,14 @@ func matches(header, tag string) bool {
 	return false
 }
 
-// Only is the header of changes that are made only to what the client has read.
+// Only is the request header of conditional changes: they apply only to the state that the client
+// has read.
 type Only struct {
 	IfMatch string `header:"If-Match" doc:"The ETag that was read: if the definition has changed since, the response is 409 with the ETag of what is stored now, and nothing is changed. * matches any existing definition"`
 }
 
-// expect gives the tag that what is changed must have; "" is any. Errors: *Problem for what is no tag.
+// expect returns the tag that the changed definition must have; "" means any tag. The error is a
+// *Problem if the header is not a tag.
 func (o Only) expect() (string, error) {
 	tag := strings.TrimPrefix(strings.TrimSpace(o.IfMatch), "W/")
 	if tag == "" || tag == "*" {
@@ -54,8 +57,9 @@ func (o Only) expect() (string, error) {
 	return inner, nil
 }
 
-// withTag gives a change that was refused since something else is stored the tag of that, which the client may read and change next. Nothing is named where nothing
-// is stored, or where it cannot be read.
+// withTag adds the current tag to the error of a change that was rejected because something else is
+// stored, so that the client can read that and change it next. It adds no tag if nothing is stored
+// or if the tag cannot be read.
 func withTag(err error, tag func() (string, error)) error {
 	if !errors.Is(err, catalog.ErrChanged) {
 		return err
@@ -67,7 +71,8 @@ func withTag(err error, tag func() (string, error)) error {
 	return p
 }
 
-// workflowTag is for withTag. A workflow that cannot run, such as one that is only a draft, has a tag too.
+// workflowTag returns a function for withTag. A workflow that cannot run, for example one with only
+// a draft, has a tag too.
 func workflowTag(ctx context.Context, c *transport.Caller, id string) func() (string, error) {
 	return func() (string, error) {
 		d, err := c.Service.Definition(ctx, id, service.Which{})

@@ -5,7 +5,9 @@ import (
 	"testing"
 )
 
-// TestRefusedWithTag: a change that comes too late is refused with the tag of what is stored, so that a client can show both and store over what it has shown (P38, P39).
+// TestRefusedWithTag checks that a change that comes too late is rejected with the tag of the
+// stored state, so that a client can show both states and overwrite the one that it has shown (P38,
+// P39).
 func TestRefusedWithTag(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

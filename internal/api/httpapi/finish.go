@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/view"
 )
 
-// finish completes the document with what huma cannot know, and serves it.
+// finish adds to the document what huma cannot derive, and serves it.
 func (a *API) finish() {
 	doc := a.huma.OpenAPI()
 	reg := doc.Components.Schemas
@@ -38,17 +38,17 @@ func (a *API) finish() {
 	text := sync.OnceValue(func() []byte { // built on first request: few clients need it
 		text, err := json.MarshalIndent(doc, "", "  ")
 		if err != nil {
-			panic(err) // the document is the same in every process: a test makes it
+			panic(err) // the document is the same in every process; a test builds it
 		}
 		return append(text, '\n')
 	})
 	a.mux.HandleFunc(http.MethodGet+" "+SpecPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/openapi+json")
-		_, _ = w.Write(text()) // the client has left
+		_, _ = w.Write(text()) // the client is gone
 	})
 }
 
-// enums gives the schema of problems the codes of the table.
+// enums sets the codes of the error table as the enum of the problem schema.
 func enums(problem *huma.Schema) {
 	for _, g := range errcode.Groups() {
 		if !g.OpenAI {
@@ -65,7 +65,8 @@ func operationsOf(p *huma.PathItem) []*huma.Operation {
 	return slices.DeleteFunc(all, func(op *huma.Operation) bool { return op == nil })
 }
 
-// nullable says of the properties of a type which of them may be null: pointers to objects that are always there. Lists never are.
+// nullable marks the properties of a type that may be null: pointers to objects that are always
+// present. Lists are never null.
 func nullable(t reflect.Type, s *huma.Schema) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return
@@ -74,7 +75,8 @@ func nullable(t reflect.Type, s *huma.Schema) {
 		name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
 		p := s.Properties[name]
 		if p != nil && isBehindPointer(t, f.Index) {
-			s.Required = slices.DeleteFunc(s.Required, func(r string) bool { return r == name }) // what it is in may be absent
+			// the embedded struct may be absent
+			s.Required = slices.DeleteFunc(s.Required, func(r string) bool { return r == name })
 		}
 		switch {
 		case p == nil:
@@ -86,7 +88,7 @@ func nullable(t reflect.Type, s *huma.Schema) {
 	}
 }
 
-// isBehindPointer tells whether a field belongs to a struct that is embedded by a pointer.
+// isBehindPointer reports whether a field belongs to a struct that is embedded by pointer.
 func isBehindPointer(t reflect.Type, index []int) bool {
 	for i := 1; i < len(index); i++ {
 		if t.FieldByIndex(index[:i]).Type.Kind() == reflect.Pointer {
@@ -96,17 +98,17 @@ func isBehindPointer(t reflect.Type, index []int) bool {
 	return false
 }
 
-// texts are the properties of runs' views which are texts, or references to long ones.
+// texts lists the properties of run views that are either strings or references to long strings.
 var texts = map[string][]string{"LogEntry": {"content"}, "TrailEntry": {"error"}, "Error": {"message"}, "OpenWait": {"prompt"}, "Waiting": {"prompt"}}
 
-// longTexts says of each of these properties that it may be a reference.
+// longTexts declares in the schema that each of these properties may be a reference.
 func longTexts(reg huma.Registry) {
 	ref := reg.Schema(reflect.TypeFor[view.Reference](), true, "Reference")
 	for name, properties := range texts {
 		for _, p := range properties {
 			s := reg.Map()[name]
 			if s == nil || s.Properties[p] == nil {
-				panic("no property " + name + "." + p) // the document is the same in every process: a test makes it
+				panic("no property " + name + "." + p) // the document is the same in every process; a test builds it
 			}
 			text := *s.Properties[p]
 			s.Properties[p] = &huma.Schema{AnyOf: []*huma.Schema{{Type: text.Type, Nullable: text.Nullable}, ref}, Description: text.Description}

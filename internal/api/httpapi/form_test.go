@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
-// TestForm: whatever is wrong with a request's form is a problem with a code, of the mux and of huma too (SEC7).
+// TestForm checks that every malformed request yields a problem with a code, including the errors
+// of the mux and of huma (SEC7).
 func TestForm(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -43,7 +44,8 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestLargeBodies: a body above the limit is 413, whether the API counts it or a guard cuts it off (SEC17).
+// TestLargeBodies checks that a body above the limit yields 413, whether the API counts the bytes
+// or a guard cuts the body off (SEC17).
 func TestLargeBodies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -60,7 +62,8 @@ func TestLargeBodies(t *testing.T) {
 	answer{t, rec.Code, rec.Header(), rec.Body.String()}.problem(413, "too_large")
 }
 
-// TestStrictForm: headers that say two things, packed bodies and texts that are not UTF-8 are refused, not read as something else (SEC7).
+// TestStrictForm checks that contradictory headers, compressed bodies and strings that are not
+// UTF-8 are rejected, not read as something else (SEC7).
 func TestStrictForm(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -84,7 +87,8 @@ func TestStrictForm(t *testing.T) {
 	if len(p.Errors) != 1 || p.Errors[0].Location != "header.Content-Encoding" {
 		t.Errorf("packed: %+v", p)
 	}
-	p = ask(func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") }, body).problem(415, "invalid") // as curl -d sends
+	// as curl -d sends
+	p = ask(func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") }, body).problem(415, "invalid")
 	if !strings.Contains(p.Detail, "send Content-Type: application/json") {
 		t.Errorf("a form: %+v", p)
 	}
@@ -96,7 +100,7 @@ func TestStrictForm(t *testing.T) {
 	ask(func(*http.Request) {}, "{\"workflow\": \"poem\", \"input\": \"\u00fc\"}").is(201)
 }
 
-// TestAdvice: texts of the API name its fields, no flags of the command line.
+// TestAdvice checks that messages of the API mention its fields, not flags of the command line.
 func TestAdvice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

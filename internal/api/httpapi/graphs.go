@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// registerGraphs registers the drawings of what is stored.
+// registerGraphs registers the operations that return the graphs of stored definitions.
 func (a *API) registerGraphs() {
 	missing := []int{http.StatusNotFound}
 	add(a, route{
@@ -26,7 +26,7 @@ func (a *API) registerGraphs() {
 	}, getRunGraph)
 }
 
-// Drawn is a drawn graph with what it is of.
+// Drawn is a laid-out graph and its subject.
 type Drawn struct {
 	Format  string  `json:"format" doc:"Language of the document; graph: a Go program"`
 	Version *int    `json:"version" doc:"Number of the version whose graph this is; null: a run's, or the workflow consists of rows"`
@@ -34,7 +34,8 @@ type Drawn struct {
 	Graph   *Graph  `json:"graph" doc:"Null: it is too large to draw, or the document cannot be read"`
 }
 
-// drawnAnswer is the answer with the graph of a stored workflow, or without it where the asker has it.
+// drawnAnswer is the response with the graph of a stored workflow, or without a body if the client
+// already has it.
 type drawnAnswer struct {
 	Status int
 	Tagged
@@ -91,7 +92,8 @@ func getRunGraph(ctx context.Context, c *transport.Caller, in *RunPath) (*struct
 	return &struct{ Body Drawn }{out}, err
 }
 
-// Graph is a drawn graph: every node and edge has its place, in points. Places are in 0…width and 0…height; y grows downwards.
+// Graph is a laid-out graph: every node and edge has a position in points. Positions are within
+// 0…width and 0…height; y grows downwards.
 type Graph struct {
 	Nodes  []GraphNode `json:"nodes" doc:"Frames stand before what is in them"`
 	Edges  []GraphEdge `json:"edges"`
@@ -118,7 +120,7 @@ type GraphNode struct {
 	Span   *Range  `json:"span" doc:"Where it is in the document; null: nowhere, or unknown"`
 }
 
-// GraphEdge leads from one node to another.
+// GraphEdge connects two nodes.
 type GraphEdge struct {
 	ID     string       `json:"id" doc:"Unique among the edges of the drawing; the document's where it has one"`
 	From   string       `json:"from"`
@@ -135,13 +137,14 @@ type GraphEdge struct {
 	Span   *Range       `json:"span" doc:"Where it is in the document; null: nowhere, or unknown"`
 }
 
-// GraphPoint is a point of a route.
+// GraphPoint is a point of an edge's route.
 type GraphPoint struct {
 	X float64 `json:"x"`
 	Y float64 `json:"y"`
 }
 
-// graphOf draws a graph whose document is text under a name; a nil text has no places. The graph is nil where it is too large to be drawn.
+// graphOf lays out the graph of a workflow whose document is text, with file as its name; if text
+// is nil, the graph has no document locations. The graph is nil if it is too large to be laid out.
 func graphOf(w *workflow.Workflow, text *places, file string) (*Graph, error) {
 	d, err := show.Draw(w)
 	switch {

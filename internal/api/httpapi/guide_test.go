@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
-// has says where got lacks what want has; lists have as many items as they show.
+// has lists the parts of want that got lacks; lists must have exactly as many items as want shows.
 func has(path string, want, got any) []string {
 	var bad []string
 	switch w := want.(type) {
@@ -40,7 +40,8 @@ func has(path string, want, got any) []string {
 	return bad
 }
 
-// TestGuide runs the commands of docs/api.md with curl, in their order, and compares what comes back with what the guide shows.
+// TestGuide runs the curl commands of docs/api.md in order, and compares the responses with the
+// ones in the guide.
 func TestGuide(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"bash", "curl"} {

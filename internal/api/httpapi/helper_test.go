@@ -26,7 +26,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// says answers every call with the name of the agent. An agent that has tools calls think first, and answers with what that gave.
+// says replies to every call with the name of the agent. An agent that has tools calls think first,
+// and replies with its result.
 type says struct{}
 
 func (says) Call(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
@@ -42,7 +43,7 @@ func (says) Call(_ context.Context, q model.Request, _ func(model.Delta)) (model
 	return r, nil
 }
 
-// Documents of the tests.
+// Documents used by the tests.
 const (
 	poem = `agents:
   poet: {model: own/m, instruction: Write.}
@@ -59,7 +60,7 @@ workflow:
   {"source": "ok", "target": "p", "sourceHandle": "approve"}, {"source": "ok", "target": "w", "sourceHandle": "reject"}]}`
 )
 
-// world is an API over a service on a store of its own.
+// world is an API over a service with its own store.
 type world struct {
 	t       testing.TB
 	api     *httpapi.API
@@ -67,13 +68,13 @@ type world struct {
 	caller  access.Principal
 }
 
-// newWorld gives a world whose caller is an admin who may approve.
+// newWorld returns a world whose caller is an admin with permission to approve.
 func newWorld(t testing.TB) *world { return newWorldOn(t, service.Memory) }
 
-// newWorldOn gives a world on a store.
+// newWorldOn returns a world on the given store.
 func newWorldOn(t testing.TB, db string) *world { return newWorldWith(t, db, says{}) }
 
-// newWorldWith gives a world whose agents say what a model says.
+// newWorldWith returns a world whose agents use the given model.
 func newWorldWith(t testing.TB, db string, own model.Client) *world {
 	t.Helper()
 	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Env: func(string) string { return "" }, Models: map[string]model.Client{"own": own}})
@@ -104,7 +105,9 @@ var document = sync.OnceValue(func() *openapi3.T {
 	for _, s := range doc.Components.Schemas {
 		for _, p := range s.Value.Properties {
 			if p.Value.Type == nil && p.Ref == "" && len(p.Value.AnyOf) == 0 {
-				p.Value.Nullable = true // any JSON value, null too; the validator reads no type as the words of OpenAPI 3.0 do
+				// any JSON value including null; the validator applies OpenAPI 3.0 rules to a
+				// missing type
+				p.Value.Nullable = true
 			}
 			if more := p.Value.AdditionalProperties.Schema; more != nil && more.Value.Type == nil {
 				more.Value.Nullable = true
@@ -114,14 +117,14 @@ var document = sync.OnceValue(func() *openapi3.T {
 	return doc
 })
 
-// as gives the same world for another caller.
+// as returns the same world with another caller.
 func (w *world) as(role access.Role, approve bool) *world {
 	c := *w
 	c.caller.Role, c.caller.Approve = role, approve
 	return &c
 }
 
-// answer is a response as tests look at it.
+// answer is a response in the form that tests inspect.
 type answer struct {
 	t      testing.TB
 	status int
@@ -129,7 +132,8 @@ type answer struct {
 	body   string
 }
 
-// do makes a request, and holds the answer against the OpenAPI document; body is sent as it is if it is a string, else as JSON; headers are pairs.
+// do sends a request and validates the response against the OpenAPI document. A string body is sent
+// as is, any other body as JSON; headers are name-value pairs.
 func (w *world) do(method, path string, body any, headers ...string) answer {
 	w.t.Helper()
 	var r io.Reader
@@ -159,7 +163,7 @@ func (w *world) do(method, path string, body any, headers ...string) answer {
 	return a
 }
 
-// is asserts the status and gives the answer back.
+// is asserts the status and returns the answer.
 func (a answer) is(status int) answer {
 	a.t.Helper()
 	if a.status != status {
@@ -196,7 +200,7 @@ func (a answer) run() project.Run {
 	return r
 }
 
-// on gives the world for a subtest.
+// on returns the world for a subtest.
 func (w *world) on(t testing.TB) *world {
 	c := *w
 	c.t = t

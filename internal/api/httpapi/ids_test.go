@@ -12,8 +12,9 @@ import (
 	"github.com/hocket-run/hocket/internal/catalog/catalogtest"
 )
 
-// TestIDsByHTTP: what may be stored is made, shown and deleted under its address, and what may not is refused at every operation that stores, and is not stored
-// (item 14 of the repairs, SEC16).
+// TestIDsByHTTP checks that valid ids can be created, shown and deleted at their URL, and that
+// invalid ids are rejected by every operation that stores and are not stored (item 14 of the
+// repairs, SEC16).
 func TestIDsByHTTP(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -30,7 +31,7 @@ func TestIDsByHTTP(t *testing.T) {
 	}
 	bad := []any{0, 7.5, true, []any{"a"}, m{"a": 1}, nil}
 	for _, id := range catalogtest.BadIDs() {
-		if utf8.ValidString(id) { // JSON has no others
+		if utf8.ValidString(id) { // JSON has no other strings
 			bad = append(bad, id)
 		}
 	}
@@ -46,7 +47,7 @@ func TestIDsByHTTP(t *testing.T) {
 			{"PUT", "/api/v1/agents/a", m{"id": id, "name": "x"}},
 		} {
 			if q.method == "PUT" && (id == nil || id == "") || strings.HasSuffix(q.path, "/workflows") && id == "" {
-				continue // the address has the id; a workflow without one is named by the request
+				continue // the URL has the id; a workflow without one is named by the request
 			}
 			if a := w.do(q.method, q.path, q.body); a.status != 422 && a.status != 400 {
 				t.Errorf("%s %s with the id %.40v: %d %.200s", q.method, q.path, id, a.status, a.body)
@@ -65,7 +66,7 @@ func TestIDsByHTTP(t *testing.T) {
 	}
 }
 
-// refusedID checks that nothing was stored: the id was refused, or the address leads nowhere.
+// refusedID checks that nothing was stored: either the id was rejected, or the URL does not exist.
 func (a answer) refusedID() {
 	a.t.Helper()
 	if a.status < 400 || a.status >= 500 {

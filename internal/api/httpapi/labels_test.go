@@ -10,7 +10,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestTestRunOfManyLabels: a document with as many labels as there may be has room for the label of a test run; the labels of a person get no more room by it.
+// TestTestRunOfManyLabels checks that a document with the maximum number of labels still has room
+// for the label of a test run, and that this leaves no more room for labels set by a person
+//
 func TestTestRunOfManyLabels(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -35,7 +37,8 @@ func TestTestRunOfManyLabels(t *testing.T) {
 	w.do("PUT", "/api/v1/workflows/own", m{"document": "labels: {hocket/test-run: \"true\"}\n" + poem}).problem(422, "invalid")
 }
 
-// TestWorkflowsByLabel: lists of workflows are filtered by labels as those of runs are. Who sees no drafts sees no labels of drafts, and finds nothing by them.
+// TestWorkflowsByLabel checks that lists of workflows can be filtered by labels like lists of runs
+// . A caller who may not see drafts sees no labels of drafts and finds nothing by them.
 func TestWorkflowsByLabel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -6,7 +6,8 @@ import (
 	"github.com/hocket-run/hocket/internal/format"
 )
 
-// Language is the name of a format of documents; "": it is detected, or any.
+// Language is the name of a document format. If empty, the format is detected, or any format
+// matches.
 type Language string
 
 // Schema lists the registered formats.

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/format/canvas"
 )
 
-// registerLayouts registers where people put the nodes of workflows.
+// registerLayouts registers the operations for the node positions that people set.
 func (a *API) registerLayouts() {
 	add(a, route{
 		Method: http.MethodGet, Path: "/workflows/{id}/layout", ID: "getLayout", Tag: tagWorkflows, Role: access.RoleEdit, Errors: []int{http.StatusNotFound}, Also: []int{http.StatusNotModified},
@@ -24,13 +24,13 @@ func (a *API) registerLayouts() {
 	}, putLayout)
 }
 
-// Bounds of a layout.
+// Limits of a layout.
 const (
 	maxPositions   = 20_000
 	maxLayoutBytes = 2 << 20
 )
 
-// Layout is where nodes were put.
+// Layout holds the positions of nodes.
 type Layout struct {
 	Nodes    map[string]Position            `json:"nodes" doc:"Positions by id of the node, of the main graph"`
 	Branches map[string]map[string]Position `json:"branches,omitempty" doc:"Positions by branch and id of the node"`
@@ -42,7 +42,7 @@ type Position struct {
 	Y float64 `json:"y" minimum:"-10000000" maximum:"10000000"`
 }
 
-// layoutAnswer is the answer with a layout, or without it where the asker has it.
+// layoutAnswer is the response with a layout, or without a body if the client already has it.
 type layoutAnswer struct {
 	Status int
 	Tagged
@@ -119,7 +119,7 @@ func putLayout(ctx context.Context, c *transport.Caller, in *putLayoutInput) (*l
 	return &layoutAnswer{Status: http.StatusOK, Tagged: Tagged{quote(tag)}, Body: &in.Body}, nil
 }
 
-// placed gives the text of a canvas document with the positions of the stored layout.
+// placed returns a canvas document with the positions of the stored layout.
 func placed(ctx context.Context, c *transport.Caller, id, document string) (string, error) {
 	text, _, err := c.Service.Layout(ctx, id)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/httpapi"
 )
 
-// TestLayout: positions are stored beside a workflow, without a version, under a tag of their own, and are written into a document only when that is asked.
+// TestLayout checks that positions are stored next to a workflow, without a version and under their
+// own tag, and are written into a document only on request.
 func TestLayout(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/httpapi"
 )
 
-// FuzzLists: whatever is in keys and values of a list's query, quotes above all, an unknown key is 400, no answer is a defect, and what is stored stays (SEC7).
+// FuzzLists checks that for any keys and values in a list's query, quotes above all, an unknown key
+// yields 400, no response is an internal error, and stored data is unchanged (SEC7).
 func FuzzLists(f *testing.F) {
 	for _, text := range []string{"'", `"`, "`", "';DROP TABLE runs;--", `" OR "1"="1`, "status'", "a]", "$.x", "%", "_", "\\", "\x00", "\xff", "é", " ", "status", "cursor", "limit", "workflow", "-1", "AAAA"} {
 		f.Add(text, text)
@@ -53,7 +54,7 @@ func FuzzLists(f *testing.F) {
 	})
 }
 
-// TestOffers lists what documents may use.
+// TestOffers checks the lists of the tools and models that documents may use.
 func TestOffers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -64,7 +65,7 @@ func TestOffers(t *testing.T) {
 	}
 }
 
-// TestSchedules lists the schedules of a stored workflow, and tells its next times.
+// TestSchedules checks the schedules of a stored workflow and their next times.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -17,7 +17,8 @@ import (
 // eventStream is the media type of server-sent events.
 const eventStream = "text/event-stream"
 
-// registerLive registers what shows runs while they happen. The stream itself is at the path of listEvents, told apart by what the client accepts.
+// registerLive registers the operations that follow runs live. The event stream itself shares the
+// path of listEvents and is selected by the Accept header.
 func (a *API) registerLive() {
 	add(a, route{
 		Method: http.MethodPost, Path: "/runs/{id}/events/ticket", ID: "createEventTicket", Tag: tagRuns, Role: access.RoleRun, Status: http.StatusCreated,
@@ -52,13 +53,13 @@ func (a *API) registerLive() {
 	op.Responses["204"] = &huma.Response{Description: "Event stream: the run has ended, and the client has received all of its events"}
 }
 
-// FeedMessage is something that happened to a run or a workflow.
+// FeedMessage is a change of a run or a workflow.
 type FeedMessage struct {
 	ID uint64 `json:"id" doc:"Number of the message; greater than that of all before"`
 	live.Told
 }
 
-// FeedPage is a part of the feed.
+// FeedPage is a page of the feed.
 type FeedPage struct {
 	Items []FeedMessage `json:"items"`
 	Last  uint64        `json:"last" doc:"Number behind which to go on"`
@@ -90,17 +91,17 @@ func listFeed(ctx context.Context, c *transport.Caller, in *feedInput) (*struct{
 	return &struct{ Body FeedPage }{page}, nil
 }
 
-// EventTicket is what lets a browser's EventSource in.
+// EventTicket is a ticket that authorizes a browser's EventSource.
 type EventTicket struct {
 	Ticket  string    `json:"ticket" doc:"Value of the query parameter ticket; it opens this path only"`
 	Path    string    `json:"path" doc:"The event stream of the run"`
 	Expires time.Time `json:"expires" doc:"Time by which it must be used first"`
 }
 
-// ticketAnswer is the answer with a ticket.
+// ticketAnswer is the response with a ticket.
 type ticketAnswer struct{ Body EventTicket }
 
-// stream answers a request that accepts an event stream where there is one; false: it is another request.
+// stream serves a request for an event stream, and reports whether the request was one.
 func (a *API) stream(w http.ResponseWriter, r *http.Request) bool {
 	if !accepts(r.Header.Values("Accept"), eventStream) {
 		return false
@@ -112,7 +113,7 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// accepts tells whether a media type is named, and not refused by its weight.
+// accepts reports whether a media type is listed with a weight other than zero.
 func accepts(header []string, want string) bool {
 	for _, line := range header {
 		for part := range strings.SplitSeq(line, ",") {
@@ -125,5 +126,5 @@ func accepts(header []string, want string) bool {
 	return false
 }
 
-// isZero tells whether a weight is 0, 0.0 and so on.
+// isZero reports whether a weight is 0, 0.0 and so on.
 func isZero(q string) bool { return q != "" && strings.Trim(q, "0.") == "" }

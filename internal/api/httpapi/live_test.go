@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/live"
 )
 
-// P22: the path of a run's events is a stream for who accepts one, and JSON for all others; what each does not know is refused there (SEC7).
+// P22: the path of a run's events serves a stream to clients that accept one, and JSON to all
+// others; each rejects the parameters that it does not know (SEC7).
 func TestEventStream(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -28,18 +29,18 @@ func TestEventStream(t *testing.T) {
 	w.do("GET", at+"?limit=1", nil, "Accept", stream).problem(400, "invalid")
 	w.do("GET", "/api/v1/runs/missing/events", nil, "Accept", stream).problem(404, "not_found")
 	w.as("", false).do("GET", at, nil, "Accept", stream).problem(401, "unauthorized")
-	// Elsewhere it does not matter what is accepted.
+	// On other paths the Accept header does not matter.
 	if a := w.do("GET", strings.TrimSuffix(at, "/events"), nil, "Accept", stream).is(200); a.header.Get("Content-Type") != "application/json" {
 		t.Errorf("the run object is %s", a.header)
 	}
 }
 
-// Tickets are issued where there are some, for runs that there are.
+// Tickets are issued only if the server has them, and only for runs that exist.
 func TestEventTicket(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	at := w.do("POST", "/api/v1/runs?wait=1m", m{"document": poem}).is(201).header.Get("Location") + "/events"
-	w.do("POST", at+"/ticket", nil).problem(429, "limit") // this world has none
+	w.do("POST", at+"/ticket", nil).problem(429, "limit") // this world has no tickets
 	w.do("POST", "/api/v1/runs/missing/events/ticket", nil).problem(404, "not_found")
 	if live.Path("r") != "/api/v1/runs/r/events" {
 		t.Errorf("tickets are for %s", live.Path("r"))

@@ -16,7 +16,8 @@ const (
 	tagOffers    = "Tools and models"
 )
 
-// registerOffers registers what there is here to be used, and what starts by itself.
+// registerOffers registers the operations that list the available tools and models, and the
+// schedules.
 func (a *API) registerOffers() {
 	add(a, route{
 		Method: http.MethodGet, Path: "/tools", ID: "listTools", Tag: tagOffers, Role: access.RoleRun,
@@ -37,7 +38,8 @@ func (a *API) registerOffers() {
 	a.registerControls()
 }
 
-// ToolOffer is a kind of toolset, a toolset or server of the operator, or a tool of the program.
+// ToolOffer is a kind of toolset, a toolset or server configured by the operator, or a tool of the
+// program.
 type ToolOffer struct {
 	Name  string `json:"name" doc:"Name in documents"`
 	Type  string `json:"type" doc:"Kind of toolset; tool: a tool of the program itself"`
@@ -60,7 +62,7 @@ func listTools(_ context.Context, c *transport.Caller, in *Page) (*listed[ToolOf
 	return sorted(*in, all, func(t ToolOffer) string { return t.Name + "\x00" + t.Type })
 }
 
-// ModelOffer is a provider of models, or a model that the operator gave a name.
+// ModelOffer is a model provider, or a model that the operator has named.
 type ModelOffer struct {
 	Name    string `json:"name" doc:"Provider, the part of a reference before the first slash; or the operator's name of a model"`
 	Kind    string `json:"kind" enum:"provider,model"`
@@ -87,7 +89,7 @@ func listModels(_ context.Context, c *transport.Caller, in *Page) (*listed[Model
 	return sorted(*in, all, func(m ModelOffer) string { return m.Name + "\x00" + m.Kind })
 }
 
-// Scheduled is a schedule of a published workflow, or of a graph of a Go program.
+// Scheduled is a schedule of a published workflow, or of a graph in a Go program.
 type Scheduled struct {
 	Program    *string         `json:"program" doc:"Go program whose graph it is, and which starts its runs; null: it is one of a stored workflow"`
 	Workflow   string          `json:"workflow" doc:"Id of the workflow, or name of the graph"`
@@ -122,7 +124,7 @@ func scheduledOf(s service.Scheduled) Scheduled {
 	return out
 }
 
-// text is a text that may be missing.
+// text returns *s, or "" if s is nil.
 func text(s *string) string {
 	if s == nil {
 		return ""
@@ -130,7 +132,7 @@ func text(s *string) string {
 	return *s
 }
 
-// zoneOf reads the name of a time zone; "" is nil.
+// zoneOf loads the time zone with the given name; "" yields nil.
 func zoneOf(name string) (*time.Location, error) {
 	if name == "" {
 		return nil, nil //nolint:nilnil // no zone is one of the answers
@@ -163,7 +165,7 @@ func listSchedules(ctx context.Context, c *transport.Caller, in *struct {
 	})
 }
 
-// Preview is when something would start by itself.
+// Preview lists the times at which a schedule would start runs.
 type Preview struct {
 	Branch *string     `json:"branch" doc:"Null: the main graph"`
 	ID     *string     `json:"id" doc:"Id of the schedule; null: it has none"`

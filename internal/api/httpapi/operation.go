@@ -16,37 +16,41 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
-// route is an operation as its file declares it.
+// route is an operation as declared by the file that registers it.
 type route struct {
-	// Method and Path; Path is below Prefix.
+	// Method and Path are the mux pattern; Path is relative to Prefix.
 	Method, Path string
-	// ID is the operationId, Summary a line, Description what else there is to know, in Markdown; Tag groups operations.
+	// ID is the operationId. Summary is one line, Description holds the details in Markdown, and
+	// Tag groups operations.
 	ID, Summary, Description, Tag string
-	// Role is what the caller must have (SEC2).
+	// Role is the role that the caller must have (SEC2).
 	Role access.Role
-	// Status of success; 0 is 200.
+	// Status is the status on success; 0 means 200.
 	Status int
-	// Also are further statuses of success: 200 and 202 with the same body, 304 without one.
+	// Also lists further success statuses: 200 and 202 with the same body, 304 without one.
 	Also []int
-	// Errors are the statuses of problems beyond those that every operation may have.
+	// Errors lists the problem statuses beyond commonErrors.
 	Errors []int
 }
 
-// bodyTime bounds how long a body may take to arrive.
+// bodyTime is the timeout for reading a request body.
 const bodyTime = 30 * time.Second
 
-// commonErrors are the statuses that every operation may answer with: 400 unknown query parameter, 401 no valid token, 403 role, 422 input, 429 a limit, 500, 503 the
-// store or the budget of bytes in flight.
+// commonErrors are the error statuses that every operation may return: 400 for an unknown query
+// parameter, 401 without a valid token, 403 for a missing role, 422 for invalid input, 429 for an
+// exceeded limit, 500, and 503 for the store or the budget of bytes in flight.
 var commonErrors = []int{
 	http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError,
 	http.StatusServiceUnavailable,
 }
 
-// add registers an operation. The handler gets a caller who has the route's role; its error is told by transport.ProblemOf.
+// add registers an operation. The handler is called with a caller who has the route's role;
+// transport.ProblemOf maps its error to a problem.
 func add[I, O any](a *API, r route, handle func(context.Context, *transport.Caller, *I) (*O, error)) {
 	op := huma.Operation{
 		Method: r.Method, Path: Prefix + r.Path, OperationID: r.ID, Summary: r.Summary, Description: r.Description, Tags: []string{r.Tag},
-		DefaultStatus: r.Status, MaxBodyBytes: a.cfg.MaxBody + 1, BodyReadTimeout: bodyTime, // huma refuses a body of that very size
+		// huma rejects a body of exactly this size
+		DefaultStatus: r.Status, MaxBodyBytes: a.cfg.MaxBody + 1, BodyReadTimeout: bodyTime,
 		Security:   []map[string][]string{{securityScheme: {}}},
 		Errors:     slices.Compact(slices.Sorted(slices.Values(slices.Concat(commonErrors, r.Errors)))),
 		Extensions: map[string]any{"x-role": r.Role},
@@ -59,7 +63,7 @@ func add[I, O any](a *API, r route, handle func(context.Context, *transport.Call
 	a.operations = append(a.operations, Operation{Method: r.Method, Path: op.Path, ID: r.ID, Role: r.Role})
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		if c, ok := ctx.Value(requestKey{}).(huma.Context); ok {
-			_ = c.SetReadDeadline(time.Time{}) // the body was read; where there is no deadline, none needs to go
+			_ = c.SetReadDeadline(time.Time{}) // the body was read; without a deadline there is none to clear
 		}
 		out, err := handle(ctx, transport.From(ctx), in)
 		if err != nil {
@@ -79,7 +83,7 @@ func add[I, O any](a *API, r route, handle func(context.Context, *transport.Call
 	}
 }
 
-// describe adds what huma cannot know of an operation's answers.
+// describe adds the responses of an operation that huma cannot derive.
 func (r route) describe(op *huma.Operation) {
 	for _, status := range r.Also {
 		also := huma.Response{Description: map[int]string{http.StatusOK: "It exists already", http.StatusNotModified: "Not modified", http.StatusAccepted: "Accepted; it is done later"}[status]}
@@ -91,10 +95,10 @@ func (r route) describe(op *huma.Operation) {
 	}
 }
 
-// requestKey is that of the huma.Context in the context of a handler.
+// requestKey is the key of the huma.Context in a handler's context.
 type requestKey struct{}
 
-// gate is what every request passes before its input is read.
+// gate checks every request before its input is read.
 type gate struct {
 	role  access.Role
 	known []string // query parameters
@@ -115,19 +119,20 @@ func (g *gate) pass(ctx huma.Context, next func(huma.Context)) {
 	next(huma.WithValue(huma.WithValue(b, requestKey{}, ctx), boundedKey{}, b))
 }
 
-// boundedKey is that of the bounded in the context of a request.
+// boundedKey is the key of the bounded value in a request's context.
 type boundedKey struct{}
 
-// bounded keeps why a body could not be read. huma answers 500 whatever the reason; the caller is told the true one.
+// bounded records why a body could not be read. huma responds with 500 whatever the reason; bounded
+// replaces that with the actual error.
 type bounded struct {
 	request
 	err error
 }
 
-// request is huma.Context under a name that is none of its methods.
+// request is huma.Context under a name that does not collide with one of its methods.
 type request huma.Context
 
-// Unwrap gives what the adapter knows.
+// Unwrap returns the context of the adapter.
 func (b *bounded) Unwrap() huma.Context { return b.request }
 
 // BodyReader implements huma.Context.
@@ -159,5 +164,5 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// pathOf gives the path of a resource.
+// pathOf returns the path of a resource.
 func pathOf(kind, id string) string { return Prefix + "/" + kind + "/" + url.PathEscape(id) }

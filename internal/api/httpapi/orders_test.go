@@ -12,11 +12,11 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// held says what says says; the agent slow waits for a word before.
+// held replies like says, but the agent slow waits until it is released.
 type held struct {
 	says
 	mu sync.Mutex
-	// release is of the run that is under way.
+	// release belongs to the run in progress.
 	release chan struct{}
 }
 
@@ -34,12 +34,15 @@ func (h *held) Call(ctx context.Context, q model.Request, tell func(model.Delta)
 	return h.says.Call(ctx, q, tell)
 }
 
-// busyGates are the gates beside an agent that works on, and one that comes after all of them.
+// busyGates is gates with an additional agent that keeps working, and an agent that runs after all
+// of them.
 var busyGates = strings.Replace(strings.Replace(gates, "workflow:", "  slow: {model: own/m, instruction: Work.}\n  last: {model: own/m, instruction: End.}\nworkflow:", 1),
 	"name: c}]}", "name: c}, {id: slow, type: agent, name: slow}]}\n  - {id: last, type: agent, name: last}", 1)
 
-// TestAnswersWhileSiblingsRun: in every order of the answers, with any number of them given while a sibling still works, each branch gets its own answer once, under an
-// id of its own; an answer without one is 409 while several are open, and changes nothing; the run ends with the last answer and the sibling, not before (P1).
+// TestAnswersWhileSiblingsRun checks that in every order of the answers, with any number of them
+// submitted while a sibling still works, each branch receives its own answer once, under its own
+// id; an answer without an id yields 409 while several waits are open, and changes nothing; the run
+// ends after the last answer and the sibling, not before (P1).
 func TestAnswersWhileSiblingsRun(t *testing.T) {
 	t.Parallel()
 	for _, order := range []string{"abc", "acb", "bac", "bca", "cab", "cba"} {
@@ -58,7 +61,7 @@ func TestAnswersWhileSiblingsRun(t *testing.T) {
 	}
 }
 
-// answeredInOrder runs busyGates, with this many answers before the sibling goes on.
+// answeredInOrder runs busyGates and submits early answers before the sibling continues.
 func answeredInOrder(t *testing.T, w *world, order string, early int, release chan struct{}) {
 	t.Helper()
 	run := w.do("POST", "/api/v1/runs", m{"document": busyGates}).is(201).run()

@@ -14,14 +14,16 @@ import (
 	"github.com/hocket-run/hocket/internal/view"
 )
 
-// maxPatience bounds how long a request may wait for a run (SEC17).
+// maxPatience is the longest time that a request may wait for a run (SEC17).
 const maxPatience = time.Minute
 
-// storeTime bounds how long a store that takes nothing is tried: a run claims its place again and again until its disk has room.
+// storeTime is how long a store that accepts no writes is retried: a run tries to claim its slot
+// until the disk has room.
 const storeTime = 20 * time.Second
 
-// prompt does something to a run that a store which does not answer would hold up. Errors: those of do; service.ErrUnavailable, and then the same may be asked for
-// again, whether it was done or not.
+// prompt calls do, which acts on a run and would block on a store that does not respond. It returns
+// the error of do, or service.ErrUnavailable, after which the caller may retry the operation
+// whether or not it took effect.
 func prompt(ctx context.Context, do func(context.Context) error) error {
 	bound, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
@@ -32,13 +34,13 @@ func prompt(ctx context.Context, do func(context.Context) error) error {
 	return err
 }
 
-// Patience says how long an answer may take that waits for a run to end or to pause.
+// Patience specifies how long a request may wait for a run to end or to pause.
 type Patience struct {
 	Wait   string `query:"wait" doc:"Wait until the run has ended or is paused, at most this long: a Go duration up to 1m" example:"10s"`
 	Prefer string `header:"Prefer" doc:"The same as wait=SECONDS, in seconds (RFC 7240); more than a minute counts as a minute" example:"wait=10"`
 }
 
-// time gives how long; 0: not at all.
+// time returns the duration; 0 means that the request does not wait.
 func (p Patience) time() (time.Duration, error) {
 	if p.Wait != "" {
 		d, err := duration("query.wait", p.Wait)
@@ -57,7 +59,7 @@ func (p Patience) time() (time.Duration, error) {
 	return 0, nil
 }
 
-// duration reads a Go duration above 0; "" is 0.
+// duration parses a positive Go duration; "" yields 0.
 func duration(location, text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
@@ -69,7 +71,7 @@ func duration(location, text string) (time.Duration, error) {
 	return d, nil
 }
 
-// badField says that a request is not acceptable at a place.
+// badField returns the problem of an invalid value at a location in the request.
 func badField(location, message string) *Problem {
 	err := errcode.New(errcode.InvalidArgument, errcode.Fields{"argument": location, "problem": message}, nil)
 	p := formProblem(http.StatusUnprocessableEntity, err.Error(), InputError{location, message})
@@ -77,11 +79,11 @@ func badField(location, message string) *Problem {
 	return p
 }
 
-// shown gives the run object, after waiting for the run to rest.
+// shown returns the run object, after waiting up to wait for the run to end or to pause.
 func shown(ctx context.Context, c *transport.Caller, run string, wait time.Duration) (out RunAnswer, err error) {
 	if wait > 0 {
 		bounded, cancel := context.WithTimeout(ctx, wait)
-		go func() { // a server that ends tells how the run stands, before it breaks the request off
+		go func() { // a server that shuts down reports the run's status before it aborts the request
 			select {
 			case <-transport.Closing(ctx):
 				cancel()

@@ -7,27 +7,29 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// Place is a position in a document as editors count: in UTF-16 code units.
+// Place is a position in a document in UTF-16 code units, as editors count.
 type Place struct {
 	Line   int `json:"line" doc:"From 1; lines end with LF, CR LF or CR"`
 	Column int `json:"column" doc:"From 1, in UTF-16 code units; a byte order mark counts"`
 	Offset int `json:"offset" doc:"UTF-16 code units from the beginning of the text, from 0"`
 }
 
-// Range is a stretch of a document. Where only its beginning is known, its end is the same place.
+// Range is a part of a document. If only its start is known, its end is the same position.
 type Range struct {
 	Start Place `json:"start"`
 	End   Place `json:"end" doc:"The first place behind it"`
 }
 
-// stride is the distance of the bytes at which places knows how many code units are before.
+// stride is the distance in bytes between the offsets for which places stores the number of code
+// units before them.
 const stride = 512
 
-// places tells where bytes of a text are, in UTF-16 code units. A place costs no more in a document of one long line. It is immutable.
+// places converts byte offsets in a document to positions in UTF-16 code units. A lookup costs no
+// more in a document with one long line. It is immutable.
 type places struct {
 	text  string
-	lines []int // bytes at which lines begin
-	units []int // units[i] is the number of code units of the characters that begin before byte i*stride
+	lines []int // byte offsets of line starts
+	units []int // units[i] is the number of code units of the characters that start before byte i*stride
 }
 
 func placesOf(text string) *places {
@@ -47,18 +49,19 @@ func placesOf(text string) *places {
 	return p
 }
 
-// unitsOf gives the code units of the character that begins with a byte, 0 for the bytes inside of one.
+// unitsOf returns the number of code units of the character that starts with b, or 0 for a
+// continuation byte.
 func unitsOf(b byte) int {
 	switch {
 	case !utf8.RuneStart(b):
 		return 0
-	case b >= 0xf0: // four bytes: beyond the first 65,536 characters
+	case b >= 0xf0: // four bytes: outside the Basic Multilingual Plane
 		return 2
 	}
 	return 1
 }
 
-// before counts the code units of the characters that begin before a byte.
+// before counts the code units of the characters that start before the byte offset at.
 func (p *places) before(at int) int {
 	n := p.units[at/stride]
 	for i := at / stride * stride; i < at; i++ {
@@ -67,7 +70,7 @@ func (p *places) before(at int) int {
 	return n
 }
 
-// place gives the place of a byte.
+// place returns the position of the byte offset at.
 func (p *places) place(at int) Place {
 	at = min(max(at, 0), len(p.text))
 	line := sort.SearchInts(p.lines, at+1) - 1
@@ -75,7 +78,8 @@ func (p *places) place(at int) Place {
 	return Place{Line: line + 1, Column: offset - p.before(p.lines[line]) + 1, Offset: offset}
 }
 
-// byteOf gives the byte of a position; those that say no offset are counted from the beginning of their line.
+// byteOf returns the byte offset of a position; if the position has no offset, it is counted from
+// the start of its line.
 func (p *places) byteOf(pos diag.Pos) int {
 	if pos.Offset > 0 || pos.Line <= 1 && pos.Column <= 1 {
 		return min(pos.Offset, len(p.text))
@@ -88,7 +92,8 @@ func (p *places) byteOf(pos diag.Pos) int {
 	return at
 }
 
-// span gives the stretch of a span of the document with this name; nil: it is not known, or of another document.
+// span returns the range of a span in the document named file, or nil if the span is unknown or
+// belongs to another document.
 func (p *places) span(s diag.Span, file string) *Range {
 	if !s.Start.IsKnown() || s.File != file {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/errcode"
 )
 
-// Problem is every error of the API (RFC 9457).
+// Problem is the body of every error response of the API (RFC 9457).
 type Problem struct {
 	Title  string         `json:"title" doc:"Kind of problem, for people"`
 	Status int            `json:"status" doc:"The HTTP status" example:"422"`
@@ -24,16 +24,16 @@ type Problem struct {
 	Reason errcode.Code   `json:"reason,omitempty" doc:"Code of this error within its kind; see docs/reasons.md" example:"workflow-draft-only"`
 	Fields errcode.Fields `json:"fields,omitempty" doc:"Values of this case by name: texts, numbers and lists of texts"`
 	Hint   string         `json:"hint,omitempty" doc:"What to do about it"`
-	// Errors are those of the request's form.
+	// Errors lists what is wrong with the form of the request.
 	Errors []InputError `json:"errors,omitempty" doc:"Errors of the request itself"`
-	// Diagnostics are those of a document.
+	// Diagnostics are the problems of a document.
 	Diagnostics []diag.Diagnostic `json:"diagnostics,omitempty" doc:"Errors of a document"`
 
 	retry string // the header Retry-After
-	tag   string // the header ETag: the tag of what is stored, where a change was refused since that is another one
+	tag   string // the ETag header: the current tag, if a change was rejected because it differs
 }
 
-// InputError says where a request is wrong. The value is not repeated in the answer.
+// InputError locates an error in a request. The response does not repeat the value.
 type InputError struct {
 	Location string `json:"location" doc:"Place: path, query, header or body, then a dot and the field" example:"body.input"`
 	Message  string `json:"message" doc:"What is wrong there"`
@@ -47,7 +47,7 @@ func (p *Problem) GetStatus() int { return p.Status }
 // ContentType implements huma.ContentTypeFilter.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
-// answered gives an error to the caller, by problemOf; what is broken inside goes to the log.
+// answered maps an error to the response with problemOf, and logs internal errors.
 func answered(ctx context.Context, err error) error {
 	p := problemOf(err)
 	if p.Status >= http.StatusInternalServerError {
@@ -69,7 +69,7 @@ func answered(ctx context.Context, err error) error {
 	return p
 }
 
-// problemOf tells an error by the table that all transports share.
+// problemOf maps an error to a problem with the table that all transports share.
 func problemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
@@ -80,7 +80,7 @@ func problemOf(err error) *Problem {
 	}
 }
 
-// forms are the problems of a request's form, which no transport but this one has.
+// forms are the problems of malformed requests, which only this transport has.
 var forms = map[int]Problem{
 	http.StatusBadRequest:           {Title: "Malformed request", Code: errcode.Invalid},
 	http.StatusRequestTimeout:       {Title: "Request timeout", Code: errcode.Timeout},
@@ -88,7 +88,7 @@ var forms = map[int]Problem{
 	http.StatusUnprocessableEntity:  {Title: "Invalid request; nothing was changed", Code: errcode.Invalid},
 }
 
-// formProblem makes a problem of a request's form.
+// formProblem returns a problem for a malformed request.
 func formProblem(status int, detail string, errs ...InputError) *Problem {
 	p, ok := forms[status]
 	if !ok {
@@ -99,7 +99,7 @@ func formProblem(status int, detail string, errs ...InputError) *Problem {
 	return &p
 }
 
-// problems is the huma.Transformer that gives huma's own errors the form of all others.
+// problems is the huma.Transformer that converts huma's own errors to the common form.
 func problems(ctx huma.Context, _ string, v any) (any, error) {
 	m, ok := v.(*huma.ErrorModel)
 	if !ok {
@@ -118,7 +118,8 @@ func ofModel(m *huma.ErrorModel) *Problem {
 	for _, e := range m.Errors {
 		errs = append(errs, InputError{Location: e.Location, Message: e.Message})
 	}
-	slices.SortStableFunc(errs, func(a, b InputError) int { return strings.Compare(a.Location, b.Location) }) // huma finds unknown fields in any order
+	// huma reports unknown fields in random order
+	slices.SortStableFunc(errs, func(a, b InputError) int { return strings.Compare(a.Location, b.Location) })
 	if m.Status == http.StatusRequestEntityTooLarge {
 		return problemOf(&transport.TooLargeError{Limit: m.Detail})
 	}
@@ -136,14 +137,14 @@ func ofModel(m *huma.ErrorModel) *Problem {
 	return formProblem(m.Status, detail, errs...)
 }
 
-// refuse answers with a problem before huma read anything.
+// refuse responds with a problem before huma reads any input.
 func (g *gate) refuse(ctx huma.Context, p *Problem) {
 	ctx.SetHeader("Content-Type", p.ContentType(""))
 	ctx.SetStatus(p.Status)
-	_ = json.NewEncoder(ctx.BodyWriter()).Encode(p) // the client has left
+	_ = json.NewEncoder(ctx.BodyWriter()).Encode(p) // the client is gone
 }
 
-// writeRefusal tells what the mux says of a path or method that no operation has.
+// writeRefusal converts the mux's response for a path or method without an operation to a problem.
 func writeRefusal(w http.ResponseWriter, h http.Handler, r *http.Request) {
 	took := &recorder{header: http.Header{}}
 	h.ServeHTTP(took, r)
@@ -157,7 +158,7 @@ func writeRefusal(w http.ResponseWriter, h http.Handler, r *http.Request) {
 	transport.WriteProblem(w, r, transport.NoPath(r.URL.Path))
 }
 
-// recorder takes the status and headers of an answer, and drops its text.
+// recorder records the status and headers of a response, and drops its body.
 type recorder struct {
 	header http.Header
 	status int

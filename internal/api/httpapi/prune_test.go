@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 )
 
-// TestPrune: many runs are deleted at once, by age or by name; runs that continue, and runs that were not named, stay.
+// TestPrune checks that runs can be deleted in bulk, by age or by name, and that running runs and
+// runs that were not named are kept.
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// query refuses query parameters that the operation does not have, and those that are there twice (SEC7): one that is passed over is a filter that does not
-// filter.
+// query rejects query parameters that the operation does not have or that are repeated (SEC7):
+// ignoring one would mean a filter that does not filter.
 func (g *gate) query(ctx huma.Context) *Problem {
 	u := ctx.URL()
 	values, err := url.ParseQuery(u.RawQuery)
@@ -39,10 +39,11 @@ func (g *gate) query(ctx huma.Context) *Problem {
 	return formProblem(http.StatusBadRequest, "invalid query parameters: "+strings.Join(names, ", "), errs...)
 }
 
-// single are the headers of requests that have one value: of two, one would be passed over.
+// single are the request headers that may have only one value, since of two values one would be
+// ignored.
 var single = []string{"Idempotency-Key", "If-Match"}
 
-// headers refuses requests whose headers say two things, and bodies that are packed, which no operation reads.
+// headers rejects requests with repeated headers, and compressed bodies, which no operation reads.
 func headers(ctx huma.Context) *Problem {
 	seen := map[string]int{}
 	packed := ""
@@ -63,7 +64,7 @@ func headers(ctx huma.Context) *Problem {
 	return nil
 }
 
-// has lists the parameters for people.
+// has returns the list of parameters for messages.
 func (g *gate) has() string {
 	if len(g.known) == 0 {
 		return "; the operation has none"
@@ -71,7 +72,7 @@ func (g *gate) has() string {
 	return "; known: " + strings.Join(g.known, ", ")
 }
 
-// Page is what every list takes.
+// Page holds the parameters of every list.
 type Page struct {
 	Cursor string `query:"cursor" doc:"Cursor: next of the previous page"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Maximum number of items"`
@@ -83,10 +84,10 @@ type List[T any] struct {
 	Next  string `json:"next" doc:"The cursor of the next page; empty after the last"`
 }
 
-// listed is the answer with a List.
+// listed is the response with a List.
 type listed[T any] struct{ Body List[T] }
 
-// listOf makes the answer, of no items too.
+// listOf returns the response for a page of items, which may be empty.
 func listOf[T any](items []T, next string) *listed[T] {
 	if items == nil {
 		items = []T{}
@@ -94,7 +95,8 @@ func listOf[T any](items []T, next string) *listed[T] {
 	return &listed[T]{List[T]{items, next}}
 }
 
-// pageOf gives a page of all items, which are sorted by key, upwards or downwards. The cursor is the last key of the page before.
+// pageOf returns a page of all items, which are sorted by key in ascending or descending order. The
+// cursor is the last key of the previous page.
 func pageOf[T any](p Page, all []T, key func(T) string, isBehind func(key, cursor string) bool) (*listed[T], error) {
 	var items []T
 	last := ""
@@ -117,10 +119,10 @@ func pageOf[T any](p Page, all []T, key func(T) string, isBehind func(key, curso
 	return listOf(items, ""), nil
 }
 
-// upwards is the order of ids.
+// upwards is the ascending order of ids.
 func upwards(key, cursor string) bool { return key > cursor }
 
-// sorted sorts all items by key and gives a page of them.
+// sorted sorts all items by key and returns a page of them.
 func sorted[T any](p Page, all []T, key func(T) string) (*listed[T], error) {
 	slices.SortStableFunc(all, func(a, b T) int { return strings.Compare(key(a), key(b)) })
 	return pageOf(p, all, key, upwards)

@@ -9,13 +9,15 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// TestInputsOfEvents: an event shows an input that is made of outputs as a recipe with its length and SHA-256; with expand as a text, as all other views do. A long one is a
-// reference, and all of it is at href.
+// TestInputsOfEvents checks that an event shows an input that is composed of outputs as a recipe
+// with its length and SHA-256, and with expand as a string, as all other views do. A long input is
+// a reference, and its full value is at href.
 func TestInputsOfEvents(t *testing.T) {
 	t.Parallel()
 	const doc = "agents:\n  w: {model: own/m, instruction: Write.}\nworkflow:\n  steps:\n" +
 		"    - {id: a, type: agent, name: w}\n    - {id: b, type: agent, name: w}\n    - {id: c, type: agent, name: w}\n"
-	for _, size := range []int{100, 5_000, 40_000} { // of values that are kept, that have tokens, and that are stored beside the records
+	// values that are kept, that have tokens, and that are stored outside the records
+	for _, size := range []int{100, 5_000, 40_000} {
 		w := newWorldWith(t, service.Memory, spell(size))
 		one := longText("w", size)
 		want := "--- Prior Step Outputs ---\n\n[a (agent: w)]:\n" + one + "\n\n[b (agent: w)]:\n" + one + "\n\n--- End Prior Step Outputs ---\n\ngo"

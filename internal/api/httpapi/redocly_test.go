@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestRedocly: an independent linter accepts the OpenAPI document as it is served.
+// TestRedocly checks that an independent linter accepts the served OpenAPI document.
 func TestRedocly(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join("..", "..", "..", "scripts", "redocly", "node_modules", "@redocly", "cli", "bin", "cli.js")

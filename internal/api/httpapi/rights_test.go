@@ -19,8 +19,9 @@ import (
 	"github.com/hocket-run/hocket/internal/project"
 )
 
-// TestForkOfDecision: a decision that a person took in the past of a run holds in a fork of it only for callers who may take such decisions; else one approval would
-// let the same thing happen any number of times (SEC12).
+// TestForkOfDecision checks that a past decision of a run applies in a fork of it only for callers
+// who may make such decisions; otherwise one approval would permit the same action any number of
+// times (SEC12).
 func TestForkOfDecision(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -59,7 +60,9 @@ func TestForkOfDecision(t *testing.T) {
 	}
 }
 
-// TestRetryRights: a retry keeps decisions only for who may take them, and another model, document or limit needs the role edit; what is refused is not stored (SEC2, SEC12).
+// TestRetryRights checks that a retry keeps decisions only for callers who may make them, that
+// another model, document or limit needs the role edit, and that a rejected retry is not stored
+// (SEC2, SEC12).
 func TestRetryRights(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -91,7 +94,9 @@ func TestRetryRights(t *testing.T) {
 	}
 }
 
-// TestActorOfAnswer: the run object and the journal say who answered, by which way in and when; the same answer of another token leaves the first (SEC12).
+// TestActorOfAnswer checks that the run object and the journal record who answered, through which
+// transport and when, and that the same answer with another token leaves the first one unchanged
+// (SEC12).
 func TestActorOfAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -118,8 +123,8 @@ func TestActorOfAnswer(t *testing.T) {
 	}
 }
 
-// TestLimitsAnswerBudget: new limits for a run that asks a person for a larger budget are the answer, which only a token that may approve gives, whatever its
-// role (P20, SEC12).
+// TestLimitsAnswerBudget checks that new limits for a run that asks for a larger budget are the
+// answer, which only a token with permission to approve may submit, whatever its role (P20, SEC12).
 func TestLimitsAnswerBudget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -143,11 +148,13 @@ func TestLimitsAnswerBudget(t *testing.T) {
 	boss.do("POST", at+"/resume", m{"limits": m{"maxSteps": 9}, "wait": wait}).problem(422, "invalid")
 	boss.do("POST", at+"/resume", m{"limits": m{"maxCalls": 1}, "wait": wait}).problem(422, "invalid")
 	boss.do("POST", at+"/resume", m{"wait": wait}).problem(422, "invalid")
-	for _, more := range []m{{"maxCalls": 9, "maxTokens": 50_000}, {"maxCalls": 9, "maxSteps": 40}, {"maxCalls": 9, "timeoutSeconds": 60}} { // none is dropped in silence
+	// no limit is silently dropped
+	for _, more := range []m{{"maxCalls": 9, "maxTokens": 50_000}, {"maxCalls": 9, "maxSteps": 40}, {"maxCalls": 9, "timeoutSeconds": 60}} {
 		boss.do("POST", at+"/resume", m{"limits": more, "wait": wait}).problem(422, "invalid")
 		boss.do("POST", at+"/resume", m{"limits": more}).problem(422, "invalid")
 	}
-	boss.do("POST", at+"/resume", m{"limits": m{"maxTokens": 50_000}, "wait": wait}).problem(422, "invalid") // the question is about calls
+	// the question is about calls
+	boss.do("POST", at+"/resume", m{"limits": m{"maxTokens": 50_000}, "wait": wait}).problem(422, "invalid")
 	done := boss.do("POST", at+"/resume?wait=1m", m{"limits": m{"maxCalls": 9}, "wait": wait}).is(200).run()
 	boss.do("POST", at+"/resume", m{"limits": m{"maxCalls": 9}, "wait": wait}).is(200)
 	boss.do("POST", at+"/resume", m{"limits": m{"maxCalls": 8}, "wait": wait}).problem(409, "conflict")
@@ -163,7 +170,8 @@ func TestLimitsAnswerBudget(t *testing.T) {
 	boss.do("POST", "/api/v1/runs/"+approval.ID+"/resume", m{"limits": m{"maxCalls": 9}, "wait": approval.Waiting[0].ID}).problem(422, "invalid")
 }
 
-// TestLimitsOnce: a request with a key is made once, however it names the question for a larger budget. Made again it does not answer the next question.
+// TestLimitsOnce checks that a request with a key takes effect once, whichever way it refers to the
+// question for a larger budget. A repeated request does not answer the next question.
 func TestLimitsOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -189,7 +197,8 @@ func TestLimitsOnce(t *testing.T) {
 	}
 }
 
-// TestLimitsOfRunners: a caller with the role run raises no limits of a run (SEC2), as over MCP.
+// TestLimitsOfRunners checks that a caller with the role run cannot raise the limits of a run
+// (SEC2), as over MCP.
 func TestLimitsOfRunners(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -204,7 +213,7 @@ func TestLimitsOfRunners(t *testing.T) {
 	}
 }
 
-// bounded is a workflow that says how much its runs may do.
+// bounded is a workflow with a budget for its runs.
 const bounded = `agents:
   poet: {model: own/m, instruction: Write.}
 workflow:
@@ -213,7 +222,8 @@ workflow:
     - {id: a, type: agent, name: poet}
 `
 
-// TestLimitsOfStarts: a caller with the role run may lower the limits of a workflow, and raise none (SEC2).
+// TestLimitsOfStarts checks that a caller with the role run may lower the limits of a workflow but
+// not raise them (SEC2).
 func TestLimitsOfStarts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -226,7 +236,8 @@ func TestLimitsOfStarts(t *testing.T) {
 	w.as(access.RoleEdit, false).do("POST", "/api/v1/runs", m{"workflow": "poem", "limits": m{"maxCalls": 6}}).is(201)
 }
 
-// TestBrokenBody: a body that breaks off is the client's problem, and no defect of the server (P36).
+// TestBrokenBody checks that a truncated body is reported as a client error, not as an internal
+// error (P36).
 func TestBrokenBody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

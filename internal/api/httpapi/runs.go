@@ -16,7 +16,7 @@ import (
 
 const tagRuns = "Runs"
 
-// registerRuns registers what looks at runs.
+// registerRuns registers the operations that read runs.
 func (a *API) registerRuns() {
 	add(a, route{
 		Method: http.MethodGet, Path: "/runs", ID: "listRuns", Tag: tagRuns, Role: access.RoleRun,
@@ -35,7 +35,7 @@ func (a *API) registerRuns() {
 // RunLine is a run in a list.
 type RunLine = view.RunLine
 
-// some gives nil for what is empty.
+// some returns a pointer to s, or nil if s is empty.
 func some(s string) *string {
 	if s == "" {
 		return nil
@@ -48,7 +48,7 @@ type runsQuery struct {
 	RunsFilter
 }
 
-// RunsFilter says of which runs a list is made.
+// RunsFilter selects the runs of a list.
 type RunsFilter struct {
 	Status        string    `query:"status" doc:"Only runs of these statuses, several with commas: pending, running, paused, completed, failed, cancelled" example:"paused,running"`
 	Prefix        string    `query:"prefix" doc:"Only runs whose ids begin with this"`
@@ -86,7 +86,7 @@ func listRuns(ctx context.Context, c *transport.Caller, in *runsQuery) (*listed[
 	return listOf(items, next), nil
 }
 
-// countsAnswer is the answer with numbers of runs.
+// countsAnswer is the response with counts of runs.
 type countsAnswer struct{ Body view.RunCounts }
 
 func countRuns(ctx context.Context, c *transport.Caller, in *RunsFilter) (*countsAnswer, error) {
@@ -98,7 +98,7 @@ func countRuns(ctx context.Context, c *transport.Caller, in *RunsFilter) (*count
 	return &countsAnswer{counts}, err
 }
 
-// query gives what the filter asks a store for.
+// query returns the store query for the filter.
 func (in *RunsFilter) query() (journal.Query, error) {
 	q := journal.Query{
 		Prefix: in.Prefix, Workflow: in.Workflow, Parent: in.Parent, Interrupted: in.Interrupted, CreatedFrom: in.CreatedFrom, CreatedBefore: in.CreatedBefore,
@@ -135,12 +135,12 @@ func statusNames() string {
 	return strings.Join(names, ", ")
 }
 
-// RunPath names a run.
+// RunPath is the path parameter that identifies a run.
 type RunPath struct {
 	ID string `path:"id" doc:"Id of the run"`
 }
 
-// RunAnswer is the answer with a run object.
+// RunAnswer is the response with a run object.
 type RunAnswer struct{ Body Rendered[view.Run] }
 
 type runQuery struct {

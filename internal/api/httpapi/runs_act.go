@@ -19,7 +19,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// registerRunActs registers what changes runs.
+// registerRunActs registers the operations that change runs.
 func (a *API) registerRunActs() {
 	add(a, route{
 		Method: http.MethodPost, Path: "/runs", ID: "startRun", Tag: tagRuns, Role: access.RoleRun, Status: http.StatusCreated,
@@ -59,12 +59,12 @@ func (a *API) registerRunActs() {
 	a.registerPrune()
 }
 
-// Limits bound a run; what is absent stays as the workflow says.
+// Limits are the limits of a run; absent limits keep the values of the workflow.
 type Limits struct {
 	MaxSteps       *int   `json:"maxSteps,omitempty" minimum:"0" doc:"Maximum number of steps"`
 	Timeout        string `json:"timeout,omitempty" doc:"Running time of the run, as a Go duration" example:"10m"`
 	MaxConcurrency int    `json:"maxConcurrency,omitempty" minimum:"1" doc:"Maximum number of concurrent steps"`
-	// MaxLoopIterations bounds each loop.
+	// MaxLoopIterations is the maximum number of iterations of each loop.
 	MaxLoopIterations int     `json:"maxLoopIterations,omitempty" minimum:"1" doc:"Maximum number of passes of a loop"`
 	MaxTokens         int64   `json:"maxTokens,omitempty" minimum:"1" doc:"Budget of tokens"`
 	MaxCostUSD        float64 `json:"maxCostUSD,omitempty" exclusiveMinimum:"0" doc:"Budget of money"`
@@ -82,7 +82,7 @@ func (l *Limits) limits() (workflow.Limits, error) {
 	}, err
 }
 
-// raiseForbidden is the error for a caller without the role edit who raises limits (SEC2).
+// raiseForbidden returns the error for a caller without the role edit who raises limits (SEC2).
 func raiseForbidden(c *transport.Caller) error {
 	return &transport.ForbiddenError{Reason: "raising limits above those of the workflow or of the run needs the role edit; the token " + strconv.Quote(c.Name) + " has " + string(c.Role)}
 }
@@ -119,7 +119,7 @@ type startInput struct {
 	Body StartBody
 }
 
-// runMade is the answer with a run that was made, or had been made by the same request.
+// runMade is the response with a run that this request created, now or when it was first sent.
 type runMade struct {
 	Status   int
 	Location string `header:"Location" doc:"URL of the run"`
@@ -149,7 +149,7 @@ func startRun(ctx context.Context, c *transport.Caller, in *startInput) (*runMad
 	return &out, err
 }
 
-// request gives what is to be started.
+// request converts the body to a start request.
 func (b *StartBody) request(ctx context.Context, c *transport.Caller) (service.StartRequest, error) {
 	q := service.StartRequest{Trigger: service.TriggerAPI, Labels: workflow.Labels(b.Labels), Branch: b.Branch, Input: expr.Text(b.Input), Inputs: b.Inputs, Session: b.Session, IfBusy: service.IfBusy(b.IfBusy)}
 	if (b.Document != "" || b.Draft || b.Version != 0) && !c.May(access.RoleEdit) {
@@ -192,7 +192,7 @@ func (b *StartBody) request(ctx context.Context, c *transport.Caller) (service.S
 	return q, err
 }
 
-// documentName is what documents of requests are called in diagnostics.
+// documentName is the name of request documents in diagnostics.
 const documentName = "document"
 
 // ResumeBody is the body of resumeRun.
@@ -213,7 +213,7 @@ type resumeInput struct {
 	Body ResumeBody
 }
 
-// runResumed is the answer with a run that goes on, or whose answer is stored.
+// runResumed is the response with a run that continues, or whose answer is stored.
 type runResumed struct {
 	Status int
 	Body   Rendered[view.Run]
@@ -311,7 +311,7 @@ func cancelRun(ctx context.Context, c *transport.Caller, in *cancelInput) (*RunA
 	}
 	err = prompt(ctx, func(ctx context.Context) error { return c.Service.Cancel(ctx, in.ID, reason) })
 	if h, herr := c.Service.Head(ctx, in.ID); errors.Is(err, engine.ErrEnded) && herr == nil && h.Status == journal.StatusCancelled {
-		err = nil // it is as it was asked for
+		err = nil // the state is already the requested one
 	}
 	if err != nil {
 		return nil, err
@@ -320,7 +320,8 @@ func cancelRun(ctx context.Context, c *transport.Caller, in *cancelInput) (*RunA
 	return &out, err
 }
 
-// mayRun tells whether the caller may run once more what a run runs: with the role run only what is published (SEC2, D33).
+// mayRun returns an error unless the caller may run the definition of a run again: with the role
+// run, only published definitions (SEC2, D33).
 func mayRun(ctx context.Context, c *transport.Caller, h journal.Head) error {
 	if c.SeesDrafts() {
 		return nil

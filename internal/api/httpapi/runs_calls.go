@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// registerRunCalls registers what models were asked.
+// registerRunCalls registers the operations that show the requests sent to models.
 func (a *API) registerRunCalls() {
 	add(a, route{
 		Method: http.MethodGet, Path: "/runs/{id}/calls/{call}", ID: "getCall", Tag: tagRuns, Role: access.RoleRun, Errors: []int{http.StatusNotFound},
@@ -26,7 +26,7 @@ func (a *API) registerRunCalls() {
 	}, getCall)
 }
 
-// CallRequest is what a model was asked.
+// CallRequest is a request that was sent to a model.
 type CallRequest struct {
 	Call       string          `json:"call"`
 	Attempt    int             `json:"attempt"`
@@ -56,14 +56,14 @@ type CallMessage struct {
 	IsError    bool            `json:"isError,omitempty" doc:"The text tells a failure of the call"`
 }
 
-// CallSchema is the shape of a structured reply.
+// CallSchema is the schema of a structured reply.
 type CallSchema struct {
 	Name   string          `json:"name,omitempty"`
 	Strict bool            `json:"strict,omitempty"`
 	JSON   json.RawMessage `json:"json" doc:"JSON Schema"`
 }
 
-// CallParameters are those of a call; one that is missing was left to the provider.
+// CallParameters are the parameters of a call; absent ones were left to the provider.
 type CallParameters struct {
 	Temperature      *float64 `json:"temperature,omitempty"`
 	TopP             *float64 `json:"topP,omitempty"`
@@ -102,7 +102,8 @@ func getCall(ctx context.Context, c *transport.Caller, in *callInput) (*callAnsw
 	return &callAnswer{requestOf(&sent, in.Call, in.Short)}, nil
 }
 
-// requestOf gives a request as the API shows it. Texts are cut at short bytes; 0: they are whole.
+// requestOf converts a request to the form that the API shows. Strings are truncated to short
+// bytes; 0 means they are complete.
 func requestOf(s *service.Sent, call string, short int64) CallRequest {
 	req, cmd := &s.Request, s.Command
 	out := CallRequest{
@@ -127,7 +128,7 @@ func requestOf(s *service.Sent, call string, short int64) CallRequest {
 func messageOf(m chat.Message, short int64) CallMessage {
 	out := CallMessage{Role: string(m.Role), Name: m.Name, Bytes: m.Text.Len(), ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID, ToolName: m.ToolName, IsError: m.IsError}
 	if out.Text = m.Text.String(); short > 0 && out.Bytes > short {
-		out.Text = strings.ToValidUTF8(m.Text.Head(int(short)), "") // a character may have been cut
+		out.Text = strings.ToValidUTF8(m.Text.Head(int(short)), "") // a character may have been cut in half
 	}
 	return out
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// TestCalls: a request is told with its prompts, whose texts are cut where they are long, never within a character, and whole where that is asked for.
+// TestCalls checks that a request is shown with its prompts, that long prompts are truncated, never
+// within a character, and that they are complete on request.
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, service.Memory, spell(70_000))

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// registerRunDefinition registers what a run runs.
+// registerRunDefinition registers the operations that show the definition of a run.
 func (a *API) registerRunDefinition() {
 	add(a, route{
 		Method: http.MethodGet, Path: "/runs/{id}/definition", ID: "getRunDefinition", Tag: tagRuns, Role: access.RoleRun, Errors: []int{http.StatusNotFound},
@@ -18,7 +18,7 @@ func (a *API) registerRunDefinition() {
 	}, getRunDefinition)
 }
 
-// graphAnswer is the answer with a graph.
+// graphAnswer is the response with a graph.
 type graphAnswer struct {
 	Body engine.Value `doc:"Nodes, edges, agents and limits"`
 }
@@ -32,7 +32,7 @@ func getRunDefinition(ctx context.Context, c *transport.Caller, in *RunPath) (*g
 	return &graphAnswer{text}, err
 }
 
-// runDefinition gives what a run runs to those who may see it.
+// runDefinition returns the definition of a run if the caller may see it.
 func runDefinition(ctx context.Context, c *transport.Caller, run string) (*workflow.Workflow, error) {
 	h, w, err := c.Service.RunDefinition(ctx, run)
 	if err == nil && !c.SeesDrafts() {

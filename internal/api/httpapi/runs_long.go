@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/view"
 )
 
-// registerLong registers what has the long values of runs.
+// registerLong registers the operations whose responses contain long values of runs.
 func (a *API) registerLong() {
 	r := route{
 		Method: http.MethodGet, Path: "/runs/{id}/values/{digest}", ID: "getValue", Tag: tagRuns, Role: access.RoleRun, Errors: []int{http.StatusNotFound}, Also: []int{http.StatusNotModified},
@@ -32,15 +32,15 @@ func (a *API) registerLong() {
 	}}
 }
 
-// Rendered is an answer that is written as a view writes it; its JSON is that of T.
+// Rendered is a response that a view writes itself; its JSON has the form of T.
 type Rendered[T any] struct {
 	write func(io.Writer) error
 }
 
-// WriteJSON writes the answer.
+// WriteJSON writes the response to w.
 func (b Rendered[T]) WriteJSON(w io.Writer) error { return b.write(w) }
 
-// MarshalJSON implements json.Marshaler, for answers that are parts of others.
+// MarshalJSON implements json.Marshaler, for responses that are parts of other responses.
 func (b Rendered[T]) MarshalJSON() ([]byte, error) {
 	var text bytes.Buffer
 	err := b.write(&text)
@@ -52,7 +52,8 @@ func (Rendered[T]) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[T](), true, "")
 }
 
-// streamed makes the format of answers one that writes views as they come. One that breaks off is cut, so that no client takes it for whole.
+// streamed returns the format f changed to write views as they are produced. If writing fails, the
+// response is aborted, so that no client mistakes it for a complete one.
 func streamed(f huma.Format) huma.Format {
 	whole := f.Marshal
 	f.Marshal = func(w io.Writer, v any) error {
@@ -68,7 +69,7 @@ func streamed(f huma.Format) huma.Format {
 	return f
 }
 
-// render makes a view of a run an answer, with references in the place of long values.
+// render renders a view of a run as a response, with references in place of long values.
 func render[T any](ctx context.Context, r *view.Reader, v T, short int) (Rendered[T], error) {
 	doc, err := r.Prepare(ctx, v, style(r.Head.Run, short))
 	return Rendered[T]{func(w io.Writer) error {
@@ -84,7 +85,7 @@ func style(run string, short int) view.Style {
 	return view.Style{Limit: short, Bounded: true, Href: view.Address(run)}
 }
 
-// ViewPage is what pages of views take.
+// ViewPage holds the paging parameters of views.
 type ViewPage struct {
 	Cursor string `query:"cursor" doc:"Cursor: next of the previous page"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"200" doc:"Maximum number of entries"`
@@ -92,7 +93,7 @@ type ViewPage struct {
 
 func (p ViewPage) page() view.Page { return view.Page{Cursor: p.Cursor, Limit: p.Limit} }
 
-// paged gives the errors of pages their status.
+// paged maps paging errors to their status.
 func paged(err error) error {
 	if errors.Is(err, view.ErrCursor) {
 		return formProblem(http.StatusBadRequest, "query.cursor: "+err.Error(), InputError{"query.cursor", err.Error()})
@@ -139,7 +140,7 @@ func getValue(ctx context.Context, c *transport.Caller, in *valueInput) (*huma.S
 			if ctx.Err() == nil {
 				transport.RecordError(ctx, err)
 			}
-			panic(http.ErrAbortHandler) // the client sees that it broke off
+			panic(http.ErrAbortHandler) // the client sees that the response was aborted
 		}
 	}}, nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/view"
 )
 
-// spell answers with a text that begins with the agent's name and is n bytes long.
+// spell replies with n bytes that start with the agent's name.
 type spell int
 
 func (n spell) Call(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
@@ -28,7 +28,7 @@ func longText(name string, n int) string {
 	return text + strings.Repeat("!", n-len(text))
 }
 
-// row is a canvas document with n agents behind one another, which are called a0, a1 and so on.
+// row returns a canvas document with a chain of n agents named a0, a1 and so on.
 func row(n int) string {
 	nodes, edges := []string{`{"id":"s","type":"start","data":{"initialInput":"x"}}`}, []string{}
 	from := "s"
@@ -40,7 +40,7 @@ func row(n int) string {
 	return fmt.Sprintf(`{"name":"row","nodes":[%s],"connections":[%s]}`, strings.Join(nodes, ","), strings.Join(edges, ","))
 }
 
-// referred gives what the reference at a path in JSON says; nil where there is none.
+// referred returns the reference at a path in JSON, or nil if there is none.
 func referred(t *testing.T, text string, path ...string) *view.Value {
 	t.Helper()
 	at := json.RawMessage(text)
@@ -65,7 +65,8 @@ func referred(t *testing.T, text string, path ...string) *view.Value {
 	return ref.Value
 }
 
-// TestLongValues: a value above 32 KiB is a reference in every view of a run, and one that is not longer is itself; all of it is at href (item 2, SEC17).
+// TestLongValues checks that a value above 32 KiB is a reference in every view of a run, that a
+// shorter value is shown itself, and that the full value is at href (item 2, SEC17).
 func TestLongValues(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{view.Limit, view.Limit + 1, 3 << 20} {
@@ -108,7 +109,7 @@ func TestLongValues(t *testing.T) {
 	}
 }
 
-// checkLong compares a text that stands somewhere in an answer, or that a reference there names.
+// checkLong compares a string in a response, or the value that a reference in its place refers to.
 func checkLong(t *testing.T, w *world, body string, size int, want string, path ...string) {
 	t.Helper()
 	ref := referred(t, body, path...)
@@ -135,7 +136,7 @@ func checkLong(t *testing.T, w *world, body string, size int, want string, path 
 	}
 }
 
-// canonical is JSON as this test compares it.
+// canonical returns JSON in the form in which this test compares it.
 func canonical(t *testing.T, text string) string {
 	t.Helper()
 	var v any
@@ -146,7 +147,8 @@ func canonical(t *testing.T, text string) string {
 	return string(b)
 }
 
-// TestValuesOfOthers: a value is found through a run that shows it, and through no other: neither a definition, nor a value of another run or namespace.
+// TestValuesOfOthers checks that a value can be read only through a run that shows it: neither a
+// definition nor a value of another run or namespace can be.
 func TestValuesOfOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, service.Memory, spell(view.Limit+1))
@@ -169,7 +171,7 @@ func TestValuesOfOthers(t *testing.T) {
 	w.do("GET", ref.Href+"?type=xml", nil).problem(422, "invalid")
 }
 
-// pretends asks for a tool with arguments that look like a reference, in several spellings.
+// pretends calls a tool with arguments that look like a reference, in several spellings.
 type pretends struct{}
 
 var pretended = []string{
@@ -188,7 +190,9 @@ func (pretends) Call(_ context.Context, q model.Request, _ func(model.Delta)) (m
 	return r, nil
 }
 
-// TestValuesThatLookLikeReferences: what a model made up is always told from what the server says (SEC6): it is shown as a reference, and stands at its address.
+// TestValuesThatLookLikeReferences checks that model output can always be distinguished from the
+// server's own references (SEC6): it is shown as a reference, and its value is at the URL of that
+// reference.
 func TestValuesThatLookLikeReferences(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, service.Memory, pretends{})
@@ -229,10 +233,11 @@ func TestValuesThatLookLikeReferences(t *testing.T) {
 	}
 }
 
-// TestViewPages: steps, logs and trail come in pages that continue one another, and a cursor that no page gave is 400.
+// TestViewPages checks that steps, logs and trail are served in consecutive pages, and that a
+// cursor that no page returned yields 400.
 func TestViewPages(t *testing.T) {
 	t.Parallel()
-	w := newWorldWith(t, service.Memory, spell(30<<10)) // more in all than a view keeps
+	w := newWorldWith(t, service.Memory, spell(30<<10)) // more in total than a view keeps
 	const agents = 40
 	run := w.do("POST", "/api/v1/runs?wait=1m", m{"document": row(agents)}).is(201)
 	at := run.header.Get("Location")
@@ -264,7 +269,8 @@ func TestViewPages(t *testing.T) {
 			if !reflect.DeepEqual(paged[i], all[i]) && !strings.Contains(fmt.Sprint(all[i]), "$value") {
 				t.Fatalf("%s: entry %d is %.200v on a page, and %.200v", c.path, i, paged[i], all[i])
 			}
-			if i == 0 || c.path == "/logs" || c.path == "" { // a run object has its outputs before its steps, which are references then
+			// a run object has outputs before steps, which are then references
+			if i == 0 || c.path == "/logs" || c.path == "" {
 				continue
 			}
 			if text, want := paged[i].(map[string]any)["output"], longText(fmt.Sprintf("a%d", i-len(paged)+agents), 30<<10); text != want {

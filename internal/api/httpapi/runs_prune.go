@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// registerPrune registers what deletes many runs.
+// registerPrune registers the operations that delete runs in bulk.
 func (a *API) registerPrune() {
 	add(a, route{
 		Method: http.MethodPost, Path: "/runs/prune", ID: "pruneRuns", Tag: tagRuns, Role: access.RoleAdmin,
@@ -30,7 +30,7 @@ type PruneBody struct {
 	Runs         []string  `json:"runs,omitempty" maxItems:"1000" nullable:"false" doc:"Delete these runs, regardless of their age"`
 }
 
-// Pruned tells what is gone.
+// Pruned lists what was deleted.
 type Pruned struct {
 	Runs   int   `json:"runs" doc:"Number of runs"`
 	Values int   `json:"values" doc:"Number of large values that no other run has"`
@@ -68,14 +68,15 @@ func deleteRun(ctx context.Context, c *transport.Caller, in *RunPath) (*struct{}
 	return nil, err
 }
 
-// inRun says which of several runs an error is about.
+// inRun returns the problem for err that names the run it is about.
 func inRun(err error, run string) *Problem {
 	p := problemOf(err)
 	p.Detail = strconv.Quote(run) + ": " + p.Detail
 	return p
 }
 
-// deletable tells whether a run is at rest. Errors: journal.ErrNotFound, with the run; *Problem for one that goes on.
+// deletable returns nil if a run is at rest. Otherwise the error is journal.ErrNotFound with the
+// run, or a *Problem if the run is still running.
 func deletable(ctx context.Context, c *transport.Caller, run string) error {
 	switch h, err := c.Service.Head(ctx, run); {
 	case err != nil:

@@ -35,7 +35,7 @@ type signalInput struct {
 	Body *SignalBody `required:"false"`
 }
 
-// SignalResult says what became of a signal.
+// SignalResult is the outcome of a signal.
 type SignalResult struct {
 	Run    string `json:"run" doc:"Run that has the signal: this one, or one that it started and that waits for it"`
 	Signal string `json:"signal"`

@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestStartRun starts a document, waits for its end, and looks at it in every way there is.
+// TestStartRun starts a document, waits for the run to end, and reads it through every operation.
 func TestStartRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -46,7 +46,8 @@ func TestStartRun(t *testing.T) {
 	}
 }
 
-// TestEventsPages: pages of events join to the whole, each event once (P22).
+// TestEventsPages checks that the pages of events add up to the whole journal, each event once
+// (P22).
 func TestEventsPages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -73,14 +74,15 @@ func TestEventsPages(t *testing.T) {
 	}
 }
 
-// long answers every call with a long text.
+// long replies to every call with a long string.
 type long struct{ text string }
 
 func (l long) Call(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
 	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(l.text)}, Model: q.Model, StopReason: model.StopEnd}, nil
 }
 
-// TestEventsPageBytes: a page of large events is small, since long values are references (SEC17).
+// TestEventsPageBytes checks that a page of large events is small because long values are
+// references (SEC17).
 func TestEventsPageBytes(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, service.Memory, long{strings.Repeat("much to read ", 60_000)})
@@ -96,7 +98,8 @@ func TestEventsPageBytes(t *testing.T) {
 	}
 }
 
-// TestRefusedStarts: what can be known before the first call stores no run (D25), and a server's documents name no commands (SEC5).
+// TestRefusedStarts checks that a start with an error that can be detected before the first call
+// stores no run (D25), and that documents on a server may not specify commands (SEC5).
 func TestRefusedStarts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -140,7 +143,8 @@ func TestRefusedStarts(t *testing.T) {
 	}
 }
 
-// TestRunningIsNotAuthoring: a token with the role run starts what is published, and nothing else (SEC2, D33).
+// TestRunningIsNotAuthoring checks that a token with the role run can start only published
+// workflows (SEC2, D33).
 func TestRunningIsNotAuthoring(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).as(access.RoleRun, false)
@@ -156,7 +160,8 @@ func TestRunningIsNotAuthoring(t *testing.T) {
 	}
 }
 
-// TestRequestAgain: the same key gives the same run, another request with it is refused (P24).
+// TestRequestAgain checks that the same key returns the same run, and that a different request with
+// the key is rejected (P24).
 func TestRequestAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -169,7 +174,8 @@ func TestRequestAgain(t *testing.T) {
 	w.do("POST", "/api/v1/runs", m{"document": poem}, "Idempotency-Key", strings.Repeat("k", 256)).problem(422, "invalid")
 }
 
-// TestApprove is an approval from the list of waits to the end, over HTTP alone (P23), with the right to approve (SEC12, D32).
+// TestApprove follows an approval from the list of waits to the end, over HTTP alone (P23), with
+// permission to approve (SEC12, D32).
 func TestApprove(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -182,7 +188,8 @@ func TestApprove(t *testing.T) {
 	if len(waits.Items) != 1 || waits.Items[0].Run != run.ID || waits.Items[0].Prompt != "Print it?" || strings.Join(waits.Items[0].Options, " ") != "approve reject" {
 		t.Fatalf("waits %+v", waits)
 	}
-	if got := string(waits.Items[0].Input); got != `"by writer"` || got != string(run.Waiting[0].Input) { // the text that is judged
+	// the string to be approved
+	if got := string(waits.Items[0].Input); got != `"by writer"` || got != string(run.Waiting[0].Input) {
 		t.Errorf("to be judged: %s, in the run object %s", got, run.Waiting[0].Input)
 	}
 	at := "/api/v1/runs/" + run.ID
@@ -204,8 +211,9 @@ func TestApprove(t *testing.T) {
 	w.do("GET", "/api/v1/waits?workflow=missing", nil).is(200)
 }
 
-// TestClicks: of 100 decisions at once one has an effect and all get the same answer; the opposite one is 409, and one on a closed wait 410, whether they name
-// the wait or leave it out (P24).
+// TestClicks checks that of 100 simultaneous decisions one has an effect and all receive the same
+// response; the opposite decision yields 409, and a decision on a closed wait 410, with or without
+// the id of the wait (P24).
 func TestClicks(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]func(decision, wait string) m{
@@ -252,7 +260,7 @@ func clicks(t *testing.T, body func(decision, wait string) m) {
 	w.do("POST", "/api/v1/runs/"+never.ID+"/resume", body("approve", "w1")).problem(404, "not_found")
 }
 
-// gates are agents side by side, each of which waits for a person before it thinks.
+// gates are parallel agents, each of which waits for an approval before it calls think.
 const gates = `permissions: {ask: [think]}
 agents:
   a: {model: own/m, instruction: Think., toolsets: [{type: think}]}
@@ -262,8 +270,9 @@ workflow:
   - {id: all, type: parallel, steps: [{id: a, type: agent, name: a}, {id: b, type: agent, name: b}, {id: c, type: agent, name: c}]}
 `
 
-// TestAnswersInEveryOrder: with several approvals open an answer without an id is refused and changes nothing; with ids every order gives each branch its own
-// answer once, and the run completes with the last (P1).
+// TestAnswersInEveryOrder checks that with several open approvals an answer without an id is
+// rejected and changes nothing, that with ids each branch receives its own answer once in every
+// order, and that the run completes with the last answer (P1).
 func TestAnswersInEveryOrder(t *testing.T) {
 	t.Parallel()
 	for _, order := range []string{"abc", "acb", "bac", "bca", "cab", "cba"} {
@@ -299,7 +308,7 @@ func TestAnswersInEveryOrder(t *testing.T) {
 	}
 }
 
-// TestForkAndDelete branches a run off, and deletes runs that rest.
+// TestForkAndDelete forks a run, and deletes runs that are at rest.
 func TestForkAndDelete(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -327,7 +336,8 @@ func TestForkAndDelete(t *testing.T) {
 	}
 }
 
-// TestReopen: a run that its step limit ended goes on with a higher one (D20), and the limits of a start hold.
+// TestReopen checks that a run that was ended by its step limit continues with a higher limit
+// (D20), and that the limits of a start apply.
 func TestReopen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -342,8 +352,8 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// TestDeadlines: the list of waits shows until when a decision is wanted, and what can be decided (P33). No language of documents has questions
-// with options, so the workflow is made here.
+// TestDeadlines checks that the list of waits shows the deadline of a decision and its options
+// (P33). No document format has questions with options, so the test builds the workflow in Go.
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -366,7 +376,9 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// TestRetryOnVersion: a run continues from a step on a stored version of its workflow, published or draft, where what ran before is the same in it; the calls before are not made again.
+// TestRetryOnVersion checks that a run continues from a step on a stored version of its workflow,
+// published or draft, if the part that has already run is the same in that version, and that the
+// earlier calls are not repeated.
 func TestRetryOnVersion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

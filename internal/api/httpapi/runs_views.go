@@ -20,7 +20,7 @@ import (
 	"github.com/hocket-run/hocket/internal/view"
 )
 
-// registerRunViews registers what is computed from a run's events.
+// registerRunViews registers the views that are computed from a run's events.
 func (a *API) registerRunViews() {
 	shows := func(path, id, summary, description string) route {
 		return route{
@@ -41,7 +41,7 @@ func (a *API) registerRunViews() {
 	a.registerLong()
 }
 
-// Event is an event as it is told everywhere: JSON as it was written.
+// Event is an event in the form that all interfaces share: JSON as it was written.
 type Event json.RawMessage
 
 // MarshalJSON implements json.Marshaler.
@@ -52,7 +52,7 @@ func (Event) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[eventShape](), true, "Event")
 }
 
-// eventShape is what an Event holds.
+// eventShape is the structure of an Event.
 type eventShape struct {
 	Run  string          `json:"run"`
 	Seq  uint64          `json:"seq" doc:"Number of the event in its run, from 1, without gaps"`
@@ -63,7 +63,7 @@ type eventShape struct {
 	Data json.RawMessage `json:"data" doc:"What happened; its fields depend on the type"`
 }
 
-// viewed is the answer with a page of a view, which was written already.
+// viewed is the response with a page of a view that has already been rendered.
 type viewed[T any] struct{ Body Rendered[List[T]] }
 
 func viewedOf[T any](ctx context.Context, r *view.Reader, items []T, next string, short int) (*viewed[T], error) {
@@ -120,7 +120,7 @@ type viewInput struct {
 	ViewPage
 }
 
-// paging serves the pages of a view that read gives.
+// paging returns a handler for the pages of a view that read returns.
 func paging[T any](read func(*view.Reader, context.Context, view.Page) ([]T, string, error)) func(context.Context, *transport.Caller, *viewInput) (*viewed[T], error) {
 	return func(ctx context.Context, c *transport.Caller, in *viewInput) (*viewed[T], error) {
 		r, err := c.Service.View(ctx, in.ID)
@@ -140,7 +140,7 @@ type stepInput struct {
 	Seq int `path:"seq" minimum:"1" doc:"Number of the step"`
 }
 
-// stepAnswer is the answer with a step.
+// stepAnswer is the response with a step.
 type stepAnswer struct{ Body Rendered[project.Step] }
 
 func getStep(ctx context.Context, c *transport.Caller, in *stepInput) (*stepAnswer, error) {
@@ -159,12 +159,12 @@ func getStep(ctx context.Context, c *transport.Caller, in *stepInput) (*stepAnsw
 	return &stepAnswer{body}, err
 }
 
-// noPart says that a run has no such step, call or value.
+// noPart returns the error for a run that has no such step, call or value.
 func noPart(run, what, id string) error {
 	return errcode.New(errcode.RunPartNotFound, errcode.Fields{"run": run, "what": what, "id": id}, journal.ErrNotFound)
 }
 
-// contextAnswer is the answer with a step context.
+// contextAnswer is the response with a step context.
 type contextAnswer struct {
 	Body Rendered[engine.Value] `doc:"Results by step"`
 }

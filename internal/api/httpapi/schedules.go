@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// registerControls registers what people say of schedules.
+// registerControls registers the operations that control schedules.
 func (a *API) registerControls() {
 	const where = " `branch` or `schedule` names one of several schedules. The process that runs schedules obeys at once, and a new version of the workflow changes nothing about it."
 	for _, r := range []struct {
@@ -52,25 +52,25 @@ func controlSchedule(do service.ScheduleControl) func(context.Context, *transpor
 	}
 }
 
-// Said is who said something of a schedule, and when.
+// Said records who controlled a schedule, and when.
 type Said struct {
 	At time.Time `json:"at"`
 	By string    `json:"by" doc:"Name of the token; local: a person at the machine of the store"`
 }
 
-// SkipFact is what is skipped of a schedule.
+// SkipFact describes the skipped times of a schedule.
 type SkipFact struct {
 	Until time.Time `json:"until" doc:"The last planned time that is skipped"`
 	By    string    `json:"by"`
 }
 
-// AskedFact is a run that a person asked for.
+// AskedFact is a run that a person requested.
 type AskedFact struct {
 	Said
 	Run string `json:"run" doc:"Id that the run will have"`
 }
 
-// said shows what people said of a schedule.
+// said fills in the control actions of people on a schedule.
 func (out *Scheduled) said(s service.Scheduled) {
 	if !s.Paused.IsZero() {
 		out.Paused = &Said{s.Paused, s.PausedBy}

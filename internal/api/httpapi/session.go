@@ -9,17 +9,18 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
-// Sessions is what the server gives the API to begin and end sessions of browsers with.
+// Sessions holds the functions with which the API starts and ends browser sessions.
 type Sessions struct {
-	// Begin begins a session with the rights of p, Code makes a one-time code that does; both tell until when.
+	// Begin starts a session with the permissions of p. Code creates a one-time code for such a
+	// session. Both return the expiry time.
 	Begin, Code func(ctx context.Context, p access.Principal) (text string, until time.Time, err error)
-	// End ends the session of a text; nothing where there is none.
+	// End ends the session with the given text; it does nothing if there is no such session.
 	End func(ctx context.Context, text string) error
-	// Cookie is that of a session, without its value.
+	// Cookie is the template of a session cookie, without its value.
 	Cookie http.Cookie
 }
 
-// registerSession registers what signs a browser in and out.
+// registerSession registers the operations that sign a browser in and out.
 func (a *API) registerSession() {
 	const how = "A browser has its session in a cookie, which no script can read. It counts only in requests of the server's own pages, which send the header `Hocket-Page`."
 	add(a, route{
@@ -41,7 +42,7 @@ func (a *API) registerSession() {
 	}, a.createSessionCode)
 }
 
-// Session is who a caller is.
+// Session describes the identity and permissions of a caller.
 type Session struct {
 	Name      string      `json:"name" doc:"Name of the token"`
 	Namespace string      `json:"namespace"`

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestSessions: of 100 starts of one session at once exactly one is accepted; the others are 409 and store nothing; cancel_previous makes room (P19).
+// TestSessions checks that of 100 simultaneous starts in one session exactly one is accepted, that
+// the others yield 409 and store nothing, and that cancel_previous makes room (P19).
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

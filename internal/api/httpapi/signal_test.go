@@ -10,7 +10,8 @@ import (
 
 const awaitsTwo = "workflow:\n- {id: paid, type: signal, signal: payment, filter: \"{{ $signal.n > 1 }}\"}\n- {id: sent, type: signal, signal: sent}\n"
 
-// TestSignal: a signal is taken or kept, the same one once more gives the same result, and what is refused changes nothing.
+// TestSignal checks that a signal is consumed or stored, that repeating it yields the same result,
+// and that a rejected signal changes nothing.
 func TestSignal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -53,7 +54,7 @@ func TestSignal(t *testing.T) {
 	}
 	w.do("POST", "/api/v1/runs/missing/signals/payment", m{}).problem(404, "not_found")
 	for range 2 {
-		w := w.as(access.RoleRun, false) // a signal is no approval
+		w := w.as(access.RoleRun, false) // a signal is not an approval
 		var out httpapi.SignalResult
 		w.do("POST", at+"/signals/payment", m{"value": m{"n": 2}}, "Idempotency-Key", "k1").is(200).into(&out)
 		if out.Node != "paid" || out.Key != "k1" {

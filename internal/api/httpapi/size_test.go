@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/httpapi"
 )
 
-// TestBodyLimit: SEC17, the limit is the largest body that is taken, and one byte more is too large.
+// TestBodyLimit checks that a body at the limit is accepted and that one byte more is too large
+// (SEC17).
 func TestBodyLimit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -17,7 +18,8 @@ func TestBodyLimit(t *testing.T) {
 	w.do("POST", "/api/v1/runs", body(1025)).problem(413, "too_large")
 }
 
-// TestFormOrder: what is wrong with a body is told in one order, however often it is sent.
+// TestFormOrder checks that the errors of a body are reported in the same order however often it is
+// sent.
 func TestFormOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

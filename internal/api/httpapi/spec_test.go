@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/httpapi"
 )
 
-// golden compares text with a file, which -update writes.
+// golden compares got with a file, which -update writes.
 func golden(t testing.TB, path, got string) {
 	t.Helper()
 	if *update {
@@ -34,7 +34,7 @@ func golden(t testing.TB, path, got string) {
 	}
 }
 
-// specOf gives the OpenAPI document as it is served.
+// specOf returns the OpenAPI document as served.
 func specOf(t testing.TB, w *world) []byte {
 	t.Helper()
 	a := w.on(t).do("GET", httpapi.SpecPath, nil).is(200)
@@ -44,7 +44,7 @@ func specOf(t testing.TB, w *world) []byte {
 	return []byte(a.body)
 }
 
-// TestDocument: the document is the one that was read last, docs/openapi.json, and one that kin-openapi accepts.
+// TestDocument checks that the document equals docs/openapi.json and that kin-openapi accepts it.
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -62,7 +62,8 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestDocumentSays: each operation says what it is for, who may call it, and how it fails; each field of a request says what it is.
+// TestDocumentSays checks that each operation documents its purpose, its role and its errors, and
+// that each field of a request has a description.
 func TestDocumentSays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -107,7 +108,7 @@ func TestDocumentSays(t *testing.T) {
 	}
 }
 
-// TestRoles is the table of all operations with the role that each needs (SEC2).
+// TestRoles checks the table of all operations with the role that each one needs (SEC2).
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -117,8 +118,8 @@ func TestRoles(t *testing.T) {
 	golden(t, filepath.Join("testdata", "roles.txt"), b.String())
 }
 
-// TestRoleMatrix calls every operation with every role: those below the declared one get 403, and callers without a token 401; all others are
-// past the gate, whatever they get then (SEC1, SEC2).
+// TestRoleMatrix calls every operation with every role: roles below the declared one yield 403 and
+// callers without a token 401; all others pass the gate, whatever response follows (SEC1, SEC2).
 func TestRoleMatrix(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -138,7 +139,8 @@ func TestRoleMatrix(t *testing.T) {
 	}
 }
 
-// TestStreamRole: the event stream at the path of a list needs what the list needs (SEC1, SEC2).
+// TestStreamRole checks that the event stream at the path of a list needs the same role as the list
+// (SEC1, SEC2).
 func TestStreamRole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -146,7 +148,8 @@ func TestStreamRole(t *testing.T) {
 	w.as(access.RoleRun, false).do("GET", "/api/v1/runs/missing/events", nil, "Accept", "text/event-stream").problem(404, "not_found")
 }
 
-// described checks an answer against the document: its status is one that the operation has, and its body fits the schema.
+// described checks a response against the document: the operation declares its status, and its body
+// matches the schema.
 func described(doc *openapi3.T, pattern string, a answer) error {
 	method, path, _ := strings.Cut(pattern, " ")
 	item := doc.Paths.Find(path)

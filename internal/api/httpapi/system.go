@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// registerSystem registers what says how the server is.
+// registerSystem registers the operations that report the state of the server.
 func (a *API) registerSystem() {
 	add(a, route{
 		Method: http.MethodGet, Path: "/system", ID: "getSystem", Tag: tagAccess, Role: access.RoleAdmin, Summary: "Show the server and the processes on its store",
@@ -18,7 +18,7 @@ func (a *API) registerSystem() {
 	}, a.getSystem)
 }
 
-// System is how a server is.
+// System is the state of a server.
 type System struct {
 	Version   string                  `json:"version" doc:"Version of the server"`
 	Go        string                  `json:"go" doc:"Version of Go that it was built with"`

@@ -14,14 +14,15 @@ import (
 
 const tagAccess = "Access"
 
-// AccessStore keeps tokens and the audit log of all namespaces. Handlers ask it for the caller's own, or for what the caller may name.
+// AccessStore stores the tokens and the audit log of all namespaces. Handlers query it only for the
+// caller's namespace, or for one that the caller may specify.
 type AccessStore interface {
 	access.Store
 	access.Log
 	access.SessionStore
 }
 
-// registerTokens registers what manages tokens.
+// registerTokens registers the operations that manage tokens.
 func (a *API) registerTokens() {
 	const whose = "In the caller's namespace; admins of the namespace `default` may name another namespace."
 	add(a, route{
@@ -41,7 +42,7 @@ func (a *API) registerTokens() {
 	}, a.revokeToken)
 }
 
-// Token is what is known of an access token: everything but its text.
+// Token describes an access token without its secret text.
 type Token struct {
 	ID        string      `json:"id" doc:"Identifies the token in the audit log and for revocation; not a secret"`
 	Name      string      `json:"name" doc:"Display name"`
@@ -53,7 +54,7 @@ type Token struct {
 	UsedAt    *time.Time  `json:"usedAt" doc:"Time of the last use, accurate to some minutes; null: never"`
 }
 
-// TokenOf gives a token as the API tells it.
+// TokenOf converts an access token to the form that the API shows.
 func TokenOf(t access.Token) Token {
 	out := Token{ID: t.ID, Name: t.Name, Namespace: t.Namespace, Role: t.Role, Approve: t.Approve, CreatedAt: t.Created}
 	if !t.Expires.IsZero() {
@@ -65,18 +66,19 @@ func TokenOf(t access.Token) Token {
 	return out
 }
 
-// MadeToken is a token with its text.
+// MadeToken is a new token with its text.
 type MadeToken struct {
 	Token
 	Text string `json:"token" doc:"The secret, which clients send as Authorization: Bearer TOKEN. It is shown only now"`
 }
 
-// InNamespace names a namespace.
+// InNamespace is the parameter that selects a namespace.
 type InNamespace struct {
 	Namespace string `query:"namespace" doc:"Another namespace than the caller's; for admins of the namespace default"`
 }
 
-// namespace gives the namespace that is asked for. Errors: *transport.ForbiddenError, the same whether there is such a namespace; access.ErrNoNamespace.
+// namespace returns the requested namespace. The error is a *transport.ForbiddenError, whether or
+// not such a namespace exists, or access.ErrNoNamespace.
 func (a *API) namespace(ctx context.Context, c *transport.Caller, in InNamespace) (string, error) {
 	switch {
 	case !c.MayUse(in.Namespace):

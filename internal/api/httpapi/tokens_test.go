@@ -10,21 +10,21 @@ import (
 	"github.com/hocket-run/hocket/internal/api/httpapi"
 )
 
-// withAccess gives the world stores of tokens of its own.
+// withAccess sets up the world's own token store.
 func (w *world) withAccess() *access.Memory {
 	store := &access.Memory{}
 	w.api = httpapi.New(httpapi.Config{Access: store})
 	return store
 }
 
-// of gives the same world for an admin of another namespace.
+// of returns the same world with an admin of another namespace as its caller.
 func (w *world) of(namespace string, approve bool) *world {
 	c := *w
 	c.caller.Namespace, c.caller.Approve = namespace, approve
 	return &c
 }
 
-// list reads the names of tokens on one page.
+// tokenNames returns the names of the tokens on one page.
 func tokenNames(a answer) (names, next string) {
 	a.t.Helper()
 	var l httpapi.List[httpapi.Token]
@@ -35,7 +35,8 @@ func tokenNames(a answer) (names, next string) {
 	return strings.TrimSpace(names), l.Next
 }
 
-// TestTokens: tokens are made, listed and revoked in the caller's namespace; the text is told once (SEC2).
+// TestTokens checks that tokens are created, listed and revoked in the caller's namespace, and that
+// the text is returned only once (SEC2).
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -80,8 +81,9 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestTokensOfOthers: admins manage the tokens of their namespace, those of default the tokens of all; no caller grants a right that they do not have, and none
-// learns which namespaces there are (SEC2, SEC10, SEC12).
+// TestTokensOfOthers checks that admins manage the tokens of their namespace, and admins of default
+// the tokens of all; that no caller grants a permission that they do not have; and that no caller
+// learns which namespaces exist (SEC2, SEC10, SEC12).
 func TestTokensOfOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -119,7 +121,7 @@ func TestTokensOfOthers(t *testing.T) {
 	w.do("DELETE", "/api/v1/tokens/"+ofA.ID+"?namespace=a", nil).is(http.StatusNoContent)
 }
 
-// TestAudit: the log of the caller's namespace, page by page.
+// TestAudit reads the log of the caller's namespace page by page.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -32,7 +32,7 @@ type waitsQuery struct {
 	Workflow string `query:"workflow" doc:"Only waits of runs of this workflow"`
 }
 
-// listWaits reads runs page by page until some of them wait.
+// listWaits reads runs page by page until it finds runs with open waits.
 func listWaits(ctx context.Context, c *transport.Caller, in *waitsQuery) (*listed[Rendered[OpenWait]], error) {
 	q := journal.Query{Statuses: []journal.Status{journal.StatusPaused, journal.StatusRunning}, Workflow: in.Workflow, Limit: in.Limit, Cursor: in.Cursor}
 	var items []Rendered[OpenWait]
@@ -47,7 +47,7 @@ func listWaits(ctx context.Context, c *transport.Caller, in *waitsQuery) (*liste
 			}
 			some, err := waitsOf(ctx, c, h)
 			if errors.Is(err, journal.ErrNotFound) {
-				continue // it was deleted meanwhile
+				continue // it has been deleted meanwhile
 			}
 			if err != nil {
 				return nil, err
@@ -60,7 +60,7 @@ func listWaits(ctx context.Context, c *transport.Caller, in *waitsQuery) (*liste
 	}
 }
 
-// waitsOf gives the open waits of a run.
+// waitsOf returns the open waits of a run.
 func waitsOf(ctx context.Context, c *transport.Caller, h journal.Head) ([]Rendered[OpenWait], error) {
 	r, err := c.Service.View(ctx, h.Run)
 	if err != nil {
@@ -77,7 +77,7 @@ func waitsOf(ctx context.Context, c *transport.Caller, h journal.Head) ([]Render
 			return nil, err
 		}
 		if asked {
-			continue // it is listed with the run that asks
+			continue // it is listed with the run that asks the question
 		}
 		one, err := render(ctx, r, OpenWait{h.Run, h.Workflow, w}, view.Limit)
 		if err != nil {

@@ -19,13 +19,14 @@ const (
 	tagNotifications = "Notifications"
 )
 
-// registerHooks registers what manages incoming webhooks and notifications. All of it needs the role admin: it gives others a way to start runs and to hear of
-// them (SEC2).
+// registerHooks registers the operations that manage incoming webhooks and notifications. All of
+// them need the role admin, since they let third parties start runs and receive their events
+// (SEC2).
 func (a *API) registerHooks() {
 	if a.cfg.Hooks == nil {
 		h, err := hooks.New(hooks.Config{Service: func(context.Context, string) (*service.Service, error) { return nil, journal.ErrNotFound }})
 		if err != nil {
-			panic(err) // this configuration is right
+			panic(err) // this configuration is valid
 		}
 		a.cfg.Hooks = h
 	}
@@ -87,7 +88,7 @@ type Webhook struct {
 	CreatedAt  time.Time  `json:"createdAt"`
 	CreatedBy  string     `json:"createdBy"`
 	DisabledAt *time.Time `json:"disabledAt" doc:"When its workflow was deleted; it starts no more runs"`
-	// Secret is there in the answer that made it, and nowhere else.
+	// Secret is present only in the response that created it.
 	Secret string `json:"secret,omitempty" doc:"Shown only now"`
 }
 
@@ -110,7 +111,7 @@ func webhookOf(h *hooks.Hooks, namespace string, w hooks.Webhook) Webhook {
 
 type webhookAnswer struct{ Body Webhook }
 
-// HookPath names a webhook, an endpoint or a notification.
+// HookPath is the path parameter that identifies a webhook, an endpoint or a notification.
 type HookPath struct {
 	ID string `path:"id" doc:"Id of the webhook, the endpoint or the notification"`
 }
@@ -158,7 +159,8 @@ func (w webhooks) create(ctx context.Context, c *transport.Caller, in *createWeb
 	return &webhookAnswer{out}, nil
 }
 
-// mayRefer keeps other tenants from naming variables and files of the server's machine (SEC10).
+// mayRefer returns an error if a tenant may not refer to ref: variables and files of the server's
+// machine are reserved to the operator (SEC10).
 func mayRefer(c *transport.Caller, ref string) error {
 	if ref == "" || c.Namespace == access.DefaultNamespace {
 		return nil
@@ -196,7 +198,7 @@ func (w webhooks) remove(ctx context.Context, c *transport.Caller, in *HookPath)
 	return &nothing{}, w.hooks.Delete(ctx, c.Namespace, c.Service, in.ID)
 }
 
-// Notification is what one endpoint was told, or is to be.
+// Notification is a message that was sent to an endpoint, or is to be sent.
 type Notification struct {
 	ID        string     `json:"id" doc:"The webhook-id that the endpoint receives, equal for all attempts"`
 	Endpoint  string     `json:"endpoint"`
@@ -264,7 +266,7 @@ func (w webhooks) retry(ctx context.Context, c *transport.Caller, in *HookPath) 
 	return &notificationAnswer{notificationOf(n)}, nil
 }
 
-// Endpoint is a URL that is told what happens to runs.
+// Endpoint is a URL that is notified of events of runs.
 type Endpoint struct {
 	ID           string   `json:"id"`
 	Name         string   `json:"name"`
@@ -311,7 +313,7 @@ type createEndpoint struct {
 type endpointAnswer struct{ Body Endpoint }
 
 func (w webhooks) createEndpoint(ctx context.Context, c *transport.Caller, in *createEndpoint) (*endpointAnswer, error) {
-	if in.Body.ApproveLinks { // who gets such links approves
+	if in.Body.ApproveLinks { // the recipient of such links can approve
 		if err := c.RequireApproval(); err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// deskIs is an endpoint that answers with a status.
+// deskIs is an endpoint that responds with a given status.
 type deskIs struct{ status chan int }
 
 func (d deskIs) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -27,7 +27,7 @@ func (d deskIs) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: <-d.status, Status: "as told", Header: http.Header{}, Body: io.NopCloser(strings.NewReader("no")), Request: r}, nil
 }
 
-// withHooks gives the world webhooks and notifications, whose endpoints answer as desk says.
+// withHooks sets up webhooks and notifications whose endpoints respond as desk specifies.
 func (w *world) withHooks() (h *hooks.Hooks, desk deskIs, store hooks.Store) {
 	w.t.Helper()
 	desk, store = deskIs{make(chan int)}, w.service.Home().Hooks
@@ -44,7 +44,8 @@ func (w *world) withHooks() (h *hooks.Hooks, desk deskIs, store hooks.Store) {
 	return h, desk, store
 }
 
-// TestWebhooks: an admin makes, lists, rotates and deletes webhooks; a secret is told once, and operators' secrets are named by them alone (SEC2, SEC10, SEC11).
+// TestWebhooks checks that an admin creates, lists, rotates and deletes webhooks, that a secret is
+// returned once, and that only operators may refer to operators' secrets (SEC2, SEC10, SEC11).
 func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	w := newWorldOn(t, filepath.Join(t.TempDir(), "hocket.db"))
@@ -118,7 +119,8 @@ func TestWebhooks(t *testing.T) {
 	}
 }
 
-// TestNotifications: an admin makes endpoints, sees what they were told and what failed, and sends one again that was given up on (P23, SEC2, SEC12).
+// TestNotifications checks that an admin creates endpoints, sees which notifications were sent and
+// which failed, and resends one that was given up (P23, SEC2, SEC12).
 func TestNotifications(t *testing.T) {
 	t.Parallel()
 	w := newWorldOn(t, filepath.Join(t.TempDir(), "hocket.db"))
@@ -135,7 +137,8 @@ func TestNotifications(t *testing.T) {
 		t.Errorf("%s", a.body)
 	}
 	w.as(access.RoleAdmin, false).do("POST", "/api/v1/notifications/endpoints", m{"url": "https://a.example", "approveLinks": true}).problem(http.StatusForbidden, "forbidden")
-	// The name of an endpoint is a role: it never changes, so that no admin without the right to approve gives its links another one.
+	// The name of an endpoint is a role: it never changes, so that an admin without
+	// permission to approve cannot redirect its links.
 	for _, method := range []string{"PUT", "PATCH", "POST"} {
 		if a := w.as(access.RoleAdmin, false).do(method, "/api/v1/notifications/endpoints/"+made.ID, m{"name": "finance"}); a.status != http.StatusNotFound && a.status != http.StatusMethodNotAllowed {
 			t.Errorf("%s of an endpoint: %d: %s", method, a.status, a.body)
@@ -156,7 +159,7 @@ func TestNotifications(t *testing.T) {
 		cancel()
 		<-done
 	}()
-	for begun := false; !begun; time.Sleep(time.Millisecond) { // what happened before is not told
+	for begun := false; !begun; time.Sleep(time.Millisecond) { // earlier events are not sent
 		var err error
 		if _, begun, err = store.Cursor(ctx); err != nil {
 			t.Fatal(err)
@@ -164,7 +167,7 @@ func TestNotifications(t *testing.T) {
 	}
 	run := w.do("POST", "/api/v1/runs?wait=10s", m{"workflow": "poem", "input": "bees"}).run().ID
 	desk.status <- http.StatusInternalServerError
-	desk.status <- http.StatusInternalServerError // the second and last try
+	desk.status <- http.StatusInternalServerError // the second and last attempt
 	stands := func(state string) httpapi.Notification {
 		t.Helper()
 		for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {

@@ -23,7 +23,7 @@ import (
 
 const tagWorkflows = "Workflows"
 
-// registerWorkflows registers what reads stored workflows.
+// registerWorkflows registers the operations that read stored workflows.
 func (a *API) registerWorkflows() {
 	missing := []int{http.StatusNotFound}
 	add(a, route{
@@ -42,7 +42,8 @@ func (a *API) registerWorkflows() {
 	}, listVersions)
 }
 
-// Workflow is a stored workflow in a list. Draft and published version are named apart (P38).
+// Workflow is a stored workflow in a list. Its draft and its published version are separate fields
+// (P38).
 type Workflow struct {
 	ID        string     `json:"id"`
 	Name      string     `json:"name"`
@@ -51,7 +52,7 @@ type Workflow struct {
 	Draft     *int       `json:"draft" doc:"Number of the version that is a draft; null: no draft"`
 	HasRows   bool       `json:"hasRows" doc:"It is in the tables of routes workflows, which any program may write"`
 	UpdatedAt *time.Time `json:"updatedAt" doc:"When a version was stored or published last; null: never"`
-	// Labels are no null.
+	// Labels is never null.
 	Labels view.Labels `json:"labels" doc:"Labels at the top of the published version, else of the draft"`
 }
 
@@ -63,7 +64,7 @@ func workflowOf(e catalog.Entry) Workflow {
 	return w
 }
 
-// number gives nil for 0.
+// number returns a pointer to n, or nil if n is 0.
 func number(n int) *int {
 	if n == 0 {
 		return nil
@@ -95,7 +96,7 @@ func listWorkflows(ctx context.Context, c *transport.Caller, in *workflowsQuery)
 	return pageOf(in.Page, all, func(w Workflow) string { return w.ID }, upwards)
 }
 
-// WorkflowPath names a workflow.
+// WorkflowPath is the path parameter that identifies a workflow.
 type WorkflowPath struct {
 	ID string `path:"id" doc:"Id of the workflow"`
 }
@@ -107,12 +108,12 @@ type Definition struct {
 	Versions []int  `json:"versions" doc:"Numbers of all versions"`
 	Changed  bool   `json:"changedBySQL" doc:"Other programs changed rows since the published version, or wrote all rows"`
 	Document string `json:"document" doc:"The stored text"`
-	// Facts is null where the document cannot be read.
+	// Facts is null if the document cannot be read.
 	Facts       *Facts            `json:"facts" doc:"Facts about the document; null: it has errors"`
 	Diagnostics []diag.Diagnostic `json:"diagnostics" doc:"Current errors and warnings of the document"`
 }
 
-// Facts are what was read in a document.
+// Facts describe the content of a document.
 type Facts struct {
 	Name      string         `json:"name"`
 	Nodes     []NodeFact     `json:"nodes"`
@@ -125,14 +126,14 @@ type Facts struct {
 	OutputSchema json.RawMessage `json:"outputSchema" doc:"JSON Schema of the output; null: any output"`
 }
 
-// NodeFact is a node.
+// NodeFact describes a node.
 type NodeFact struct {
 	ID   string `json:"id"`
 	Kind string `json:"kind" doc:"The document's name of the kind: agent, parallel, condition, if, approval and others"`
 	Name string `json:"name"`
 }
 
-// AgentFact is an agent; what it is told is in the document.
+// AgentFact describes an agent; its instruction is in the document.
 type AgentFact struct {
 	ID          string   `json:"id"`
 	Name        string   `json:"name"`
@@ -141,7 +142,7 @@ type AgentFact struct {
 	Tools       []string `json:"tools"`
 }
 
-// BranchFact is a branch.
+// BranchFact describes a branch.
 type BranchFact struct {
 	ID        string         `json:"id"`
 	Name      string         `json:"name"`
@@ -149,7 +150,7 @@ type BranchFact struct {
 	Schedules []ScheduleFact `json:"schedules"`
 }
 
-// ScheduleFact is a schedule as it is written.
+// ScheduleFact is a schedule as written in the document.
 type ScheduleFact struct {
 	ID       *string         `json:"id" doc:"Null: it is the only one, and has no id"`
 	Mode     string          `json:"mode"`
@@ -187,7 +188,7 @@ func branchFacts(w *workflow.Workflow) []BranchFact {
 	return out
 }
 
-// Whichever says which document of a workflow is meant.
+// Whichever selects a document of a workflow.
 type Whichever struct {
 	Draft   bool `query:"draft" doc:"The draft"`
 	Version int  `query:"version" minimum:"1" doc:"This version"`
@@ -207,7 +208,8 @@ type workflowQuery struct {
 	Layout bool `query:"layout" doc:"With true, a canvas document has the positions of the stored layout written into it; the stored text stays. There is no 304 then"`
 }
 
-// definitionAnswer is the answer with a Definition, or without it where the asker has it.
+// definitionAnswer is the response with a Definition, or without a body if the client already has
+// it.
 type definitionAnswer struct {
 	Status int
 	Tagged
@@ -224,7 +226,7 @@ func getWorkflow(ctx context.Context, c *transport.Caller, in *workflowQuery) (*
 		return nil, err
 	}
 	if in.Layout {
-		in.Unless = Unless{} // the tag of the workflow says nothing of its layout
+		in.Unless = Unless{} // the workflow's tag does not cover its layout
 	}
 	out, err := definition(ctx, c, in.ID, which, in.Unless)
 	if err == nil && in.Layout && out.Body != nil && out.Body.Format == canvas.Format {
@@ -266,7 +268,8 @@ func definition(ctx context.Context, c *transport.Caller, id string, which servi
 	return out, nil
 }
 
-// told gives a list that is no null.
+// told returns the diagnostics with the hints of the HTTP API. The slice is never nil, so that JSON
+// does not encode it as null.
 func told(list diag.List) []diag.Diagnostic {
 	return append([]diag.Diagnostic{}, errcode.Hinted(list, errcode.HTTP)...)
 }

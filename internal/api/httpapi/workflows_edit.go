@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// registerWorkflowEdits registers what changes stored workflows, and what checks them.
+// registerWorkflowEdits registers the operations that change and check stored workflows.
 func (a *API) registerWorkflowEdits() {
 	add(a, route{
 		Method: http.MethodPost, Path: "/workflows", ID: "createWorkflow", Tag: tagWorkflows, Role: access.RoleEdit, Status: http.StatusCreated,
@@ -44,7 +44,7 @@ func (a *API) registerWorkflowEdits() {
 	}, validateWorkflow)
 }
 
-// DocumentBody is a document to be stored.
+// DocumentBody is a document to store.
 type DocumentBody struct {
 	Document string          `json:"document" minLength:"1" doc:"Text of the document, YAML or JSON; it is returned byte for byte"`
 	Format   Language        `json:"format,omitempty" doc:"Language of the document; absent: it is detected"`
@@ -53,7 +53,7 @@ type DocumentBody struct {
 	Leniency
 }
 
-// CreateBody is a document to be stored under an id.
+// CreateBody is a document to store under an id.
 type CreateBody struct {
 	ID string `json:"id,omitempty" maxLength:"200" doc:"Id of the workflow; absent: the document has one"`
 	DocumentBody
@@ -68,7 +68,7 @@ func (b *DocumentBody) request(id, expect string) service.ApplyRequest {
 	return q
 }
 
-// apply stores a document and shows what is stored then.
+// apply stores a document and returns the stored definition.
 func apply(ctx context.Context, c *transport.Caller, q service.ApplyRequest) (*definitionAnswer, error) {
 	done, problems, err := c.Service.Apply(ctx, q)
 	switch {
@@ -90,13 +90,15 @@ func apply(ctx context.Context, c *transport.Caller, q service.ApplyRequest) (*d
 	return out, nil
 }
 
-// asStored makes out, which was read after a change, the answer to that change: the workflow and its tag are those that the change left. Another client may have changed the workflow since, and with
-// the tag of what is there now the next change of this client would go over it unseen (P38).
+// asStored turns out, which was read after a change, into the response to that change: its workflow
+// and tag are the ones that the change produced. Another client may have changed the workflow
+// since; with the current tag, the next change of this client would overwrite that change unseen
+// (P38).
 func (out *definitionAnswer) asStored(st catalog.Stored) {
 	out.Body.Workflow, out.Tagged = workflowOf(st.Entry), Tagged{quote(st.Tag)}
 }
 
-// refused says that a document has errors.
+// refused returns the error for a document with errors.
 func refused(problems diag.List) error {
 	return &service.InvalidError{Diagnostics: problems, Err: errcode.New(errcode.DocumentNotStored, nil, nil)}
 }
@@ -121,7 +123,7 @@ func putWorkflow(ctx context.Context, c *transport.Caller, in *putWorkflowInput)
 	if err != nil {
 		return nil, err
 	}
-	if in.IfMatch == "*" { // something must be there
+	if in.IfMatch == "*" { // a workflow must exist
 		if _, err := c.Service.Entry(ctx, in.ID); err != nil {
 			return nil, err
 		}
@@ -183,7 +185,7 @@ type validateInput struct {
 	} `required:"false"`
 }
 
-// Checked says what there is to say of a document.
+// Checked is the result of checking a document.
 type Checked struct {
 	OK          bool              `json:"ok" doc:"There are no errors: the workflow can run"`
 	Diagnostics []diag.Diagnostic `json:"diagnostics" doc:"Errors and warnings with their positions"`
@@ -204,7 +206,7 @@ func validateWorkflow(ctx context.Context, c *transport.Caller, in *validateInpu
 		if err != nil {
 			return nil, err
 		}
-		document, opts.Format, opts.AllowUnknown = string(d.Text), d.Format, true // as it is run
+		document, opts.Format, opts.AllowUnknown = string(d.Text), d.Format, true // as a run reads it
 	}
 	w, problems, err := c.Service.Load(ctx, documentName, []byte(document), opts)
 	if err != nil {

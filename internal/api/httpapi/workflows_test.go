@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/httpapi"
 )
 
-// TestWorkflows goes a workflow's whole way: made, read, changed, a draft of it, published, checked, deleted (P38).
+// TestWorkflows follows a workflow through its whole life: created, read, changed, drafted,
+// published, checked, deleted (P38).
 func TestWorkflows(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -61,7 +62,7 @@ func TestWorkflows(t *testing.T) {
 	w.do("GET", "/api/v1/workflows/poem?version=9", nil).problem(404, "not_found")
 	w.do("GET", "/api/v1/workflows/poem?version=1&draft=true", nil).problem(422, "invalid")
 
-	// Runs take what is published, trial runs the draft, and each shows its version.
+	// Runs use the published version, test runs the draft, and each run shows its version.
 	for body, version := range map[string]int{`{"workflow":"poem"}`: 1, `{"workflow":"poem","draft":true}`: 2, `{"workflow":"poem","version":2}`: 2} {
 		if run := w.do("POST", "/api/v1/runs?wait=1m", body).is(201).run(); run.Workflow.Version == nil || *run.Workflow.Version != version || run.Status != "completed" {
 			t.Errorf("%s ran version %v, %s", body, run.Workflow.Version, run.Status)
@@ -87,7 +88,8 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
-// TestLostUpdate: of many that read a workflow and store another at once, one is stored and the others are told (P39).
+// TestLostUpdate checks that of many clients that read a workflow and store a different one
+// simultaneously, one succeeds and the others receive a conflict (P39).
 func TestLostUpdate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -114,7 +116,8 @@ func TestLostUpdate(t *testing.T) {
 	}
 }
 
-// TestRefusedDocuments: nothing with errors is stored, problems have places, and checking executes and stores nothing (SEC4).
+// TestRefusedDocuments checks that no document with errors is stored, that problems have locations,
+// and that checking a document executes and stores nothing (SEC4).
 func TestRefusedDocuments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -152,7 +155,7 @@ func TestRefusedDocuments(t *testing.T) {
 	}
 }
 
-// TestAgents goes an agent's whole way.
+// TestAgents follows an agent through its whole life.
 func TestAgents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -183,7 +186,7 @@ func TestAgents(t *testing.T) {
 	w.do("DELETE", "/api/v1/agents/poet", nil).problem(404, "not_found")
 }
 
-// TestPages: pages of every list of definitions join to the whole.
+// TestPages checks that the pages of every list of definitions add up to the whole list.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -219,7 +222,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// X-50: a form is made of the facts of a workflow.
+// X-50: a form can be built from the facts of a workflow.
 func TestWorkflowInputs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -21,7 +21,8 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// page is what a page of the server itself does with an event stream: it asks for a ticket, opens the stream, and says what it got when the run has ended.
+// page does what a page of the server itself does with an event stream: it requests a ticket, opens
+// the stream, and reports the messages that it received when the run has ended.
 const page = `<!doctype html><meta charset="utf-8"><title>run</title><script type="module">
 const path = location.pathname.replace('/page/', '/api/v1/runs/') + '/events'
 const {ticket} = await (await fetch(path + '/ticket', {method: 'POST', headers: {Authorization: 'Bearer token'}})).json()
@@ -34,7 +35,7 @@ for (const type of TYPES) source.addEventListener(type, e => got.push({id: e.las
 source.addEventListener('end', () => { source.close(); report({got, opened, closed: false}) })
 </script>`
 
-// cutter breaks the connection off in the middle of what is written, a few times.
+// cutter closes the connection in the middle of a write, a few times.
 type cutter struct {
 	http.ResponseWriter
 	left  *atomic.Int32
@@ -52,8 +53,9 @@ func (c *cutter) Write(b []byte) (int, error) {
 	return c.ResponseWriter.Write(b)
 }
 
-// P22 with the EventSource of a real browser: the server breaks the connection off in the middle of messages, again and again, and the page's list is the
-// journal, in order, once each. It is let in by a ticket, with which it also comes back.
+// TestBrowser checks P22 with the EventSource of a real browser: the server repeatedly closes the
+// connection in the middle of messages, and the page's list equals the journal, in order, each
+// event once. The browser connects with a ticket and also reconnects with it.
 func TestBrowser(t *testing.T) {
 	t.Parallel()
 	node, script, chromium := browsertest.Find(t, "eventsource.mjs")

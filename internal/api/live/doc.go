@@ -1,21 +1,28 @@
-// Package live shows what happens in a run while it happens, over HTTP as server-sent events.
+// Package live streams the progress of runs over HTTP as server-sent events.
 //
-// It decides nothing and changes nothing of a run. It refuses to hold a run up: who is too slow to read loses pieces of what models say, never an event, and
-// who does not read at all is dropped and may come back (P22).
+// It makes no decisions and changes nothing in a run. It never holds up a run: a client that reads
+// too slowly misses pieces of model output but never an event, and a client that does not read at
+// all is dropped and may reconnect (P22).
 //
 // The flow:
 //
-//  1. A request names a run, a view (events, stream modes, log entries) and the event after which it wants to go on ([Handler]).
-//  2. For each run and view with a watcher there is one pump. It reads the run once, from its first event, folds it, encodes each event once, and puts
-//     the bytes into a ring of bounded size.
-//  3. Each watcher has nothing but a place in that ring. It writes what follows its place, in pieces, and waits to be woken. With many watchers a pump wakes
-//     them less often, so that they write more at a time.
-//  4. A watcher whose place was overwritten, or that begins in the past, reads the journal itself until it meets the ring: a few at a time in one pass,
-//     the others and slow ones piece by piece.
+//  1. A request names a run, a view (events, stream modes, log entries) and the event after which
+//     to continue ([Handler]).
+//  2. Each run and view with a watcher has one pump. It reads the run once, from its first event,
+//     folds it, encodes each event once, and puts the bytes into a ring of bounded size.
+//  3. A watcher holds nothing but a position in that ring. It writes what follows its position, in
+//     chunks, and waits to be woken. With many watchers a pump wakes them less often, so that each
+//     writes more at a time.
+//  4. A watcher whose position was overwritten, or that starts in the past, reads the journal
+//     itself until it catches up with the ring: a few watchers at a time do this in one pass, all
+//     others and slow ones chunk by chunk.
 //
-// The feed of a namespace ([Handler.Feed]) has one tap instead of pumps: it reads notices, new runs and changes of workflows once for all its streams.
+// The feed of a namespace ([Handler.Feed]) has one tap instead of pumps: the tap reads notices, new
+// runs and changes of workflows once for all streams of the feed.
 //
-// Invariants: the id of a message is the number of the journal's event that it shows, and one event is one message in every view, so that a connection that is
-// cut between any two messages goes on without loss and without repetition; pieces of what a model says have no id. All that is on a run is read through
-// the service of the caller's namespace (SEC10). Memory is bounded by rings, not by watchers: nothing is kept for a watcher but its place.
+// Invariants: the id of a message is the number of the journal event that it shows, and one event
+// is one message in every view, so that a connection that is cut between any two messages continues
+// without loss and without repetition; pieces of model output have no id. All data about a run is
+// read through the service of the caller's namespace (SEC10). Memory is bounded by rings, not by
+// watchers: nothing is kept for a watcher but its position.
 package live

@@ -23,7 +23,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// openPostgres opens a service with connections of its own, as a process has.
+// openPostgres opens a service with its own connections, as a separate process would.
 func openPostgres(t testing.TB, url string, m speaker) *service.Service {
 	t.Helper()
 	s, err := service.Open(t.Context(), service.Config{
@@ -42,8 +42,9 @@ func openPostgres(t testing.TB, url string, m speaker) *service.Service {
 	return s
 }
 
-// TestStreamCutElsewhere (P22): two servers on one database, of which one drives a run. A stream that is cut after every event, and goes on at the other server while the run goes on, gives each event
-// once.
+// TestStreamCutElsewhere (P22) has two servers on one database, one of which drives a run. It
+// checks that a stream that is cut after every event, and continues at the other server while the
+// run continues, delivers each event once.
 func TestStreamCutElsewhere(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{}, 1)
@@ -78,7 +79,8 @@ func TestStreamCutElsewhere(t *testing.T) {
 	}
 }
 
-// TestDeltasElsewhere (P22): what a model says reaches who watches the run at another server: whole from where it begins on, joined, and before the reply.
+// TestDeltasElsewhere (P22) checks that model output reaches a client that watches the run at
+// another server: complete from the first piece received, contiguous, and before the reply.
 func TestDeltasElsewhere(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
@@ -91,7 +93,7 @@ func TestDeltasElsewhere(t *testing.T) {
 				if !ok {
 					return all.String(), nil
 				}
-				for _, r := range p { // a piece for each character
+				for _, r := range p { // one piece per character
 					say(model.Delta{Text: string(r)})
 				}
 				all.WriteString(p)
@@ -152,7 +154,7 @@ func TestDeltasElsewhere(t *testing.T) {
 	}
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
-	for heard.Len() == 0 { // until the one server knows that the other one hears
+	for heard.Len() == 0 { // until the driving server knows about the watching one
 		say("early ")
 		select {
 		case m := <-messages:
@@ -162,7 +164,7 @@ func TestDeltasElsewhere(t *testing.T) {
 	}
 	say(strings.Repeat("ü\x01\u2028<", 3000))
 	say("last")
-	for from+heard.Len() < text.Len() { // what comes after the reply is dropped: the model replies when all was heard
+	for from+heard.Len() < text.Len() { // later pieces are dropped: the model replies only when all were received
 		m, ok := <-messages
 		if !ok {
 			t.Fatalf("the stream ended after %d bytes of %d", from+heard.Len(), text.Len())

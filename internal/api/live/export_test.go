@@ -2,7 +2,7 @@ package live
 
 import "github.com/hocket-run/hocket/internal/service"
 
-// Idle waits until n streams were begun and all are over.
+// Idle waits until n streams have started and all have ended.
 func (h *Handler) Idle(n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -11,24 +11,24 @@ func (h *Handler) Idle(n int) {
 	}
 }
 
-// Reads tells how often watchers have read a journal themselves.
+// Reads returns how often watchers have read a journal themselves.
 func (h *Handler) Reads() int64 { return h.reads.Load() }
 
-// Crowd takes all places of those who write while they read.
+// Crowd occupies all slots of watchers that write while they read.
 func (h *Handler) Crowd() {
 	for range maxThrough {
 		h.through <- struct{}{}
 	}
 }
 
-// Taps tells how many readers of namespaces there are.
+// Taps returns the number of open taps.
 func (h *Handler) Taps() int {
 	h.taps.mu.Lock()
 	defer h.taps.mu.Unlock()
 	return len(h.taps.all)
 }
 
-// Flood gives all streams of a namespace more messages at once than are kept.
+// Flood adds more messages to a namespace at once than its tap keeps.
 func (h *Handler) Flood(s *service.Service) {
 	h.taps.mu.Lock()
 	p := h.taps.all[s]

@@ -18,26 +18,31 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// FeedPath is the address of the feed of a namespace below that of a server.
+// FeedPath is the path of a namespace's feed, relative to the URL of the server.
 const FeedPath = "/api/v1/events"
 
-// Types of messages of the feed that are no notices.
+// Types of feed messages that are not notices.
 const (
-	// TypeReady is the first message: what is listed now has all that happened before it.
+	// TypeReady is the first message: lists that are read now include everything that happened
+	// before it.
 	TypeReady = "feed.ready"
-	// TypeStarted says that there is a new run. It has no id, as the two below: after a connection that broke, lists are read anew.
+	// TypeStarted announces a new run. Like the two types below, it has no id: after a lost
+	// connection, clients read their lists again.
 	TypeStarted = "run.started"
-	// TypeWorkflowChanged says that a workflow was stored, published or has another draft, TypeWorkflowDeleted that it is gone.
+	// TypeWorkflowChanged announces that a workflow was stored or published or has another draft,
+	// TypeWorkflowDeleted that it was deleted.
 	TypeWorkflowChanged = "workflow.changed"
 	TypeWorkflowDeleted = "workflow.deleted"
 )
 
 const (
-	// MaxBehind bounds what a client that comes back is told of what it missed. A client that missed more begins anew, with TypeReady.
+	// MaxBehind is the maximum number of missed notices that a reconnecting client receives. A
+	// client that missed more starts over, with TypeReady.
 	MaxBehind = 1000
-	// feedEvery is how often it is looked for what was not signalled, and skew by how much clocks of machines on one store may differ.
+	// feedEvery is the polling interval for changes that were not signalled, and skew the allowed
+	// difference between the clocks of machines that share a store.
 	feedEvery, skew = journal.SafetyPoll, 30 * time.Second
-	// maxStarted bounds the new runs that one look finds.
+	// maxStarted is the maximum number of new runs that one poll finds.
 	maxStarted = 200
 )
 
@@ -47,12 +52,13 @@ type Told struct {
 	Run  string    `json:"run,omitempty"`
 	Seq  uint64    `doc:"Number of the event in the run" json:"seq,omitempty"`
 	At   time.Time `json:"at"`
-	// Workflow and Status are those of the run now.
+	// Workflow and Status are the current ones of the run.
 	Workflow string        `doc:"Id of the stored workflow, or name of the document" json:"workflow,omitempty"`
 	Status   engine.Status `doc:"Status of the run now"                              json:"status,omitempty"`
 }
 
-// Feed streams what happens to the runs and workflows of the caller's namespace. One reader of the store serves all streams of a namespace.
+// Feed streams the events of the runs and workflows of the caller's namespace. One reader of the
+// store serves all streams of a namespace.
 func (h *Handler) Feed(w http.ResponseWriter, r *http.Request) {
 	caller, err := transport.Require(r.Context(), access.RoleRun)
 	if err != nil {
@@ -80,7 +86,7 @@ func (h *Handler) Feed(w http.ResponseWriter, r *http.Request) {
 	}
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-store")
-	header.Set("X-Accel-Buffering", "no") // proxies pass each message on at once
+	header.Set("X-Accel-Buffering", "no") // proxies forward each message immediately
 	if r.Method == http.MethodHead {
 		return
 	}
@@ -96,19 +102,20 @@ func (h *Handler) Feed(w http.ResponseWriter, r *http.Request) {
 type feed struct {
 	*Handler
 	service *service.Service
-	drafts  bool // the caller sees drafts
+	drafts  bool // the caller may see drafts
 	out     http.ResponseWriter
 	control *http.ResponseController
 	buf     bytes.Buffer
-	// after is the last notice that the client knows. fresh: it begins anew.
+	// after is the last notice that the client knows. If fresh is set, the client starts over.
 	after uint64
 	fresh bool
-	// place is that among the messages of tap; when the stream joined, joined was the last notice before it.
+	// place is the position among the messages of tap; joined is the last notice before the stream
+	// joined.
 	tap           *tap
 	place, joined uint64
 }
 
-// begin finds out where to go on.
+// begin determines where the stream continues.
 func (f *feed) begin(r *http.Request) error {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -127,16 +134,17 @@ func (f *feed) begin(r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	f.after, f.fresh = a.after, !a.given || a.after > last || last-a.after > MaxBehind // a greater one is of another store
+	// a greater number is from another store
+	f.after, f.fresh = a.after, !a.given || a.after > last || last-a.after > MaxBehind
 	if f.fresh {
 		f.after = last
 	}
 	return nil
 }
 
-// follow writes what happens until ctx is done, the server ends or the client is gone.
+// follow writes messages until ctx is done, the server shuts down or the client is gone.
 func (f *feed) follow(ctx context.Context) error {
-	_ = f.control.SetReadDeadline(time.Time{}) // a stream lasts longer than requests may
+	_ = f.control.SetReadDeadline(time.Time{}) // a stream outlasts the deadline for requests
 	if f.fresh {
 		f.ready(f.after)
 	}
@@ -169,8 +177,9 @@ func (f *feed) follow(ctx context.Context) error {
 	}
 }
 
-// write writes what follows the place of the stream. A stream that was too slow gets the notices that it missed from the store, and is told to read its lists anew: what has
-// no id is not there any more.
+// write writes the messages after the stream's position. A stream that was too slow gets the
+// notices that it missed from the store, and is told to read its lists again, since messages
+// without an id are gone.
 func (f *feed) write(ctx context.Context, b batch) error {
 	f.place = b.next
 	if b.lost {
@@ -198,7 +207,7 @@ func (f *feed) write(ctx context.Context, b batch) error {
 	return nil
 }
 
-// catchUp writes the notices behind those that the client knows, up to one.
+// catchUp writes the notices after the last one that the client knows, up to and including to.
 func (f *feed) catchUp(ctx context.Context, to uint64) error {
 	for f.after < to {
 		page, err := f.service.Notices(ctx, f.after, 0)
@@ -217,7 +226,7 @@ func (f *feed) catchUp(ctx context.Context, to uint64) error {
 			f.buf.Write(it.text)
 			f.after = n.ID
 		}
-		if len(page) == 0 { // those that there were are gone with their runs
+		if len(page) == 0 { // the notices were deleted with their runs
 			f.after = to
 		}
 		if err := f.flush(); err != nil {
@@ -227,12 +236,12 @@ func (f *feed) catchUp(ctx context.Context, to uint64) error {
 	return nil
 }
 
-// ready writes that the client begins anew, behind a notice.
+// ready writes that the client starts over after the notice after.
 func (f *feed) ready(after uint64) {
 	f.buf.Write(encode(after, Told{Type: TypeReady, At: time.Now().UTC()}))
 }
 
-// encode gives a message as it is written; 0 gives one without id, but for the first.
+// encode returns a message in wire format; with id 0, only the first message has an id.
 func encode(id uint64, t Told) []byte {
 	data, _ := json.Marshal(t) //nolint:errchkjson // texts, numbers and times, all of which have a form
 	var b bytes.Buffer
@@ -245,7 +254,7 @@ func encode(id uint64, t Told) []byte {
 	return b.Bytes()
 }
 
-// flush writes what was gathered.
+// flush writes the buffered messages.
 func (f *feed) flush() error {
 	if f.buf.Len() == 0 {
 		return nil

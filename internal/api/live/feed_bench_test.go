@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/live"
 )
 
-// BenchmarkFeed is what the feed costs a process at n and 2n streams and n and 2n runs: the time of its processors for each run, clients too, on a store in a file.
+// BenchmarkFeed measures the cost of the feed with n and 2n streams and n and 2n runs: the CPU time
+// of the process per run, including its clients, on a file store.
 //
 //	go test ./internal/api/live -run - -bench Feed -benchtime 1x
 func BenchmarkFeed(b *testing.B) {
@@ -67,7 +68,7 @@ func benchmarkFeed(b *testing.B, streams, runs int) {
 	}
 }
 
-// processorTime is what the process has used.
+// processorTime returns the CPU time used by the process.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage

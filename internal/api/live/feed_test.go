@@ -36,7 +36,7 @@ func serveFeed(t testing.TB, s *service.Service, cfg live.Config) (string, *live
 	return srv.URL + live.FeedPath, h
 }
 
-// until reads messages of a run up to one of a kind.
+// until reads the messages of a run up to one of the given kind.
 func (s *stream) until(t *testing.T, run, kind string) (got []message) {
 	t.Helper()
 	for {
@@ -57,7 +57,8 @@ func (s *stream) until(t *testing.T, run, kind string) (got []message) {
 	}
 }
 
-// The feed of one process tells of runs of another one on the same store: that they begin, wait and end. A client that was cut off gets what it missed, once.
+// TestFeed checks that the feed of one process reports that runs of another process on the same
+// store start, wait and end. A client that was cut off receives what it missed, once.
 func TestFeed(t *testing.T) {
 	t.Parallel()
 	db := onDisk(t)
@@ -71,7 +72,7 @@ func TestFeed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			drives, looks := open(t)
-			finished(t, drives, chain(1)) // what was before is no news
+			finished(t, drives, chain(1)) // earlier runs are not reported
 			at, _ := serveFeed(t, looks, live.Config{})
 			st := connect(t, at, "")
 			ready, ok := st.next()
@@ -80,7 +81,7 @@ func TestFeed(t *testing.T) {
 			}
 			run := start(t, drives, enginetest.Graph([]workflow.Node{enginetest.Approval("ok"), enginetest.Agent("b")}, "ok:approve -> b"))
 			begun := map[string]message{}
-			for len(begun) < 2 { // new runs are looked for, waits are signalled
+			for len(begun) < 2 { // new runs are polled for, waits are signalled
 				m, ok := st.next()
 				if !ok || !strings.Contains(m.data, run) {
 					t.Fatalf("the feed says %+v", m)
@@ -101,7 +102,8 @@ func TestFeed(t *testing.T) {
 			if kinds(got) != "wait.answered run.completed" {
 				t.Errorf("after the connection was cut: %s", kinds(got))
 			}
-			// Who knows a notice that is not there, or missed too many, begins anew.
+			// A client that names a notice that does not exist, or that missed too many, starts
+			// over.
 			far := connect(t, at, "99999999")
 			if m, ok := far.next(); !ok || m.kind != live.TypeReady || m.id != got[1].id {
 				t.Errorf("from another store: %+v, want %s", m, got[1].id)

@@ -22,7 +22,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// settle answers what a run asks for until it has ended.
+// settle answers the waits of a run until it has ended.
 func settle(t testing.TB, s *service.Service, run string) {
 	t.Helper()
 	for {
@@ -39,15 +39,18 @@ func settle(t testing.TB, s *service.Service, run string) {
 		}
 		for _, w := range o.Waiting {
 			err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: w.ID, Value: engine.Value(`"approve"`)})
-			if err != nil && !errors.Is(err, engine.ErrWaitClosed) && !errors.Is(err, engine.ErrEnded) { // the run may fail after the first answer
+			// the run may fail after the first answer
+			if err != nil && !errors.Is(err, engine.ErrWaitClosed) && !errors.Is(err, engine.ErrEnded) {
 				t.Fatal(err)
 			}
 		}
 	}
 }
 
-// P36: folding the events of a live stream, cut now and then, gives at the end the run object that the server shows later: for random workflows with
-// branches, loops, retries, tools that are not there, questions and failures. Each (node, iteration, attempt) is there once, and nothing is open.
+// TestFoldedStreamIsTheRun checks P36: folding the events of a live stream, cut now and then,
+// yields in the end the run object that the server shows later, for random workflows with branches,
+// loops, retries, missing tools, questions and failures. Each (node, iteration, attempt) occurs
+// once, and nothing is open.
 func TestFoldedStreamIsTheRun(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", func(_ context.Context, q model.Request, say func(model.Delta)) (string, error) {
@@ -63,7 +66,8 @@ func TestFoldedStreamIsTheRun(t *testing.T) {
 	for seed := range randtest.Seeds(40) {
 		def := sim.Generate(seed)
 		for i := range def.Nodes {
-			if n := &def.Nodes[i]; n.Kind == workflow.KindFunc || n.Kind == workflow.KindTool { // no program and no tools here
+			// this test has no Go functions and no tools
+			if n := &def.Nodes[i]; n.Kind == workflow.KindFunc || n.Kind == workflow.KindTool {
 				*n = workflow.Node{ID: n.ID, Parent: n.Parent, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: def.Agents[0].ID}}
 			}
 			if n := &def.Nodes[i]; n.Retry != nil {

@@ -8,15 +8,16 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// frame is a message as it goes over the wire. It is shared by all who watch, and never changed.
+// frame is a message in wire format. All watchers share it, and it never changes.
 type frame struct {
-	// seq is the event that it shows; 0 for pieces of what models say, which have no id.
+	// seq is the event that the message shows; it is 0 for pieces of model output, which have no
+	// id.
 	seq  uint64
 	kind string
 	data []byte
 }
 
-// newFrame makes a message of one line of JSON. seq 0 gives one without id.
+// newFrame returns a message with one line of JSON. If seq is 0, the message has no id.
 func newFrame(seq uint64, kind string, data []byte) *frame {
 	b := make([]byte, 0, len(data)+len(kind)+48)
 	if seq > 0 {
@@ -31,7 +32,7 @@ func newFrame(seq uint64, kind string, data []byte) *frame {
 	return &frame{seq: seq, kind: kind, data: append(b, "\n\n"...)}
 }
 
-// jsonFrame is newFrame of what encoding/json makes of v, in which no line ends.
+// jsonFrame is newFrame for the JSON encoding of v, which contains no line breaks.
 func jsonFrame(seq uint64, kind string, v any) (*frame, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -40,13 +41,13 @@ func jsonFrame(seq uint64, kind string, v any) (*frame, error) {
 	return newFrame(seq, kind, b), nil
 }
 
-// piece is a driver.Delta as it is shown.
+// piece is a driver.Delta in the form that is streamed.
 type piece struct {
 	Run string `json:"run"`
 	driver.Delta
 }
 
-// reset says that what an earlier attempt of a call said is void.
+// reset tells the client to discard the output of an earlier attempt of a call.
 type reset struct {
 	Run     string `json:"run"`
 	Node    string `json:"node,omitempty"`

@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// speaker is a model whose calls a test answers.
+// speaker is a model whose calls are answered by a test.
 type speaker func(ctx context.Context, q model.Request, say func(model.Delta)) (string, error)
 
 func (s speaker) Call(ctx context.Context, q model.Request, say func(model.Delta)) (model.Reply, error) {
@@ -45,10 +45,10 @@ func (s speaker) Call(ctx context.Context, q model.Request, say func(model.Delta
 	}, nil
 }
 
-// plain answers at once.
+// plain replies immediately.
 func plain(context.Context, model.Request, func(model.Delta)) (string, error) { return "fine", nil }
 
-// gated answers when it is let.
+// gated replies when the gate opens.
 func gated(gate <-chan struct{}) speaker {
 	return func(ctx context.Context, _ model.Request, say func(model.Delta)) (string, error) {
 		say(model.Delta{Text: "fi"})
@@ -82,7 +82,7 @@ func open(t testing.TB, db string, m speaker) *service.Service {
 
 func onDisk(t testing.TB) string { return filepath.Join(t.TempDir(), "hocket.db") }
 
-// chain is n agents in a row.
+// chain returns a workflow of n agents in sequence.
 func chain(n int) *workflow.Workflow {
 	var nodes []workflow.Node
 	var edges []string
@@ -115,7 +115,7 @@ func finished(t testing.TB, s *service.Service, w *workflow.Workflow) string {
 
 var watcher = access.Principal{Token: "t1", Name: "watcher", Namespace: access.DefaultNamespace, Role: access.RoleRun}
 
-// mux is a handler behind a guard that lets everybody in.
+// mux returns a handler behind a guard that admits every request.
 func mux(s *service.Service, h *live.Handler) http.Handler {
 	m := http.NewServeMux()
 	m.Handle("GET /api/v1/runs/{id}/events", h)
@@ -136,24 +136,24 @@ func serve(t testing.TB, s *service.Service, cfg live.Config) (*httptest.Server,
 	return srv, h
 }
 
-// message is one of a stream.
+// message is a message of a stream.
 type message struct {
 	id, kind, data string
 }
 
-// stream is a connection as an EventSource has it.
+// stream is a connection like that of an EventSource.
 type stream struct {
 	status  int
-	body    string // of an answer that is no stream
+	body    string // of a response that is not a stream
 	lines   *bufio.Reader
 	cut     func()
 	retry   string
 	comment int
-	// recorded is the header with the last event that there was.
+	// recorded is the header with the number of the last recorded event.
 	recorded string
 }
 
-// connect opens a stream. last is the Last-Event-ID, "" for none.
+// connect opens a stream. last is the Last-Event-ID; "" means none.
 func connect(t testing.TB, url, last string) *stream {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -187,7 +187,7 @@ func connect(t testing.TB, url, last string) *stream {
 	return s
 }
 
-// next gives the next message; false: the stream has ended.
+// next returns the next message, or false if the stream has ended.
 func (s *stream) next() (message, bool) {
 	var m message
 	for {
@@ -215,7 +215,7 @@ func (s *stream) next() (message, bool) {
 	}
 }
 
-// rest reads a stream to its end.
+// rest reads a stream to the end.
 func (s *stream) rest() []message {
 	var out []message
 	for {
@@ -227,7 +227,7 @@ func (s *stream) rest() []message {
 	}
 }
 
-// stored gives the messages of a run's stored events, as a stream must show them.
+// stored returns the messages that a stream must show for a run's stored events.
 func stored(t testing.TB, s *service.Service, run string) []message {
 	t.Helper()
 	rec, err := s.Read(t.Context(), run)
@@ -251,7 +251,7 @@ func stored(t testing.TB, s *service.Service, run string) []message {
 	return out
 }
 
-// events leaves out what is no event of the journal.
+// events returns the messages that are events of the journal.
 func events(all []message) []message {
 	var out []message
 	for _, m := range all {

@@ -15,21 +15,25 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// Config is what a Handler is made of. The zero Config is fit for use.
+// Config configures a Handler. The zero Config is ready to use.
 type Config struct {
-	// Tickets let browsers in (SEC1); nil: there are none.
+	// Tickets authorize browsers (SEC1). If nil, the server issues none.
 	Tickets *access.Tickets
-	// Heartbeat is how often a comment is written where nothing else is; 0: 15 seconds.
+	// Heartbeat is the interval at which a comment is written when nothing else is; 0 means 15
+	// seconds.
 	Heartbeat time.Duration
-	// WriteTimeout is how long one write may take; who has not read by then is dropped. 0: 30 seconds.
+	// WriteTimeout is the timeout of one write, after which the client is dropped; 0 means 30
+	// seconds.
 	WriteTimeout time.Duration
-	// Retry is how soon a client shall come back; each is told this or up to twice as much, so that not all come at once. 0: 1 second.
+	// Retry is the reconnection delay sent to clients: each receives a value between Retry and
+	// twice as much, so that they do not all reconnect at the same time. 0 means 1 second.
 	Retry time.Duration
-	// MaxWatchers bounds the streams of the server, MaxOfNamespace those of one tenant (SEC17). 0: 4,096, and half of MaxWatchers.
+	// MaxWatchers is the maximum number of streams of the server, and MaxOfNamespace that of one
+	// tenant (SEC17). 0 means 4,096 and half of MaxWatchers, respectively.
 	MaxWatchers, MaxOfNamespace int
-	// RingBytes bounds what is kept of a run that is watched, for each view of it; 0: 256 KiB.
+	// RingBytes is the maximum size of the ring for each view of a watched run; 0 means 256 KiB.
 	RingBytes int
-	// Logger; nil: none.
+	// Logger is the logger; nil means no logging.
 	Logger *slog.Logger
 }
 
@@ -58,46 +62,50 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// LastEvent is the header of a stream that has the number of the last event that was recorded when it began: who has that one has all that was there.
+// LastEvent is the response header of a stream with the number of the last event that was recorded
+// when the stream started: a client that has this event has everything recorded until then.
 const LastEvent = "Hocket-Last-Event"
 
-// maxReplays bounds how many watchers read journals themselves at a time, piece by piece, and maxThrough how many more write while they read.
+// maxReplays is the maximum number of watchers that read journals themselves at a time, chunk by
+// chunk, and maxThrough the maximum number of further watchers that write while they read.
 const maxReplays, maxThrough = 4, 4
 
-// Handler serves the events of runs. It takes the caller from the request's context (package transport) and the run from the path value `id`. Safe for concurrent
-// use.
+// Handler serves the events of runs. It takes the caller from the request's context (package
+// transport) and the run from the path value `id`. It is safe for concurrent use.
 type Handler struct {
 	cfg     Config
 	pumps   pumps
 	taps    taps
-	replays chan struct{} // the turns of those who read piece by piece
-	through chan struct{} // the places of those who write while they read
+	replays chan struct{} // slots of watchers that read chunk by chunk
+	through chan struct{} // slots of watchers that write while they read
 	reads   atomic.Int64  // how often watchers have read a journal
 
 	mu sync.Mutex
-	// watchers are all streams, and of counts them by namespace; served counts those there ever were.
+	// watchers is the number of open streams, and of counts them by namespace; served counts all
+	// streams ever opened.
 	watchers, served int
 	of               map[string]int
 	closing          chan struct{}
 	closed           bool
-	left             *sync.Cond // a stream is over
+	left             *sync.Cond // signalled when a stream ends
 }
 
-// New makes a Handler. The caller closes it.
+// New returns a Handler. The caller must close it.
 func New(cfg Config) *Handler {
 	h := &Handler{cfg: cfg.withDefaults(), replays: make(chan struct{}, maxReplays), through: make(chan struct{}, maxThrough), of: map[string]int{}, closing: make(chan struct{})}
 	h.left = sync.NewCond(&h.mu)
 	return h
 }
 
-// Watchers gives the number of streams that are open.
+// Watchers returns the number of open streams.
 func (h *Handler) Watchers() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.watchers
 }
 
-// Close ends all streams, so that those who watch come back, and waits for them. A second Close does nothing more.
+// Close ends all streams, so that their clients reconnect, and waits for them to end. Further calls
+// of Close do nothing.
 func (h *Handler) Close() {
 	h.mu.Lock()
 	if !h.closed {
@@ -114,7 +122,7 @@ func (h *Handler) Close() {
 
 var errClosing = errors.New("the server is shutting down")
 
-// enter counts a stream in, and gives how many there were before.
+// enter registers a stream, and returns the number of streams before it.
 func (h *Handler) enter(namespace string) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -165,7 +173,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, badQuery(fmt.Sprintf("run %s has %d events, not %d; omit Last-Event-ID and after to begin with the first event", run, head.LastSeq, a.after)))
 		return
 	case a.given && a.after == head.LastSeq && head.Status.Ended():
-		w.WriteHeader(http.StatusNoContent) // an EventSource that gets this does not come back
+		w.WriteHeader(http.StatusNoContent) // an EventSource that receives this does not reconnect
 		return
 	}
 	n, err := h.enter(caller.Namespace)
@@ -177,7 +185,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-store")
-	header.Set("X-Accel-Buffering", "no") // proxies pass each message on at once
+	header.Set("X-Accel-Buffering", "no") // proxies forward each message immediately
 	header.Set(LastEvent, strconv.FormatUint(head.LastSeq, 10))
 	if r.Method == http.MethodHead {
 		return
@@ -193,7 +201,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	wt.serve(r.Context(), h.cfg.Retry+h.cfg.Retry*time.Duration(n%16)/16)
 }
 
-// refuse tells an error as all transports do.
+// refuse writes an error response in the form that all transports share.
 func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p := transport.ProblemOf(err)
 	if bad, ok := errors.AsType[badQuery](err); ok {

@@ -11,14 +11,14 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// source is what those who watch one run in one view share.
+// source is shared by the watchers of one run in one view.
 type source struct {
 	service *service.Service
 	run     string
 	view    string
 }
 
-// pump reads one run for all who watch it in one view.
+// pump reads one run for all its watchers in one view.
 type pump struct {
 	*ring
 	source
@@ -29,16 +29,17 @@ type pump struct {
 	users  int // guarded by pumps.mu
 }
 
-// pumps are those at work. Safe for concurrent use.
+// pumps holds the active pumps. It is safe for concurrent use.
 type pumps struct {
 	mu   sync.Mutex
 	all  map[source]*pump
 	work sync.WaitGroup
-	// watchers are those of all pumps.
+	// watchers is the number of watchers of all pumps.
 	watchers atomic.Int64
 }
 
-// join gives the pump of a run and view, and starts one where there is none. The caller leaves it.
+// join returns the pump of a run and view, and starts one if there is none. The caller must leave
+// it.
 func (p *pumps) join(src source, a *ask, def *workflow.Workflow, size int, log *slog.Logger) *pump {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +53,7 @@ func (p *pumps) join(src source, a *ask, def *workflow.Workflow, size int, log *
 		p.all[src] = one
 		p.work.Go(func() {
 			one.pump(ctx)
-			p.forget(one) // the next watcher begins anew: the run may have been reopened
+			p.forget(one) // the next watcher starts a new pump: the run may have been reopened
 		})
 	}
 	one.users++
@@ -82,7 +83,7 @@ func (p *pumps) drop(one *pump) {
 	}
 }
 
-// pump reads the run until it ends or has no watcher any more.
+// pump reads the run until it ends or has no watchers left.
 func (p *pump) pump(ctx context.Context) {
 	last, err := p.read(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -91,7 +92,7 @@ func (p *pump) pump(ctx context.Context) {
 	p.close(last)
 }
 
-// read gives the message of the run's end, nil where it did not get there.
+// read returns the message of the run's end, or nil if it did not reach the end.
 func (p *pump) read(ctx context.Context) (*frame, error) {
 	v, r, err := newView(ctx, &p.ask, p.service, p.run, p.def)
 	if err != nil {
@@ -138,7 +139,7 @@ func (p *pump) read(ctx context.Context) (*frame, error) {
 	return jsonFrame(stands.Seq, TypeEnd, stands)
 }
 
-// see takes the next event in.
+// see records the next event.
 func (e *end) see(ev *engine.Event) {
 	e.Seq = ev.Seq
 	if s := engine.StatusOf(ev.Data); s.Ended() {

@@ -12,10 +12,10 @@ import (
 	"github.com/hocket-run/hocket/internal/project"
 )
 
-// Types of messages that are no events of a journal.
+// Types of messages that are not journal events.
 const (
-	TypeDelta = "model.delta" // a piece of what a model says
-	TypeReset = "model.reset" // what an earlier attempt of a call said is void
+	TypeDelta = "model.delta" // a piece of model output
+	TypeReset = "model.reset" // output of an earlier attempt is void
 	TypeEnd   = "end"         // the run has ended, and so does the stream
 	TypeLog   = "log"         // what an event adds to the log
 	TypeStep  = "step"        // what stream modes show of an event
@@ -23,22 +23,23 @@ const (
 
 const viewLogs = "logs"
 
-// ask is what a request wants to see.
+// ask is a parsed stream request.
 type ask struct {
-	// after is the event after which to go on; given says that the request names one.
+	// after is the event after which to continue; given is set if the request specifies it.
 	after uint64
 	given bool
-	// logs or modes choose a view; neither: events, and of those the types, all where types is nil.
+	// logs and modes select a view; without them the view is events, limited to types unless types
+	// is nil.
 	logs  bool
 	modes []project.Mode
 	types map[string]bool
-	// expand shows inputs of steps as texts, not as recipes. It belongs to events alone.
+	// expand shows inputs of steps as strings instead of recipes. It applies only to events.
 	expand bool
-	// ticket is the one in the address, "" for none.
+	// ticket is the ticket in the URL, or "" if there is none.
 	ticket string
 }
 
-// view names what pumps have in common.
+// view returns the key of the view; requests with the same key share a pump.
 func (a *ask) view() string {
 	switch {
 	case a.logs:
@@ -51,23 +52,23 @@ func (a *ask) view() string {
 	return ""
 }
 
-// wants tells whether a message of this type is to be written.
+// wants reports whether the message is to be written.
 func (a *ask) wants(f *frame) bool { return a.types == nil || a.types[f.kind] }
 
-// deltas tells whether pieces of what models say are wanted.
+// deltas reports whether pieces of model output are wanted.
 func (a *ask) deltas() bool {
 	return !a.logs && len(a.modes) == 0 && (a.types == nil || a.types[TypeDelta])
 }
 
-// badQuery is a request that cannot be understood.
+// badQuery is the error for an invalid request.
 type badQuery string
 
 func (e badQuery) Error() string { return string(e) }
 
-// Parameters gives the query parameters that [Handler] knows. The slice is the caller's.
+// Parameters returns the query parameters that [Handler] accepts. The caller owns the slice.
 func Parameters() []string { return []string{"after", "expand", "mode", "ticket", "types", "view"} }
 
-// parse reads a request. What is not known is an error, never ignored (SEC7).
+// parse parses a request. Unknown parameters are errors and never ignored (SEC7).
 func parse(r *http.Request) (ask, error) {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -118,7 +119,8 @@ func parse(r *http.Request) (ask, error) {
 	return a, nil
 }
 
-// readAfter finds where to go on. A browser that comes back says it in the header, and has the address with which it began.
+// readAfter determines where to continue. A reconnecting browser sends the position in the header,
+// and repeats the URL of its first request.
 func (a *ask) readAfter(h http.Header, q url.Values) error {
 	name, text := "Last-Event-ID", h.Get("Last-Event-ID")
 	if text == "" {
@@ -145,13 +147,14 @@ func (a *ask) readTypes(names []string) error {
 		}
 		a.types[t] = true
 		if t == TypeDelta {
-			a.types[TypeReset] = true // pieces without it would be taken for one text
+			a.types[TypeReset] = true // without resets, pieces of different attempts would run together
 		}
 	}
 	return nil
 }
 
-// words gives the values of a parameter that may be there several times, and may hold several with commas between them. One that is empty stays, to be refused.
+// words returns the values of a parameter that may be repeated and may hold several values
+// separated by commas. An empty value is kept, to be rejected later.
 func words(q url.Values, name string) []string {
 	var out []string
 	for _, v := range q[name] {

@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/live"
 )
 
-// BenchmarkReplay is what it costs to read a run that has ended from its first event on, at n and 2n nodes: the time of the processors for each event, the client too, on a store in a file.
+// BenchmarkReplay measures the cost of reading a finished run from its first event, at n and 2n
+// nodes: the CPU time per event, including the client, on a file store.
 //
 //	go test ./internal/api/live -run - -bench Replay -benchtime 5x
 func BenchmarkReplay(b *testing.B) {

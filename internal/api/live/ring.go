@@ -8,45 +8,50 @@ import (
 	"time"
 )
 
-// ring holds the last messages of a pump. Places are numbered from 0 and never used again. Safe for concurrent use.
+// ring holds the last messages of a pump. Positions are numbered from 0 and never reused. It is
+// safe for concurrent use.
 type ring struct {
 	mu     sync.Mutex
 	frames []entry
-	// first is the place of frames[0]; written counts the bytes of all messages there ever were. What the frames hold is bounded by max, but for the last one.
+	// first is the position of frames[0]; written counts the bytes of all messages ever added. The
+	// size of the frames is limited to max, except that the last one is always kept.
 	first   uint64
 	written int
 	max     int
 	// gone is the last event that was overwritten.
 	gone uint64
-	// waiting are those who are told when there is more than before.
+	// waiting are the channels to notify of the next message.
 	waiting []chan<- struct{}
-	// waking is when they were woken last; later is armed where they are to be woken then.
+	// waking is the time of the last wake-up; later is set while the next one is scheduled.
 	waking time.Time
 	later  *time.Timer
-	// closed says that nothing comes any more; last is the message with which a run's end is told, nil where the pump broke off.
+	// closed is set when there will be no more messages; last is the message of the run's end, or
+	// nil if the pump was interrupted.
 	closed bool
 	last   *frame
-	// watchers is how many there are, of all rings together.
+	// watchers is the number of watchers of all rings together.
 	watchers *atomic.Int64
 }
 
-// entry is a message with what was written before it.
+// entry is a message and the number of bytes written before it.
 type entry struct {
 	*frame
 	before int
 }
 
 const (
-	// wakeShare is how long a watcher's share of waking is: with 1,000 of them, on whatever runs, each is woken twenty times a second at most.
+	// wakeShare is the pause between wake-ups per watcher: with 1,000 watchers, on whatever runs,
+	// each is woken at most twenty times a second.
 	wakeShare = 50 * time.Microsecond
 	maxPause  = 100 * time.Millisecond
-	// wakeAtOnce is how many are woken before others get a turn: the runs themselves, above all.
+	// wakeAtOnce is the number of watchers that are woken before other goroutines, above all the
+	// runs themselves, get a turn.
 	wakeAtOnce = 16
 )
 
 func newRing(size int, watchers *atomic.Int64) *ring { return &ring{max: size, watchers: watchers} }
 
-// add puts messages behind the others, and wakes who waits for them.
+// add appends messages, and wakes the waiting watchers.
 func (r *ring) add(frames ...*frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,7 +72,8 @@ func (r *ring) add(frames ...*frame) {
 	r.wake()
 }
 
-// wake wakes all, now or when the pause since the last time is over. The caller holds the lock.
+// wake wakes all watchers, now or when the pause since the last wake-up has passed. The caller
+// holds the lock.
 func (r *ring) wake() {
 	if r.later != nil {
 		return
@@ -106,7 +112,7 @@ func (r *ring) wakeNow() {
 	}()
 }
 
-// tell wakes some; who was told and has not looked yet is not told again.
+// tell notifies the channels; a channel with a pending notification is not notified again.
 func tell(waiting []chan<- struct{}) {
 	for _, c := range waiting {
 		select {
@@ -116,7 +122,7 @@ func tell(waiting []chan<- struct{}) {
 	}
 }
 
-// close says that nothing comes any more.
+// close marks the ring as complete, with last as its last message.
 func (r *ring) close(last *frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,7 +130,8 @@ func (r *ring) close(last *frame) {
 	r.wakeNow()
 }
 
-// place gives where to go on behind the event after; false: the ring does not reach back so far.
+// place returns the position after the event after, or false if the ring does not reach back that
+// far.
 func (r *ring) place(after uint64) (uint64, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,18 +146,21 @@ func (r *ring) place(after uint64) (uint64, bool) {
 	return r.first, true
 }
 
-// found is what a ring has behind a position.
+// found is the content of a ring after a position.
 type found struct {
 	frames []*frame
 	next   uint64
-	// lost: it was overwritten. behind: it is more than half of what the ring may hold.
+	// lost means that the content was overwritten, and behind that it is more than half of the
+	// ring's capacity.
 	lost, behind bool
-	// empty: there is nothing yet, and the caller is notified of the next. closed: nothing comes any more. last is as in ring.
+	// empty means that there is nothing yet; unless closed is set, the caller is notified of the
+	// next message. closed means that there will be no more messages. last is as in ring.
 	empty, closed bool
 	last          *frame
 }
 
-// take gives up to limit bytes of messages from a place on, one at least. Where there is none more is notified of the next: it must have room for one.
+// take returns up to limit bytes of messages from position place, at least one message. If there is
+// none, more is notified of the next one; more must have a buffer of one.
 func (r *ring) take(place uint64, limit int, more chan<- struct{}) found {
 	r.mu.Lock()
 	defer r.mu.Unlock()

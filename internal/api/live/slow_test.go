@@ -23,7 +23,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// recorder is a client in the test's own time. It reads nothing while it is stuck, which is until its write deadline.
+// recorder is a client in the test's fake time. While it is stuck it reads nothing, until its write
+// deadline.
 type recorder struct {
 	mu       sync.Mutex
 	header   http.Header
@@ -47,7 +48,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.stuck {
-		time.Sleep(time.Until(r.deadline)) // the bubble's time
+		time.Sleep(time.Until(r.deadline)) // fake time
 		return 0, context.DeadlineExceeded
 	}
 	return r.got.Write(b)
@@ -59,7 +60,7 @@ func (r *recorder) text() string {
 	return r.got.String()
 }
 
-// watch has a handler stream a run to a recorder, or to what stands around it.
+// watch makes a handler stream a run to a recorder, or to the ResponseWriter that wraps it.
 func watch(ctx context.Context, s *service.Service, h http.Handler, run string, rec *recorder, around ...http.ResponseWriter) {
 	rec.header = http.Header{}
 	out := http.ResponseWriter(rec)
@@ -74,7 +75,8 @@ func watch(ctx context.Context, s *service.Service, h http.Handler, run string, 
 	h.ServeHTTP(out, req)
 }
 
-// P22: a comment every 15 seconds where nothing happens, and none where something does.
+// TestHeartbeat checks P22: a comment is written every 15 seconds if nothing happens, and none if
+// something does.
 func TestHeartbeat(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -106,7 +108,8 @@ func TestHeartbeat(t *testing.T) {
 	})
 }
 
-// A client that does not read is dropped when its write deadline is over; the run does not wait for it.
+// TestStuckIsDropped checks that a client that does not read is dropped at its write deadline, and
+// that the run does not wait for it.
 func TestStuckIsDropped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -123,11 +126,12 @@ func TestStuckIsDropped(t *testing.T) {
 	})
 }
 
-// Over a real connection: who does not read is dropped, and gets everything when it comes back.
+// TestStuckComesBack checks over a real connection that a client that does not read is dropped, and
+// receives everything when it reconnects.
 func TestStuckComesBack(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", func(context.Context, model.Request, func(model.Delta)) (string, error) {
-		return strings.Repeat("much to read ", 2500), nil // what is longer would be a reference
+		return strings.Repeat("much to read ", 2500), nil // a longer value would be a reference
 	})
 	run := finished(t, s, chain(150))
 	srv, h := serve(t, s, live.Config{WriteTimeout: 50 * time.Millisecond})
@@ -142,15 +146,16 @@ func TestStuckComesBack(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET "+live.Path(run)+" HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	h.Idle(1) // it was begun and is over
+	h.Idle(1) // the stream has started and ended
 	patient, _ := serve(t, s, live.Config{})
 	if diff := cmp.Diff(events(connect(t, patient.URL+live.Path(run), "").rest()), stored(t, s, run), sameMessages); diff != "" {
 		t.Error("who comes back does not get everything")
 	}
 }
 
-// A long journal is read once for a client that takes it, and piece by piece where others do so already or the client is slow: every client gets all of it, and no client's
-// memory holds it (P22, SEC17).
+// TestLongReplay checks that a long journal is read once for a client that keeps up, and chunk by
+// chunk if other clients already read in one pass or if the client is slow: every client receives
+// all of it, and no client holds it in memory (P22, SEC17).
 func TestLongReplay(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("much to read ", 2500)
@@ -174,7 +179,7 @@ func TestLongReplay(t *testing.T) {
 	}
 }
 
-// slowly is a client that takes each piece after a while, in the test's own time.
+// slowly is a client that takes a while to read each chunk, in the test's fake time.
 type slowly struct{ recorder }
 
 func (s *slowly) Write(b []byte) (int, error) {
@@ -184,7 +189,8 @@ func (s *slowly) Write(b []byte) (int, error) {
 	return s.recorder.Write(b)
 }
 
-// A client that is slow leaves its place among those who write while they read, and still gets everything.
+// TestSlowLeavesItsPlace checks that a slow client releases its slot among the watchers that write
+// while they read, and still receives everything.
 func TestSlowLeavesItsPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -195,13 +201,15 @@ func TestSlowLeavesItsPlace(t *testing.T) {
 		defer h.Close()
 		rec := &slowly{}
 		watch(t.Context(), s, h, run, &rec.recorder, rec)
-		if n, events := h.Reads(), strings.Count(rec.text(), "\nid: "); n < 4 || events != len(stored(t, s, run))+1 { // and the end
+		// and the end message
+		if n, events := h.Reads(), strings.Count(rec.text(), "\nid: "); n < 4 || events != len(stored(t, s, run))+1 {
 			t.Errorf("the journal was read %d times; %d events came", n, events)
 		}
 	})
 }
 
-// A client that is too slow for the ring loses pieces of what models say, and no event (P22).
+// TestSlowLosesDeltasOnly checks that a client that is too slow for the ring loses pieces of model
+// output, but no event (P22).
 func TestSlowLosesDeltasOnly(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", func(_ context.Context, _ model.Request, say func(model.Delta)) (string, error) {
@@ -218,7 +226,8 @@ func TestSlowLosesDeltasOnly(t *testing.T) {
 	}
 }
 
-// SEC17: no more streams than allowed, of the server and of one namespace; a place that is free again is given.
+// TestLimits checks the limits on streams of the server and of one namespace (SEC17), and that a
+// released slot can be used again.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", gated(nil))
@@ -242,7 +251,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A server that shuts down ends all streams without saying that runs ended, so that their clients come back; new ones are told so.
+// TestClose checks that a server that shuts down ends all streams without an end message, so that
+// their clients reconnect, and that new streams are rejected.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", gated(nil))
@@ -263,7 +273,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// SEC1, SEC10: without a caller nothing is visible; a ticket opens its run's stream, and its next use takes the stream over; a revoked one ends the stream.
+// TestTickets checks SEC1 and SEC10: without a caller nothing is visible; a ticket opens its run's
+// stream, and its next use takes the stream over; revoking it ends the stream.
 func TestTickets(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", gated(nil))
@@ -317,7 +328,7 @@ func TestTickets(t *testing.T) {
 	}
 }
 
-// status is a recorder that keeps the status.
+// status is a recorder that records the status.
 type status struct {
 	recorder
 	code int
@@ -325,7 +336,7 @@ type status struct {
 
 func (s *status) WriteHeader(code int) { s.code = code }
 
-// P22: many who watch one run get the same, all of it.
+// TestManyWatchers checks P22: all of many watchers of one run receive the same complete stream.
 func TestManyWatchers(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})

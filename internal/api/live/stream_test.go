@@ -19,7 +19,8 @@ import (
 
 var sameMessages = cmp.AllowUnexported(message{})
 
-// A run that is deleted while it is watched: the stream breaks off without the message of an end, and who comes back learns that the run is not there.
+// TestStreamDeleted deletes a run while it is watched: the stream breaks off without an end
+// message, and a client that reconnects learns that the run does not exist.
 func TestStreamDeleted(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", plain)
@@ -42,7 +43,8 @@ func TestStreamDeleted(t *testing.T) {
 	}
 }
 
-// P22: a stream gives the whole journal, then says that the run has ended, and ends.
+// TestStreamWhole checks P22: a stream delivers the whole journal, then reports that the run has
+// ended, and ends.
 func TestStreamWhole(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", plain)
@@ -72,8 +74,9 @@ func TestStreamWhole(t *testing.T) {
 	}
 }
 
-// P22: the connection is cut after every event in turn, and goes on with Last-Event-ID: the union equals the stored log, in order, once each. So in every view,
-// with rings that hold everything and with such that hold next to nothing.
+// TestStreamCutAfterEach checks P22: the connection is cut after every event in turn, and continues
+// with Last-Event-ID; the union equals the stored log, in order, each event once. This holds in
+// every view, with rings that hold everything and with rings that hold next to nothing.
 func TestStreamCutAfterEach(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", plain)
@@ -103,7 +106,7 @@ func TestStreamCutAfterEach(t *testing.T) {
 				union, last = append(union, m), m.id
 			}
 			if end := whole[len(whole)-1]; len(union) == len(whole)-1 && union[len(union)-1].id == end.id {
-				union = append(union, end) // the end is 204 for who has the last event
+				union = append(union, end) // a client with the last event receives 204 instead
 			}
 			if diff := cmp.Diff(union, whole, sameMessages); diff != "" {
 				t.Errorf("ring %d, view %q (-got +want):\n%s", ring, view, diff)
@@ -112,7 +115,8 @@ func TestStreamCutAfterEach(t *testing.T) {
 	}
 }
 
-// P22: the same while the run goes on, driven here and by another process, cut at random.
+// TestStreamCutLive is TestStreamCutAfterEach with random cuts while the run continues, driven by
+// this process and by another one (P22).
 func TestStreamCutLive(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"here", "elsewhere"} {
@@ -133,7 +137,7 @@ func TestStreamCutLive(t *testing.T) {
 				seen := uint64(0)
 				for ended := false; !ended; {
 					if last, _ := seqOf(t, drives, run); last == seen {
-						select { // it waits for the model
+						select { // the run waits for the model
 						case gate <- struct{}{}:
 						default:
 						}
@@ -167,7 +171,8 @@ func TestStreamCutLive(t *testing.T) {
 	}
 }
 
-// A run that waits for a person keeps the stream open; its answer goes on in the same stream.
+// TestStreamPaused checks that a run that waits for a person keeps the stream open, and that the
+// run continues in the same stream after the answer.
 func TestStreamPaused(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", plain)
@@ -198,7 +203,8 @@ func TestStreamPaused(t *testing.T) {
 	}
 }
 
-// A run that ended by a limit and was reopened goes on for who comes back after its end, once each.
+// TestStreamReopened checks that for a client that reconnects after the end of a run, a run that
+// ended by a limit and was reopened continues, each event once.
 func TestStreamReopened(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", plain)
@@ -224,7 +230,7 @@ func TestStreamReopened(t *testing.T) {
 	}
 }
 
-// What HEAD says of a stream, which it does not begin.
+// TestStreamHead checks the response to a HEAD request, which starts no stream.
 func TestStreamHead(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", gated(nil))

@@ -12,49 +12,54 @@ import (
 )
 
 const (
-	// tapItems bounds the messages of a namespace that are kept for its streams. A stream that is further behind reads the store itself.
+	// tapItems is the number of messages of a namespace that are kept for its streams. A stream
+	// that is further behind reads the store itself.
 	tapItems = 1024
-	// startsEvery is how often new runs are looked for at most: the first is told at once, those that follow within this time.
+	// startsEvery is the minimum interval between polls for new runs: the first run is reported
+	// immediately, later ones within this time.
 	startsEvery = 100 * time.Millisecond
-	// othersShare and ownShare bound what it costs to look for changes of workflows by other processes and by this one, which are told from a read of all workflows: a look is
-	// made when so many times as long as the last one took has passed.
+	// othersShare and ownShare limit the cost of detecting changes of workflows by other processes
+	// and by this one, which requires reading all workflows: the next read starts only after this
+	// many times the duration of the last one.
 	othersShare, ownShare = 50, 4
 )
 
-// taps are the readers of namespaces that have streams. The zero value is ready.
+// taps holds the taps of namespaces that have streams. The zero value is ready to use.
 type taps struct {
 	mu   sync.Mutex
 	all  map[*service.Service]*tap
 	work sync.WaitGroup
 }
 
-// tap reads what happens in a namespace, once for all streams of the process, and keeps the newest messages as they are written. A stream has a place among them.
+// tap reads the changes in a namespace, once for all streams of the process, and keeps the newest
+// messages in wire format. Each stream has a position among them.
 type tap struct {
 	service *service.Service
 	cancel  context.CancelFunc
-	streams int           // taps.mu is held
-	ready   chan struct{} // closed when it reads, or failed
+	streams int           // guarded by taps.mu
+	ready   chan struct{} // closed when it has started to read or failed
 
 	mu    sync.Mutex
 	items []item
 	first uint64        // number of items[0]
-	at    uint64        // the last notice that it has read; the goroutine that reads writes it alone
-	more  chan struct{} // closed when there is more, or it has ended
+	at    uint64        // the last notice read; written only by the reading goroutine
+	more  chan struct{} // closed when there are more messages or it has ended
 	err   error         // why it ended
 
-	// Of the goroutine that reads.
-	known   map[string]time.Time     // runs that were created lately
+	// Owned by the reading goroutine.
+	known   map[string]time.Time     // recently created runs
 	entries map[string]catalog.Entry // workflows
 }
 
 // item is a message for all streams of a namespace.
 type item struct {
-	id     uint64 // of the notice; 0: none
+	id     uint64 // of the notice; 0 means none
 	text   []byte
-	drafts bool // only for those who see drafts
+	drafts bool // only for callers who may see drafts
 }
 
-// join gives the reader of a namespace, with the place behind what it has read and the notice up to which that is. The caller leaves it. Errors: those of the store.
+// join returns the tap of a namespace, the position after what it has read and the last notice
+// before that position. The caller must leave the tap. It returns the errors of the store.
 func (t *taps) join(ctx context.Context, s *service.Service) (_ *tap, place, at uint64, err error) {
 	t.mu.Lock()
 	p := t.all[s]
@@ -78,7 +83,7 @@ func (t *taps) join(ctx context.Context, s *service.Service) (_ *tap, place, at 
 	return p, place, at, err
 }
 
-// open begins to read. t.mu is held.
+// open starts a tap. The caller holds t.mu.
 func (t *taps) open(s *service.Service) *tap {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &tap{service: s, cancel: cancel, ready: make(chan struct{}), more: make(chan struct{}), known: map[string]time.Time{}, entries: map[string]catalog.Entry{}}
@@ -102,7 +107,7 @@ func (t *taps) open(s *service.Service) *tap {
 	return p
 }
 
-// leave ends the reader with its last stream.
+// leave stops the tap when its last stream has left.
 func (t *taps) leave(p *tap) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -114,7 +119,7 @@ func (t *taps) leave(p *tap) {
 	}
 }
 
-// drop takes away a reader that ended, so that streams that come begin another.
+// drop removes a tap that has ended, so that new streams start another one.
 func (t *taps) drop(p *tap) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -133,7 +138,7 @@ func (p *tap) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.at = last // no stream has a place yet
+	p.at = last // no stream has a position yet
 	if _, err := p.started(ctx, time.Now()); err != nil && !isDamaged(err) {
 		return err
 	}
@@ -162,7 +167,7 @@ func (p *tap) read(ctx context.Context) error {
 			edited.owed = true
 		case <-edited.rest.C:
 			edited.resting = false
-		case now := <-poll.C: // what was not signalled
+		case now := <-poll.C: // changes that were not signalled
 			begun.owed = true
 			edited.owed = edited.owed || now.Sub(looked) >= max(feedEvery, othersShare*took)
 			err = p.notices(ctx)
@@ -182,7 +187,7 @@ func (p *tap) read(ctx context.Context) error {
 	}
 }
 
-// pacer lets something be done at once, and again after a rest.
+// pacer lets a task run immediately, and again only after a pause.
 type pacer struct {
 	rest          *time.Timer
 	resting, owed bool
@@ -190,7 +195,7 @@ type pacer struct {
 
 func newPacer() *pacer { return &pacer{rest: time.NewTimer(0), resting: true} }
 
-// isDue tells whether it is to be done now. Where it is, restFor follows.
+// isDue reports whether the task is to run now. If so, the caller must call restFor afterwards.
 func (p *pacer) isDue() bool {
 	if !p.owed || p.resting {
 		return false
@@ -201,7 +206,7 @@ func (p *pacer) isDue() bool {
 
 func (p *pacer) restFor(d time.Duration) { p.rest.Reset(d) }
 
-// notices tells the notices behind the last one.
+// notices publishes the notices after the last one.
 func (p *tap) notices(ctx context.Context) error {
 	for {
 		page, err := p.service.Notices(ctx, p.at, 0)
@@ -218,7 +223,8 @@ func (p *tap) notices(ctx context.Context) error {
 	}
 }
 
-// noticed is what a notice tells, with the run as it is now. Of a run that was deleted meanwhile, and of one whose head is damaged, there is no more to say.
+// noticed returns the message for a notice, with the current state of its run. If the run has been
+// deleted or its head is damaged, the message contains only the notice itself.
 func noticed(ctx context.Context, s *service.Service, n journal.Notice) (item, error) {
 	t := Told{Type: n.Type, Run: n.Run, Seq: n.Seq, At: n.At}
 	h, err := s.Head(ctx, n.Run)
@@ -237,8 +243,9 @@ func isDamaged(err error) bool {
 	return damaged
 }
 
-// starts tells the runs that were made since the last look, the oldest first. Where there are more than a look finds, and where they cannot be read because one of them is damaged, all lists are to be
-// read anew.
+// starts publishes the runs that were created since the last poll, oldest first. If there are more
+// than one poll finds, or if one of them is damaged and they cannot be read, clients are told to
+// read all lists again.
 func (p *tap) starts(ctx context.Context) error {
 	runs, err := p.started(ctx, time.Now())
 	damaged := isDamaged(err)
@@ -258,7 +265,7 @@ func (p *tap) starts(ctx context.Context) error {
 	return nil
 }
 
-// started gives the runs that were made since the last look, the newest first.
+// started returns the runs that were created since the last poll, newest first.
 func (p *tap) started(ctx context.Context, now time.Time) ([]journal.Head, error) {
 	page, _, err := p.service.List(ctx, journal.Query{CreatedFrom: now.Add(-skew), Limit: maxStarted})
 	if err != nil {
@@ -279,7 +286,8 @@ func (p *tap) started(ctx context.Context, now time.Time) ([]journal.Head, error
 	return fresh, nil
 }
 
-// look finds out which workflows have changed, tells it where tell is set, and gives how long it took.
+// look determines which workflows have changed, publishes the changes if tell is set, and returns
+// how long it took.
 func (p *tap) look(ctx context.Context, tell bool) (time.Duration, error) {
 	began := time.Now()
 	list, err := p.service.Entries(ctx)
@@ -308,7 +316,8 @@ func (p *tap) look(ctx context.Context, tell bool) (time.Duration, error) {
 	return time.Since(began), nil
 }
 
-// shown is what those see of a workflow who see no drafts; the zero Entry is nothing.
+// shown returns the entry of a workflow as visible to callers who may not see drafts; the zero
+// Entry means that nothing is visible.
 func shown(e catalog.Entry) catalog.Entry {
 	if e.Published == 0 && !e.HasRows {
 		return catalog.Entry{}
@@ -317,7 +326,7 @@ func shown(e catalog.Entry) catalog.Entry {
 	return e
 }
 
-// add gives messages to the streams.
+// add appends messages for the streams.
 func (p *tap) add(items ...item) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -325,7 +334,7 @@ func (p *tap) add(items ...item) {
 	if last := items[len(items)-1].id; last > 0 {
 		p.at = last
 	}
-	if over := len(p.items) - tapItems; over > tapItems/2 { // not for each message
+	if over := len(p.items) - tapItems; over > tapItems/2 { // not for every message
 		p.items = append([]item(nil), p.items[over:]...)
 		p.first += uint64(over)
 	}
@@ -333,17 +342,17 @@ func (p *tap) add(items ...item) {
 	p.more = make(chan struct{})
 }
 
-// batch is what follows a place.
+// batch is the messages after a position.
 type batch struct {
-	items []item // shared: they are not changed
-	next  uint64 // the place behind them
-	at    uint64 // the last notice up to there
-	lost  bool   // what follows the place is not kept any more
+	items []item // shared and read-only
+	next  uint64 // the position after them
+	at    uint64 // the last notice up to next
+	lost  bool   // messages after the position are no longer kept
 	more  <-chan struct{}
 	err   error
 }
 
-// since gives what follows a place.
+// since returns the messages after a position.
 func (p *tap) since(place uint64) batch {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// keep stores a workflow whose agent is told what; draft: as a draft.
+// keep stores a workflow whose agent has the instruction what, as a draft if draft is set.
 func keep(t *testing.T, s *service.Service, id, what string, draft bool) {
 	t.Helper()
 	text := "agents:\n  a: {model: fake/one, instruction: " + what + "}\nworkflow:\n  - {type: agent, name: a}\n"
@@ -22,7 +22,7 @@ func keep(t *testing.T, s *service.Service, id, what string, draft bool) {
 	}
 }
 
-// toldOf gives the next n messages as `type run-or-workflow`.
+// toldOf returns the next n messages as `type run-or-workflow`.
 func (s *stream) toldOf(t *testing.T, n int) string {
 	t.Helper()
 	var all []string
@@ -40,7 +40,8 @@ func (s *stream) toldOf(t *testing.T, n int) string {
 	return strings.Join(all, ", ")
 }
 
-// TestFeedOneReader: one reader serves all streams of a process, each of which gets every message once, in order, whenever it came. It ends with the last stream.
+// TestFeedOneReader checks that one tap serves all streams of a process, that each stream receives
+// every message once and in order, whenever it joined, and that the tap ends with the last stream.
 func TestFeedOneReader(t *testing.T) {
 	t.Parallel()
 	s := open(t, onDisk(t), plain)
@@ -85,7 +86,8 @@ func TestFeedOneReader(t *testing.T) {
 	}
 }
 
-// TestFeedDamagedRun: a run whose head is damaged is told without what it is; the feed goes on, and streams that come are served.
+// TestFeedDamagedRun checks that a run whose head is damaged is reported without details, that the
+// feed continues, and that new streams are served.
 func TestFeedDamagedRun(t *testing.T) {
 	t.Parallel()
 	db, gate := onDisk(t), make(chan struct{})
@@ -119,13 +121,14 @@ func TestFeedDamagedRun(t *testing.T) {
 			if !ok {
 				t.Fatalf("the feed ended; ready %t, completed %t", anew, completed)
 			}
-			anew = anew || m.kind == live.TypeReady // the list with the damaged run cannot be read: who shows lists reads them anew
+			// the list with the damaged run cannot be read, so clients read their lists again
+			anew = anew || m.kind == live.TypeReady
 			completed = completed || m.kind == "run.completed" && strings.Contains(m.data, good)
 		}
 	}
 }
 
-// TestFeedStarts: a new run is told when it begins, not by the next look.
+// TestFeedStarts checks that a new run is reported when it starts, not by the next poll.
 func TestFeedStarts(t *testing.T) {
 	t.Parallel()
 	s := open(t, onDisk(t), plain)
@@ -144,7 +147,8 @@ func TestFeedStarts(t *testing.T) {
 	}
 }
 
-// TestFeedWorkflows: changes of workflows are told, those of drafts only to who sees drafts, whichever process made them.
+// TestFeedWorkflows checks that changes of workflows are reported, whichever process made them, and
+// changes of drafts only to callers who may see drafts.
 func TestFeedWorkflows(t *testing.T) {
 	t.Parallel()
 	db := onDisk(t)
@@ -159,7 +163,7 @@ func TestFeedWorkflows(t *testing.T) {
 	}
 	for _, step := range []struct {
 		do       func()
-		by, seen string // by whom drafts are seen, and by all others
+		by, seen string // for callers who may see drafts, and for all others
 	}{
 		{func() { keep(t, s, "new", "Write.", true) }, "workflow.changed new", ""},
 		{func() { keep(t, s, "new", "Write.", false) }, "workflow.changed new", "workflow.changed new"},
@@ -182,7 +186,7 @@ func TestFeedWorkflows(t *testing.T) {
 			t.Errorf("who sees drafts is told %s, want %s", got, step.by)
 		}
 		if step.seen == "" {
-			continue // the next message is of the next step
+			continue // the next message belongs to the next step
 		}
 		if got := runs.toldOf(t, 1); got != step.seen {
 			t.Errorf("who sees no drafts is told %s, want %s", got, step.seen)
@@ -190,7 +194,8 @@ func TestFeedWorkflows(t *testing.T) {
 	}
 }
 
-// TestFeedOverrun: a stream that was too slow is told to read its lists anew, and goes on.
+// TestFeedOverrun checks that a stream that was too slow is told to read its lists again, and
+// continues.
 func TestFeedOverrun(t *testing.T) {
 	t.Parallel()
 	s := open(t, onDisk(t), plain)

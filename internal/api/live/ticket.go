@@ -10,17 +10,19 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// Path gives the address of a run's events below that of a server.
+// Path returns the path of a run's events, relative to the URL of the server.
 func Path(run string) string { return "/api/v1/runs/" + run + "/events" }
 
-// Ticket is what lets a browser's EventSource in: a word for the query parameter `ticket` of Path, which it opens alone. It must be used first before it expires.
+// Ticket authorizes a browser's EventSource: it is the value of the query parameter `ticket` of
+// Path, and opens only that path. Its first use must be before it expires.
 type Ticket struct {
 	Ticket  string    `json:"ticket"`
 	Path    string    `json:"path"`
 	Expires time.Time `json:"expires"`
 }
 
-// IssueTicket gives the caller a ticket for the events of a run. Errors: journal.ErrNotFound; *service.LimitError.
+// IssueTicket issues a ticket for the events of a run to the caller. It returns journal.ErrNotFound
+// if there is no such run, or a *service.LimitError.
 func (h *Handler) IssueTicket(ctx context.Context, c *transport.Caller, run string) (Ticket, error) {
 	if _, err := c.Service.Head(ctx, run); err != nil {
 		return Ticket{}, err

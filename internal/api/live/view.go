@@ -12,13 +12,16 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// view makes messages of a run's events. It is fed all of them, in order from the first. Not safe for concurrent use.
+// view converts a run's events to messages. It must receive all events, in order from the first. It
+// is not safe for concurrent use.
 type view interface {
-	// add folds the next event and gives what it shows: nil for nothing, which is also what events up to quiet give.
+	// add folds the next event and returns the message for it, or nil if there is none. Events up
+	// to quiet yield no message.
 	add(e engine.Event, quiet uint64) (*frame, error)
 }
 
-// newView gives a view, and the reader of the events that it wants: nil where it wants them whole.
+// newView returns a view and the reader of the events that it needs, or a nil reader if it needs
+// complete events.
 func newView(ctx context.Context, a *ask, s *service.Service, run string, def *workflow.Workflow) (view, *views.Reader, error) {
 	if len(a.modes) > 0 {
 		f, err := s.ModeFolder(run, def, a.modes...)
@@ -35,7 +38,7 @@ func newView(ctx context.Context, a *ask, s *service.Service, run string, def *w
 	return &eventView{r.Folder(), w, a.expand}, r, nil
 }
 
-// writer writes what a view shows, with references in the place of long values.
+// writer writes the messages of a view, with references in place of long values.
 type writer struct {
 	ctx    context.Context
 	reader *views.Reader
@@ -95,14 +98,15 @@ func (v *modeView) add(e engine.Event, quiet uint64) (*frame, error) {
 	return jsonFrame(e.Seq, TypeStep, steps)
 }
 
-// talk follows what models say in a run. Not safe for concurrent use.
+// talk tracks the model output in a run. It is not safe for concurrent use.
 type talk struct {
 	run string
-	// said are the attempts of calls that are under way and have said something.
+	// said holds the current attempts of the calls in flight that have produced output.
 	said map[string]reset
 }
 
-// heard gives the messages of a piece: itself, and before it that an earlier attempt is void. A piece of an attempt that is void itself gives none.
+// heard returns the messages for a piece of model output: the piece itself, preceded by a reset if
+// it belongs to a new attempt. A piece of an outdated attempt yields none.
 func (t *talk) heard(d *driver.Delta) ([]*frame, error) {
 	var out []*frame
 	last, spoke := t.said[d.Call]
@@ -127,7 +131,8 @@ func (t *talk) heard(d *driver.Delta) ([]*frame, error) {
 	return append(out, f), nil
 }
 
-// saw gives the message that what a call said is void, where the event begins another attempt; else nil.
+// saw returns the reset message for an event that starts another attempt of a call with output, and
+// nil for any other event.
 func (t *talk) saw(e *engine.Event) (*frame, error) {
 	switch d := e.Data.(type) {
 	case *engine.ModelCalled:

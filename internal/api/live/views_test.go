@@ -19,7 +19,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// parrot says Hel and fails, then says Hello in two pieces. It waits for the gate before each call.
+// parrot outputs Hel and fails, then outputs Hello in two pieces. It waits for the gate before each
+// call.
 func parrot(gate <-chan struct{}) speaker {
 	calls := 0
 	return func(ctx context.Context, _ model.Request, say func(model.Delta)) (string, error) {
@@ -44,7 +45,8 @@ func retried() *workflow.Workflow {
 	return enginetest.Graph([]workflow.Node{n}, "")
 }
 
-// P22: pieces carry the attempt, a retry emits a reset before anything that the later attempt says, and neither has an id.
+// TestDeltas checks P22: pieces carry the attempt, a retry emits a reset before the output of the
+// later attempt, and neither message has an id.
 func TestDeltas(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
@@ -90,7 +92,8 @@ func TestDeltas(t *testing.T) {
 	}
 }
 
-// Who joins late sees by the offset that something was said before; who joins while others watch gets what the ring still has.
+// TestDeltasLate checks that a client that joins late can tell from the offset that it missed
+// output, and that a client that joins while others watch receives what the ring still has.
 func TestDeltasLate(t *testing.T) {
 	t.Parallel()
 	gate, said := make(chan struct{}), make(chan struct{}, 1)
@@ -126,7 +129,7 @@ func TestDeltasLate(t *testing.T) {
 		}
 		return out
 	}
-	<-said // one delta came without a watcher
+	<-said // one delta had no watcher
 	first := connect(t, srv.URL+live.Path(run), "")
 	for m, ok := first.next(); m.kind != "model.called"; m, ok = first.next() {
 		if !ok {
@@ -153,7 +156,8 @@ func TestDeltasLate(t *testing.T) {
 	}
 }
 
-// Views are projections of the stored events: the log is that of the run, the modes those of 2-graph, each message one event's.
+// TestViews checks that views are projections of the stored events: the log equals that of the run,
+// the modes are those of 2-graph, and each message belongs to one event.
 func TestViews(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", plain)
@@ -208,7 +212,8 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// A value above 32 KiB is a reference in the stream, live and from the journal, in events and in the log (item 2, SEC17).
+// TestLongValues checks that a value above 32 KiB is a reference in the stream, live and from the
+// journal, in events and in the log (item 2, SEC17).
 func TestLongValues(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("much to read ", 40_000)
@@ -231,7 +236,8 @@ func TestLongValues(t *testing.T) {
 	}
 }
 
-// SEC7: what is not known is refused as a 400 problem, and so is what cannot be.
+// TestBadQueries checks that unknown parameters and impossible values are rejected with a 400
+// problem (SEC7).
 func TestBadQueries(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", plain)

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// writeBytes is how much is written at a time, where no single message is larger.
+	// writeBytes is the size of one write, unless a single message is larger.
 	writeBytes = 64 << 10
 	// replayBytes is how much of a journal is encoded before it is written.
 	replayBytes = 512 << 10
-	// slowWrite is how long a client may take for that before it counts as slow.
+	// slowWrite is the time for such a write after which a client counts as slow.
 	slowWrite = time.Second
 )
 
@@ -27,27 +27,28 @@ type watcher struct {
 	pump *pump
 	ask  *ask
 	hold *access.Hold
-	// sent is the last event that was written, or passed over because it shows nothing.
+	// sent is the last event that was written, or skipped because it has no message.
 	sent    uint64
 	out     http.ResponseWriter
 	control *http.ResponseController
 	beat    *time.Timer
-	more    chan struct{} // told by the ring
+	more    chan struct{} // notified by the ring
 	buf     bytes.Buffer
 }
 
-// errOver says that the stream is not to go on.
+// errOver is returned when the stream must end.
 var errOver = errors.New("the stream has ended")
 
 func (w *watcher) serve(ctx context.Context, retry time.Duration) {
-	_ = w.control.SetReadDeadline(time.Time{}) // a stream lasts longer than requests may; who cannot set it has none
+	// a stream outlasts the deadline for requests; a writer that cannot set one has none
+	_ = w.control.SetReadDeadline(time.Time{})
 	w.beat = time.NewTimer(w.cfg.Heartbeat)
 	defer w.beat.Stop()
 	w.buf.WriteString("retry: " + strconv.FormatInt(retry.Milliseconds(), 10) + "\n\n")
 	err := w.flush()
 	for err == nil {
 		err = w.follow(ctx)
-		if err == nil { // the ring has gone on without this one
+		if err == nil { // the ring has overtaken this watcher
 			err = w.replay(ctx)
 		}
 	}
@@ -57,7 +58,8 @@ func (w *watcher) serve(ctx context.Context, retry time.Duration) {
 	_ = w.control.SetWriteDeadline(time.Time{}) // the connection may serve other requests
 }
 
-// follow writes what the ring has until events that were not written are overwritten there, which gives nil, or the stream is over.
+// follow writes the content of the ring until events that were not written are overwritten there,
+// in which case it returns nil, or until the stream ends.
 func (w *watcher) follow(ctx context.Context) error {
 	for {
 		place, ok := w.pump.place(w.sent)
@@ -70,7 +72,8 @@ func (w *watcher) follow(ctx context.Context) error {
 	}
 }
 
-// from writes what the ring has from a place on until that is overwritten, be it by events or by pieces of what models say.
+// from writes the content of the ring from a position on until that is overwritten, whether it
+// holds events or pieces of model output.
 func (w *watcher) from(ctx context.Context, place uint64) error {
 	for {
 		if err := w.alive(ctx); err != nil {
@@ -99,7 +102,8 @@ func (w *watcher) from(ctx context.Context, place uint64) error {
 	}
 }
 
-// put adds a message to what is written next, unless it was written before or is not wanted. Who is too slow loses pieces of what models say.
+// put buffers a message to be written next, unless it was written before or is not wanted. A
+// watcher that is too slow loses pieces of model output.
 func (w *watcher) put(f *frame, behind bool) {
 	switch {
 	case f.seq == 0 && (behind || !w.ask.deltas()), f.seq > 0 && f.seq <= w.sent:
@@ -111,7 +115,7 @@ func (w *watcher) put(f *frame, behind bool) {
 	}
 }
 
-// alive tells whether the stream is to go on.
+// alive returns an error if the stream must end.
 func (w *watcher) alive(ctx context.Context) error {
 	select {
 	case <-w.hold.Lost():
@@ -123,13 +127,14 @@ func (w *watcher) alive(ctx context.Context) error {
 	}
 }
 
-// wait waits for more, and writes heartbeats meanwhile.
+// wait waits for more messages, and writes heartbeats meanwhile.
 func (w *watcher) wait(ctx context.Context) error { return w.until(ctx, w.more, nil) }
 
-// turn waits until this one may read the journal.
+// turn waits until this watcher may read the journal.
 func (w *watcher) turn(ctx context.Context) error { return w.until(ctx, nil, w.replays) }
 
-// until waits for more or for a turn, of which one is nil, and writes heartbeats meanwhile.
+// until waits for more messages or for a turn, one of which is nil, and writes heartbeats
+// meanwhile.
 func (w *watcher) until(ctx context.Context, more <-chan struct{}, turn chan<- struct{}) error {
 	for {
 		select {
@@ -151,7 +156,7 @@ func (w *watcher) until(ctx context.Context, more <-chan struct{}, turn chan<- s
 	}
 }
 
-// heartbeat tells the client, and the proxies between, that the stream lives.
+// heartbeat shows the client and any proxies that the stream is alive.
 func (w *watcher) heartbeat() error {
 	if !w.hold.Keep() {
 		return errOver
@@ -160,7 +165,8 @@ func (w *watcher) heartbeat() error {
 	return w.flush()
 }
 
-// end writes the last message, which is none where the pump broke off: then the client comes back.
+// end writes the last message. If the pump was interrupted there is none, and the client
+// reconnects.
 func (w *watcher) end(last *frame) error {
 	if last != nil {
 		w.buf.Write(last.data)
@@ -171,7 +177,7 @@ func (w *watcher) end(last *frame) error {
 	return errOver
 }
 
-// flush writes what was gathered.
+// flush writes the buffered messages.
 func (w *watcher) flush() error {
 	if w.buf.Len() == 0 {
 		return nil
@@ -192,10 +198,13 @@ func (w *watcher) flush() error {
 
 var errFull = errors.New("write buffer full")
 
-// replay writes what the journal has after the last event that was written, and gives nil when it got to the end of it.
+// replay writes the events of the journal after the last one that was written, and returns nil when
+// it reaches the end.
 //
-// A few watchers at a time read the journal once and write while they read, for as long as their clients take it. All others, and those whose client turns out to be
-// slow, read it anew for each piece, so that nothing of it is held while a slow client reads: that costs time, which grows with the square of the run's size.
+// A few watchers at a time read the journal once and write while they read, for as long as their
+// clients keep up. All others, and watchers whose clients turn out to be slow, read it again for
+// each chunk, so that no part of it is held in memory while a slow client reads: that costs time
+// proportional to the square of the run's size.
 func (w *watcher) replay(ctx context.Context) error {
 	before := w.sent
 	err := errFull
@@ -218,7 +227,7 @@ func (w *watcher) replay(ctx context.Context) error {
 	return err
 }
 
-// passThrough writes while it reads. errFull: the client is slow.
+// passThrough writes while it reads. It returns errFull if the client is slow.
 func (w *watcher) passThrough(ctx context.Context) error {
 	defer func() { <-w.through }()
 	return w.read(ctx, func() error {
@@ -236,7 +245,7 @@ func (w *watcher) passThrough(ctx context.Context) error {
 	})
 }
 
-// piece gathers up to replayBytes of what the journal has. errFull: there is more.
+// piece buffers up to replayBytes of the journal. It returns errFull if there is more.
 func (w *watcher) piece(ctx context.Context) error {
 	if err := w.turn(ctx); err != nil {
 		return err
@@ -245,7 +254,8 @@ func (w *watcher) piece(ctx context.Context) error {
 	return w.read(ctx, func() error { return errFull })
 }
 
-// read gathers what the journal has after the last event that was written, and calls full whenever that is replayBytes. An error of full ends it.
+// read buffers the events of the journal after the last one that was written, and calls full
+// whenever the buffer reaches replayBytes. It stops at the first error of full.
 func (w *watcher) read(ctx context.Context, full func() error) error {
 	w.reads.Add(1)
 	v, r, err := newView(ctx, w.ask, w.pump.service, w.pump.run, w.pump.def)

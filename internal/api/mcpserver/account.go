@@ -10,8 +10,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// account is the server as one principal sees it: its sessions, and the tools and resources that these see. Sessions of others are in other accounts, so that no
-// session id and no notification reaches another principal (SEC10).
+// account is the server as one principal sees it: the principal's sessions, and the tools and
+// resources that they see. Other principals have their own accounts, so that no session id and no
+// notification reaches another principal (SEC10).
 type account struct {
 	server *Server
 	key    accountKey
@@ -20,13 +21,13 @@ type account struct {
 
 	revoked atomic.Bool
 
-	busy     int  // requests under way; Server.mu guards it and watching
+	busy     int  // requests in progress; like watching, guarded by Server.mu
 	watching bool // a goroutine watches lists and subscriptions
 
-	nudge chan struct{} // something changed: look now
+	nudge chan struct{} // something changed: check now
 
 	mu        sync.Mutex
-	published map[string]offer    // workflows that are tools, by the tool's name
+	published map[string]offer    // workflows that are tools, by tool name
 	seen      string              // the definitions as clients know them
 	watched   map[string]*watched // resources that clients subscribed to
 }
@@ -35,7 +36,8 @@ const instructions = `Hocket runs workflows of agents, durably. Create agents (c
 	`(update_workflow) and run it (execute_workflow). When a run failed, get_run shows its output, trail and error; get_workflow and get_agent show the ` +
 	`configuration; fix it with update_workflow or update_agent. A run continues when a request ends; cancel_run stops it. Approvals are given by people, never by you.`
 
-// versions are those that begin with a handshake, in which elicitation is a request of the server (ADR 26).
+// versions are the protocol versions that start with a handshake, in which elicitation is a request
+// of the server (ADR 26).
 var versions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
 func newAccount(s *Server, key accountKey) *account {
@@ -59,7 +61,7 @@ func newAccount(s *Server, key accountKey) *account {
 	return d
 }
 
-// sessions counts the sessions.
+// sessions returns the number of sessions.
 func (d *account) sessions() int {
 	n := 0
 	for range d.mcp.Sessions() {
@@ -68,7 +70,8 @@ func (d *account) sessions() int {
 	return n
 }
 
-// lists is the middleware for lists that are made when they are asked for: tools are those that the caller may call, resources those that there are now.
+// lists is the middleware for lists that are computed on request: the tools that the caller may
+// call, and the resources that exist now.
 func (d *account) lists(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		switch p := req.GetParams().(type) {
@@ -91,15 +94,15 @@ func (d *account) lists(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// may tells whether the principal may call a tool.
+// may reports whether the principal may call a tool.
 func (d *account) may(name string) bool {
 	for _, t := range d.server.tools {
 		if t.name == name {
 			return d.key.May(t.role)
 		}
 	}
-	return true // a workflow, which every caller that gets here may run
+	return true // a workflow, which every caller here may run
 }
 
-// quiet is the logger of the SDK, which logs each message.
+// quiet is the logger for the SDK, which otherwise logs each message.
 var quiet = slog.New(slog.DiscardHandler)

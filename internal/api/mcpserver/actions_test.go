@@ -7,8 +7,9 @@ import (
 	"github.com/hocket-run/hocket/internal/api/mcpserver"
 )
 
-// TestSuggestedActions: every user action that the last section of the reference document of rounds lists is done by a session of the official client through tools
-// alone, over streamable HTTP and over standard input of a process.
+// TestSuggestedActions checks that a session of the official client can perform every user action
+// listed in the last section of the reference document of rounds through tools alone, over
+// streamable HTTP and over the standard input of a process.
 func TestSuggestedActions(t *testing.T) {
 	t.Parallel()
 	for transport, open := range map[string]func(t *testing.T) *client{
@@ -26,7 +27,8 @@ func TestSuggestedActions(t *testing.T) {
 	}
 }
 
-// createTwoAgents: create both agents with create_agent, then create_workflow, then update_workflow with nodes, edges, maxRounds.
+// createTwoAgents creates both agents with create_agent, then a workflow with create_workflow, then
+// calls update_workflow with nodes, edges and maxRounds.
 func createTwoAgents(t *testing.T, c *client) {
 	t.Helper()
 	first := c.gives("create_agent", object{"name": "Agent One", "systemPrompt": "You are One.", "model": "openai/fake"})
@@ -46,7 +48,8 @@ func createTwoAgents(t *testing.T, c *client) {
 	}
 }
 
-// fixFailed: get_run or list_runs and get_run to diagnose; get_workflow, get_agent to inspect the configuration; fixes with update_workflow or update_agent.
+// fixFailed diagnoses with get_run, or with list_runs and get_run, inspects the configuration with
+// get_workflow and get_agent, and fixes it with update_workflow or update_agent.
 func fixFailed(t *testing.T, c *client) {
 	t.Helper()
 	id := c.pair()
@@ -74,7 +77,7 @@ func fixFailed(t *testing.T, c *client) {
 	}
 }
 
-// addAgent: get_workflow(id), then update_workflow with the new node and edges.
+// addAgent calls get_workflow(id), then update_workflow with the new node and edges.
 func addAgent(t *testing.T, c *client) {
 	t.Helper()
 	id := c.pair()
@@ -90,7 +93,7 @@ func addAgent(t *testing.T, c *client) {
 	says(t, run["output"].(string), "You are Eve.")
 }
 
-// whatWentWrong: get_run(id) to see output, trail, and error.
+// whatWentWrong calls get_run(id) to see output, trail and error.
 func whatWentWrong(t *testing.T, c *client) {
 	t.Helper()
 	id := c.pair()

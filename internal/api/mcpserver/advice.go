@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/errcode"
 )
 
-// advice tells a model what to do next about a problem: its hint, or what helps with all of its family; "" where the error says so itself.
+// advice returns what a model should do next about a problem: the hint of the error, or advice for
+// its whole family of errors; "" if the error message already includes it.
 func advice(err error, p transport.Problem) string {
 	if p.Hint != "" {
 		return capital(p.Hint) + "."
@@ -23,7 +24,8 @@ func advice(err error, p transport.Problem) string {
 	return errcode.GroupOf(p.Code).Next
 }
 
-// capital begins a sentence with a capital letter, but not one that begins with the name of a tool.
+// capital capitalizes the first letter of a sentence, unless the sentence starts with the name of a
+// tool.
 func capital(text string) string {
 	if first, _, _ := strings.Cut(text, " "); text == "" || strings.Contains(first, "_") {
 		return text
@@ -31,7 +33,7 @@ func capital(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// personError says that a person decides, and how: the caller may not (SEC12).
+// personError is returned when only a person may decide, and says how; the caller may not (SEC12).
 type personError struct{ reason string }
 
 func (e *personError) Error() string { return e.reason }

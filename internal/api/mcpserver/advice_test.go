@@ -16,7 +16,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestErrorsSayWhatNext: an error of a tool says what to do next, in the words of tools: a model has no command line (issue 6: assistants do it through tools alone).
+// TestErrorsSayWhatNext checks that an error of a tool says what to do next, in terms of tools,
+// since a model has no command line (issue 6: assistants do it through tools alone).
 func TestErrorsSayWhatNext(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -64,7 +65,8 @@ func TestErrorsSayWhatNext(t *testing.T) {
 	close(release)
 }
 
-// TestBrokenIsLogged: what is broken inside is in the log with its cause, which the model is not told; it is told to come again where that helps.
+// TestBrokenIsLogged checks that an internal error is logged with its cause, that the model does
+// not see the cause, and that the model is told to retry if that can help.
 func TestBrokenIsLogged(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -92,7 +94,8 @@ func TestBrokenIsLogged(t *testing.T) {
 	}
 }
 
-// TestUnusableAgents: what keeps an agent from working is told when it is stored, not only when it runs.
+// TestUnusableAgents checks that whatever keeps an agent from working is reported when the agent is
+// stored, not only when it runs.
 func TestUnusableAgents(t *testing.T) {
 	t.Parallel()
 	c := newWorld(t, mcpserver.Config{}, echoes).admin(nil)

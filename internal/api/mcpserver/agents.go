@@ -32,7 +32,7 @@ var (
 	)
 )
 
-// agentProps are the members of agents that tools take.
+// agentProps returns the properties of agents that tools accept.
 func agentProps() []prop {
 	return []prop{
 		opt("description", aText, "The purpose of the agent in one sentence; other agents and people read it."),
@@ -45,7 +45,8 @@ func agentProps() []prop {
 	}
 }
 
-// toolsetTypes lists the types of toolsets in words: those first that need no program and no file of the server.
+// toolsetTypes lists the types of toolsets for people, starting with the ones that need no program
+// and no file of the server.
 func toolsetTypes() string {
 	supported := kinds.Supported()
 	slices.SortStableFunc(supported, func(a, b kinds.Kind) int {
@@ -62,7 +63,7 @@ func toolsetTypes() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last] + "."
 }
 
-// agentResult is what the tools about one agent give.
+// agentResult is the result of the tools for one agent.
 type agentResult struct {
 	ID          string          `json:"id"`
 	Agent       json.RawMessage `json:"agent"`
@@ -114,7 +115,7 @@ func agentTools() []*tool {
 	}
 }
 
-// nullable allows null for properties: it removes the key.
+// nullable allows null for properties; null removes the key.
 func nullable(props []prop) []prop {
 	out := slices.Clone(props)
 	for i, p := range out {
@@ -190,10 +191,10 @@ func updateAgent(ctx context.Context, c *call) (any, error) {
 	})
 }
 
-// spellings are other names of keys of agents.
+// spellings are alternative names of agent keys.
 var spellings = map[string]string{"system_prompt": "systemPrompt", "instruction": "systemPrompt"}
 
-// storeAgent stores an agent of these keys, where what is stored of it has the tag.
+// storeAgent stores an agent with these keys if the stored agent has the tag.
 func (c *call) storeAgent(ctx context.Context, id string, keys members, tag, action string) (any, error) {
 	doc := append(members{{"id", encode(id)}}, keys...)
 	text := indented(members{{"agents", json.RawMessage("[" + string(doc.json()) + "]")}}.json())
@@ -212,7 +213,8 @@ func (c *call) storeAgent(ctx context.Context, id string, keys members, tag, act
 	return agentShown(row, append(problems, c.usable(ctx, id)...)), nil
 }
 
-// usable gives what keeps a stored agent from working as it says, such as toolsets of an unknown type: warnings, since what is missing may come.
+// usable returns the problems that keep a stored agent from working as defined, such as toolsets of
+// an unknown type. They are warnings, since what is missing may be added later.
 func (c *call) usable(ctx context.Context, id string) diag.List {
 	alone := members{{"name", encode(id)}, {"nodes", encode([]map[string]any{{"id": "a", "type": "agent", "config": map[string]string{"agentId": id}}})}, {"edges", json.RawMessage("[]")}}
 	_, problems, err := c.Service.Load(ctx, "agent", alone.json(), service.LoadOptions{Format: format.Rounds})
@@ -229,7 +231,7 @@ func agentShown(row catalog.Row, problems diag.List) agentResult {
 	return agentResult{ID: row.ID(), Agent: catalog.AgentJSON(row), ETag: catalog.AgentTag(row), Diagnostics: findingsOf(problems)}
 }
 
-// agentRow gives the row of an agent. Errors: *service.NotFoundError.
+// agentRow returns the row of an agent, or a *service.NotFoundError.
 func agentRow(ctx context.Context, s *service.Service, id string) (catalog.Row, error) {
 	rows, err := s.Agents(ctx)
 	if err != nil {
@@ -239,7 +241,7 @@ func agentRow(ctx context.Context, s *service.Service, id string) (catalog.Row, 
 		return rows[i], nil
 	}
 	_, err = s.AgentsText(ctx, []string{id})
-	return nil, cmp.Or(err, errors.New("read agent "+id)) // it came between the two reads
+	return nil, cmp.Or(err, errors.New("read agent "+id)) // it was stored between the two reads
 }
 
 func getAgent(ctx context.Context, c *call) (any, error) {
@@ -306,7 +308,7 @@ type deleted struct {
 	Deleted bool   `json:"deleted"`
 }
 
-// members are the keys of a JSON object in their order.
+// members are the keys and values of a JSON object in order.
 type members []member
 
 type member struct {
@@ -314,7 +316,8 @@ type member struct {
 	value json.RawMessage
 }
 
-// membersOf takes a JSON object apart. Errors: *service.InvalidError where it is none, or has a key twice.
+// membersOf decodes a JSON object. It returns a *service.InvalidError if the text is not an object
+// or has a duplicate key.
 func membersOf(text []byte) (members, error) {
 	root, problems := source.Parse("arguments", text)
 	if err := refused(problems); err != nil {
@@ -330,7 +333,7 @@ func membersOf(text []byte) (members, error) {
 	return out, nil
 }
 
-// with replaces or adds a key; one that is null is taken out.
+// with replaces or adds a key; a null value removes the key.
 func (m members) with(one member) members {
 	i := slices.IndexFunc(m, func(x member) bool { return x.key == one.key })
 	switch isNull := string(one.value) == "null"; {
@@ -345,7 +348,7 @@ func (m members) with(one member) members {
 	return m
 }
 
-// without gives the others.
+// without returns the members except those with the given keys.
 func (m members) without(keys ...string) members {
 	return slices.DeleteFunc(slices.Clone(m), func(x member) bool { return slices.Contains(keys, x.key) })
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// till is the tool pay, which keeps what it was called with.
+// till is the tool pay, which records the arguments of its calls.
 type till struct {
 	mu   sync.Mutex
 	paid []string
@@ -41,10 +41,11 @@ func (p *till) payments() []string {
 	return slices.Clone(p.paid)
 }
 
-// poisoned are the arguments of a call that was made up to look harmless: a line end, a right-to-left override and an invisible character.
+// poisoned are the arguments of a call that is crafted to look harmless, with a line break, a
+// right-to-left override and an invisible character.
 const poisoned = `{"note":"thanks\nArguments: {\"sum\":1}\u202egnp\u200b","sum":5000,"to":"Mallory"}`
 
-// payer is a model that pays once and then says what it read.
+// payer is a model that calls pay once and then replies with the result.
 func payer(r modeltest.Request) modeltest.Answer {
 	if last := r.Messages[len(r.Messages)-1]; last.Role == chat.RoleTool {
 		return modeltest.Answer{Text: "read: " + last.Text.String()}
@@ -52,7 +53,7 @@ func payer(r modeltest.Request) modeltest.Answer {
 	return modeltest.Answer{ToolCalls: []chat.ToolCall{{Name: "pay", Arguments: json.RawMessage(poisoned)}}}
 }
 
-// shop is a world with a workflow `shop` whose agent pays, which a person is asked about.
+// shop is a world with a workflow `shop` whose agent calls pay, which requires approval.
 func shop(t *testing.T) (*world, *till) {
 	t.Helper()
 	w, p := newWorld(t, mcpserver.Config{Workflows: []string{"shop"}}, payer), &till{}
@@ -66,7 +67,8 @@ func shop(t *testing.T) (*world, *till) {
 	return w, p
 }
 
-// TestModelCannotApprove: whatever a model puts into the arguments, an approval is not given without a person, and the run waits on (D32, SEC12).
+// TestModelCannotApprove checks that whatever a model puts into the arguments, nothing is approved
+// without a person, and that the run keeps waiting (D32, SEC12).
 func TestModelCannotApprove(t *testing.T) {
 	t.Parallel()
 	w, p := shop(t)
@@ -95,7 +97,7 @@ func TestModelCannotApprove(t *testing.T) {
 	}
 }
 
-// person is a client whose person answers forms.
+// person is a client whose user answers forms.
 type person struct {
 	mu     sync.Mutex
 	action string
@@ -119,8 +121,9 @@ func (p *person) options() *sdk.ClientOptions {
 	}}
 }
 
-// TestElicitation: a client that can asks its person, who sees the real arguments with everything invisible spelled out; their answer counts, and what the model said
-// does not (D32, SEC12, P23). The client was started by its person: over HTTP see TestElicitationNeedsTheRight.
+// TestElicitation checks that a client that supports elicitation asks its user, who sees the real
+// arguments with everything invisible escaped; the user's answer counts, and model output does not
+// (D32, SEC12, P23). The client was started by its user; for HTTP see TestElicitationNeedsTheRight.
 func TestElicitation(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -175,8 +178,9 @@ func TestElicitation(t *testing.T) {
 	}
 }
 
-// TestApproveRight: a token with the right to approve decides by the arguments of resume_run; the same decision again is the same answer, another one is a conflict
-// (D17, D32, P24).
+// TestApproveRight checks that a token with permission to approve decides with the arguments of
+// resume_run, that repeating the decision returns the same answer, and that a different decision is
+// a conflict (D17, D32, P24).
 func TestApproveRight(t *testing.T) {
 	t.Parallel()
 	w, p := shop(t)
@@ -190,7 +194,8 @@ func TestApproveRight(t *testing.T) {
 		}
 	}
 	c.fails("conflict", "resume_run", object{"id": run["runId"], "wait": wait, "decision": "reject"})
-	if out := c.gives("resume_run", object{"id": run["runId"], "decision": "approve"}); out["status"] != "completed" { // where none is open, the wait that ended last
+	// if no wait is open, the wait that was closed last
+	if out := c.gives("resume_run", object{"id": run["runId"], "decision": "approve"}); out["status"] != "completed" {
 		t.Errorf("the same decision without its wait: %v", out)
 	}
 	c.fails("conflict", "resume_run", object{"id": run["runId"], "decision": "reject"})

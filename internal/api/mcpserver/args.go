@@ -14,7 +14,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// arguments checks the arguments of a call against the schema of its tool and decodes them into a struct. Errors: *service.InvalidError, which names each field.
+// arguments checks the arguments of a call against the schema of its tool and decodes them into a
+// struct. The error is a *service.InvalidError that names each field.
 func (t *tool) arguments(raw json.RawMessage, into any) error {
 	if len(bytes.TrimSpace(raw)) == 0 || string(bytes.TrimSpace(raw)) == "null" {
 		raw = json.RawMessage(`{}`)
@@ -33,7 +34,7 @@ func (t *tool) arguments(raw json.RawMessage, into any) error {
 	return nil
 }
 
-// wrong words a violation by the field that it is about.
+// wrong describes a schema violation in terms of the field that it is about.
 func (t *tool) wrong(v schema.Violation, raw json.RawMessage) string {
 	field := strings.TrimPrefix(strings.NewReplacer("~1", "/", "~0", "~").Replace(v.Path), "/")
 	if field != "" {
@@ -51,7 +52,7 @@ func (t *tool) wrong(v schema.Violation, raw json.RawMessage) string {
 	return strings.Join(append(parts, "it takes "+strings.Join(known, ", ")), "; ")
 }
 
-// fields are the names of the arguments, in the order of the schema.
+// fields returns the names of the arguments in the order of the schema.
 func (t *tool) fields() []string {
 	var out []string
 	for _, p := range t.takes {
@@ -60,7 +61,7 @@ func (t *tool) fields() []string {
 	return out
 }
 
-// pick gives an id that may stand under two names (S1-40).
+// pick returns an id that may be passed under two names (S1-40).
 func pick(name, id, alias, other string) (string, error) {
 	switch {
 	case id == "" && other == "":
@@ -73,7 +74,7 @@ func pick(name, id, alias, other string) (string, error) {
 	return id, nil
 }
 
-// workflowArgs and runArgs are the two names of an id.
+// workflowArgs, runArgs and agentArgs hold an id under either of its two names.
 type (
 	workflowArgs struct {
 		ID         string `json:"id"`
@@ -93,13 +94,13 @@ func (a workflowArgs) id() (string, error) { return pick("id", a.ID, "workflowId
 func (a runArgs) id() (string, error)      { return pick("id", a.ID, "runId", a.RunID) }
 func (a agentArgs) id() (string, error)    { return pick("id", a.ID, "agentId", a.AgentID) }
 
-// page is what lists take.
+// page holds the paging arguments of lists.
 type page struct {
 	Limit  int    `json:"limit"`
 	Cursor string `json:"cursor"`
 }
 
-// Bounds of pages.
+// Limits of pages.
 const (
 	defaultPage = 50
 	maxPage     = 200
@@ -117,13 +118,14 @@ func (p page) size() int {
 	return p.Limit
 }
 
-// cut gives the page of a sorted list whose entries come after the cursor, and the cursor of the next page, "" for none.
+// cut returns the page of a sorted list that follows the cursor, and the cursor of the next page,
+// or "" if there is none.
 func cut[T any](p page, all []T, id func(T) string) ([]T, string) {
 	from, _ := slices.BinarySearchFunc(all, p.Cursor, func(x T, c string) int {
 		if c == "" {
 			return 1
 		}
-		return max(-1, min(1, strings.Compare(id(x), c)*2+1)) // an entry equal to the cursor is before it
+		return max(-1, min(1, strings.Compare(id(x), c)*2+1)) // an entry equal to the cursor comes before it
 	})
 	all = all[from:]
 	if len(all) <= p.size() {

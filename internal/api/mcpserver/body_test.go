@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/mcpserver"
 )
 
-// TestTooLarge: a message that is too large, without a declared length, is a problem with a code (SEC17).
+// TestTooLarge checks that a message that is too large and has no declared length yields a problem
+// with a code (SEC17).
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{MaxBody: 1024}, nil)

@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// Bounds of what a tool gives, in bytes of JSON. What is longer is cut and names the resource that has all of it.
+// Size limits of tool results in bytes of JSON. A longer result is truncated and names the resource
+// with the complete content.
 const (
 	maxResult   = 64 << 10
 	maxEvent    = 16 << 10
@@ -20,8 +21,9 @@ const (
 	maxResource = 8 << 20
 )
 
-// bounded gives v as JSON of at most limit bytes: first long texts are cut, each telling its length, then lists keep their last entries, at last values
-// are left out. A field `truncated` names the resource that has everything.
+// bounded returns v as JSON of at most limit bytes: it first truncates long strings, each with a
+// note of its length, then keeps only the last entries of lists, and finally omits values. A field
+// `truncated` names the resource with the complete content.
 func bounded(v any, limit int, uri string) (json.RawMessage, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -48,7 +50,7 @@ func bounded(v any, limit int, uri string) (json.RawMessage, error) {
 	return nil, service.Refuse(errcode.ResultTooLarge, errcode.Fields{"size": bytesText(len(text)), "max": bytesText(limit), "uri": uri}, nil)
 }
 
-// shorten cuts texts to most bytes, and lists to their last items.
+// shorten truncates strings to most bytes, and lists to their last items.
 func shorten(v any, most, items int) any {
 	switch x := v.(type) {
 	case string:
@@ -74,7 +76,7 @@ func shorten(v any, most, items int) any {
 	return v
 }
 
-// clip cuts text to most bytes.
+// clip truncates a string to most bytes.
 func clip(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -92,8 +94,9 @@ func bytesText(n int) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// escaped spells out everything in a text that cannot be seen or that changes how the text around it is shown: control characters, line ends, invisible
-// characters, and those that turn the direction of text. A person who approves sees what is there (SEC12).
+// escaped escapes every character that is invisible or changes how the text around it is displayed:
+// control characters, line breaks, invisible characters, and characters that change the text
+// direction. A person who approves sees the actual content (SEC12).
 func escaped(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -14,17 +14,19 @@ import (
 	"github.com/hocket-run/hocket/internal/catalog"
 )
 
-// etag names a text by its content.
+// etag returns a tag for the content of a text.
 func etag(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
 }
 
-// tries bounds how often a change is made anew because another change was faster.
+// tries is the maximum number of times that a change is attempted when other changes get ahead of
+// it.
 const tries = 10
 
-// again makes a change that reads, changes and stores, and makes it anew where something else was stored in between, unless the caller said by a tag what it had
-// read: then it is told.
+// again runs a change that reads, modifies and stores, and repeats it if something else was stored
+// in between. If the caller specified the tag of what it had read, again does not repeat the change
+// but returns the conflict.
 func again(given string, change func() (any, error)) (any, error) {
 	for n := 1; ; n++ {
 		out, err := change()
@@ -34,7 +36,7 @@ func again(given string, change func() (any, error)) (any, error) {
 	}
 }
 
-// sameTag refuses a change of what the caller has not seen.
+// sameTag returns an error if the caller has not seen the current state.
 func sameTag(given, now, what string) error {
 	if given == "" || given == now {
 		return nil
@@ -42,7 +44,7 @@ func sameTag(given, now, what string) error {
 	return &conflictError{fmt.Sprintf("%s was changed since it was read: its etag is now %s; read it again and repeat the change", what, now)}
 }
 
-// newID makes an id of a name that nothing has yet.
+// newID derives an unused id from a name.
 func newID(name, what string, taken func(string) bool) string {
 	const most = 60
 	id := strings.Map(func(r rune) rune {
@@ -64,7 +66,7 @@ func newID(name, what string, taken func(string) bool) string {
 	return id
 }
 
-// indented gives JSON over several lines, so that places in it mean something.
+// indented returns JSON over several lines, so that locations in it are meaningful.
 func indented(text json.RawMessage) []byte {
 	var b bytes.Buffer
 	if json.Indent(&b, text, "", "  ") != nil {
@@ -74,7 +76,8 @@ func indented(text json.RawMessage) []byte {
 	return b.Bytes()
 }
 
-// did tells the audit log what the call changed, and the watchers of lists that they may have changed.
+// did records the change in the audit log, and notifies the watchers of lists that they may have
+// changed.
 func (c *call) did(action, target string) {
 	c.record(action, target)
 	c.changed()

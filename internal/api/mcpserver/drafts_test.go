@@ -12,8 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// TestDraftsByRole: with the role run no tool, resource and completion tells of a draft, or of a workflow that is only one; with edit they do (ADR 27, item 10 of the
-// repairs).
+// TestDraftsByRole checks that with the role run no tool, resource or completion reveals a draft or
+// a workflow that has only a draft, and that with edit they do (ADR 27, item 10 of the repairs).
 func TestDraftsByRole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{}, echoes)

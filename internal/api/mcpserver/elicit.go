@@ -14,8 +14,10 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// canAsk tells whether the client's answer to a form decides, and whether the client can show one. Over standard input the client was started by the person at
-// this machine. Over HTTP nothing tells an answer of a person from one that a program made up, so it decides only for tokens that may approve (D32, SEC12).
+// canAsk reports whether the client can show a form and its answer counts as a decision. Over
+// standard input the client was started by the person at this machine. Over HTTP nothing
+// distinguishes an answer of a person from one that a program made up, so it counts only for tokens
+// that may approve (D32, SEC12).
 func (c *call) canAsk() bool {
 	if c.visit != nil && c.RequireApproval() != nil {
 		return false
@@ -28,7 +30,7 @@ func (c *call) canAsk() bool {
 	return e.Form != nil || e.URL == nil
 }
 
-// personText tells what a person can do about a wait that no model may answer.
+// personText returns what a person can do about a wait that no model may answer.
 func (c *call) personText(run, wait string) string {
 	text := "only a person can decide this: with `hocket resume " + run + " --wait " + wait + " --approve` (or --reject) on the machine that has the store"
 	if c.visit != nil {
@@ -37,13 +39,15 @@ func (c *call) personText(run, wait string) string {
 	return text + ". Tell the user what the run waits for; do not try again before the decision."
 }
 
-// maxAsked bounds what a person is shown: what is longer cannot be approved here, since it could not be seen.
+// maxAsked is the maximum size in bytes of what a person is shown: longer content cannot be
+// approved here, since the person could not see it.
 const maxAsked = 16 << 10
 
-// ask asks the client's person about a wait and gives the answer to the run. It tells whether there was one. What the model said has no part in it: the person is
-// shown the arguments that the tool would be handed, and the answer is that of this wait, which is bound to them (SEC12).
+// ask asks the client's user about a wait and answers the wait with the result. It reports whether
+// there was an answer. Model output plays no part in it: the user is shown the arguments that the
+// tool would receive, and the answer applies to this wait, which is bound to them (SEC12).
 func (c *call) ask(ctx context.Context, rec service.Recorded, w *engine.WaitOpened) (answered bool, err error) {
-	if w, err = c.Service.Opened(ctx, rec.Head.Run, w.Wait); err != nil { // rec may have tokens in the place of what is long
+	if w, err = c.Service.Opened(ctx, rec.Head.Run, w.Wait); err != nil { // rec may have tokens in place of long values
 		return false, err
 	}
 	about, err := c.Service.Judged(ctx, rec.Head.Run, w.Wait)
@@ -74,7 +78,7 @@ func (c *call) ask(ctx context.Context, rec service.Recorded, w *engine.WaitOpen
 	if err != nil {
 		return false, &conflictError{"the client did not ask its user (" + err.Error() + "); run " + rec.Head.Run + " still waits"}
 	}
-	said, _ := res.Content["answer"].(string) // the schema demands it where it is needed
+	said, _ := res.Content["answer"].(string) // the schema requires it if it is needed
 	switch {
 	case res.Action == "accept" && isApproval:
 		said = workflow.PortApprove
@@ -91,8 +95,8 @@ func (c *call) ask(ctx context.Context, rec service.Recorded, w *engine.WaitOpen
 	return true, nil
 }
 
-// approvalText is what a person sees: first what Hocket itself says, at last what models and tools may have written, each line of it marked. about is what was
-// given to the node that waits.
+// approvalText returns the text that a person sees: first what Hocket itself says, then what models
+// and tools may have written, with each line of it marked. about is the input of the waiting node.
 func approvalText(rec service.Recorded, w *engine.WaitOpened, about engine.Value) string {
 	var b strings.Builder
 	o := rec.Object()
@@ -126,7 +130,7 @@ func approvalText(rec service.Recorded, w *engine.WaitOpened, about engine.Value
 		}
 	}
 	quoteLines("Text of the workflow (it may contain text of models and tools):", w.Prompt)
-	if text := expr.Text(about); !strings.Contains(w.Prompt, text) { // a prompt may hold it by a template
+	if text := expr.Text(about); !strings.Contains(w.Prompt, text) { // a prompt may include it through a template
 		quoteLines("The text to be decided on:", text)
 	}
 	return b.String()

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// stdio opens a session over two streams, as `hocket mcp` serves one.
+// stdio opens a session over two streams, as `hocket mcp` serves it.
 func (w *world) stdio(role access.Role, opts *sdk.ClientOptions) *client {
 	w.t.Helper()
 	in, toServer := io.Pipe()
@@ -32,7 +32,7 @@ func (w *world) stdio(role access.Role, opts *sdk.ClientOptions) *client {
 	return connect(w.t, &sdk.IOTransport{Reader: fromServer, Writer: toServer}, opts)
 }
 
-// deeds keeps what the audit log records of clients over standard input.
+// deeds collects the audit records of clients over standard input.
 type deeds struct {
 	mu   sync.Mutex
 	list []transport.Deed
@@ -45,7 +45,7 @@ func (d *deeds) take(_ context.Context, one transport.Deed) error {
 	return nil
 }
 
-// answersOf gives the answers that a run's journal has.
+// answersOf returns the answers in a run's journal.
 func (w *world) answersOf(run string) []*engine.WaitAnswered {
 	w.t.Helper()
 	events, err := w.service(access.DefaultNamespace).Events(w.t.Context(), run, 0)
@@ -61,8 +61,9 @@ func (w *world) answersOf(run string) []*engine.WaitAnswered {
 	return out
 }
 
-// TestElicitationNeedsTheRight: over HTTP a client that accepts every form decides nothing without a token that may approve, whatever its role and whichever tool
-// waits, and it is not asked (D32, SEC12).
+// TestElicitationNeedsTheRight checks that over HTTP a client that accepts every form decides
+// nothing without a token that may approve, whatever its role and whichever tool waits, and that it
+// is not asked (D32, SEC12).
 func TestElicitationNeedsTheRight(t *testing.T) {
 	t.Parallel()
 	w, p := shop(t)
@@ -94,7 +95,9 @@ func TestElicitationNeedsTheRight(t *testing.T) {
 	}
 }
 
-// TestElicitationActor: a form decides over HTTP for a token that may approve, and over standard input; the journal and the audit log have who it was and the way in.
+// TestElicitationActor checks that a form decides over HTTP for a token that may approve, and over
+// standard input, and that the journal and the audit log record who answered and through which
+// transport.
 func TestElicitationActor(t *testing.T) {
 	t.Parallel()
 	w, p := shop(t)
@@ -135,7 +138,8 @@ func TestElicitationActor(t *testing.T) {
 	}
 }
 
-// The person sees the text that an approval node judges, each line marked, and the tools of runs show it too.
+// TestElicitationShowsWhatIsJudged checks that the person sees the text that an approval node
+// submits for approval, with each line marked, and that the tools for runs show it too.
 func TestElicitationShowsWhatIsJudged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{}, payer)

@@ -18,7 +18,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Bounds of waiting for a run, in seconds. Clients give requests up after a minute, unless they get progress.
+// Limits on waiting for a run, in seconds. Clients abandon requests after a minute unless they
+// receive progress.
 const (
 	defaultWait = 30
 	maxWait     = 600
@@ -78,7 +79,7 @@ func (c *call) execute(ctx context.Context, args executeArgs) (any, error) {
 	return c.render(ctx, started.Run, out)
 }
 
-// inputText is the input of a run: a text as it is, anything else as JSON.
+// inputText returns the input of a run: a string as is, any other value as JSON.
 func inputText(raw json.RawMessage) string {
 	var text string
 	if raw == nil || json.Unmarshal(raw, &text) == nil {
@@ -94,7 +95,7 @@ func seconds(n *int) time.Duration {
 	return time.Duration(*n) * time.Second
 }
 
-// outcome is how a run stands, as the tools that start and continue runs tell it.
+// outcome is the state of a run as reported by the tools that start and continue runs.
 type outcome struct {
 	RunID       string         `json:"runId"`
 	Status      engine.Status  `json:"status"`
@@ -107,19 +108,20 @@ type outcome struct {
 	Next        string         `json:"next"`
 	Again       bool           `json:"again,omitempty"`
 
-	reader *view.Reader // of the values
+	reader *view.Reader // reads long values
 }
 
-// waiting is an open wait, and whether only a person answers it.
+// waiting is an open wait; a flag marks the waits that only a person may answer.
 type waiting struct {
 	project.Waiting
 	Person bool `json:"person,omitempty"`
 }
 
-// await waits until the run has ended, needs an answer or the time is over, and asks the client's person for approvals, if the client can. Events up to after
-// are not told as progress.
+// await waits until the run has ended or needs an answer or the limit has passed, and asks the
+// client's user for approvals if the client supports that. Events up to after are not reported as
+// progress.
 func (c *call) await(ctx context.Context, run string, limit time.Duration, after uint64) (outcome, error) {
-	left := map[string]bool{} // waits that the person left open
+	left := map[string]bool{} // waits that the user did not answer
 	for {
 		st, err := c.follow(ctx, run, limit, &after)
 		if err != nil {
@@ -144,7 +146,7 @@ func (c *call) await(ctx context.Context, run string, limit time.Duration, after
 	}
 }
 
-// nextDecision gives the oldest open wait that only a person answers, and that is not among those left.
+// nextDecision returns the oldest open wait that only a person may answer and that is not in left.
 func nextDecision(rec service.Recorded, left map[string]bool) *engine.WaitOpened {
 	for _, w := range rec.Object().Waiting {
 		if d := rec.Opened(w.ID); d != nil && service.NeedsPerson(d) && !left[w.ID] {
@@ -154,7 +156,8 @@ func nextDecision(rec service.Recorded, left map[string]bool) *engine.WaitOpened
 	return nil
 }
 
-// follow waits for a run and tells the client of its steps, if it wants to know. Nothing that happens here ends the run.
+// follow waits for a run and reports its steps to the client if the client requested progress.
+// Nothing that happens here ends the run.
 func (c *call) follow(ctx context.Context, run string, limit time.Duration, after *uint64) (driver.State, error) {
 	open, cancel := c.untilClosing(ctx)
 	defer cancel()
@@ -173,14 +176,15 @@ func (c *call) follow(ctx context.Context, run string, limit time.Duration, afte
 	} else {
 		st, err = c.Service.Wait(waits, run)
 	}
-	if err != nil && waits.Err() != nil && ctx.Err() == nil { // the time is over
+	if err != nil && waits.Err() != nil && ctx.Err() == nil { // the limit has passed
 		h, err := c.Service.Head(ctx, run)
 		return driver.State{Status: h.Status, Interrupted: h.Interrupted}, err
 	}
 	return st, err
 }
 
-// untilClosing returns a context that is also done when the server around this one begins to end, or this one is closed. Call cancel.
+// untilClosing returns a context that is also done when the surrounding server starts to shut down,
+// or this one is closed. The caller must call cancel.
 func (c *call) untilClosing(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	closing := c.visit.closing()
@@ -196,7 +200,7 @@ func (c *call) untilClosing(ctx context.Context) (context.Context, context.Cance
 	return ctx, cancel
 }
 
-// progress tells a client of the steps of a run.
+// progress reports the steps of a run to a client.
 type progress struct {
 	c      *call
 	ctx    context.Context
@@ -206,7 +210,7 @@ type progress struct {
 	titles map[string]string
 }
 
-// name takes the titles of the nodes.
+// name records the titles of the nodes.
 func (p *progress) name(w *workflow.Workflow) {
 	p.titles = map[string]string{}
 	for _, n := range w.Nodes {
@@ -221,13 +225,13 @@ func (p *progress) event(e *engine.Event) error {
 	*p.after = e.Seq
 	if text := p.words(e); text != "" {
 		p.told++
-		// A client that has left is no reason to leave the run.
+		// If the client has disconnected, the run continues nevertheless.
 		_ = p.c.req.Session.NotifyProgress(p.ctx, &sdk.ProgressNotificationParams{ProgressToken: p.token, Progress: p.told, Message: text})
 	}
 	return nil
 }
 
-// words tells an event to people; "" where it is none of theirs.
+// words describes an event for people, or returns "" if the event is of no interest to them.
 func (p *progress) words(e *engine.Event) string {
 	node := escaped(cmp.Or(p.titles[e.Node], e.Node))
 	switch d := e.Data.(type) {
@@ -253,10 +257,10 @@ func (p *progress) words(e *engine.Event) string {
 	return ""
 }
 
-// maxProgress bounds texts of models and tools in progress messages, in bytes.
+// maxProgress is the maximum size in bytes of model and tool output in progress messages.
 const maxProgress = 200
 
-// outcome tells how a run stands now.
+// outcome returns the current state of a run.
 func (c *call) outcome(ctx context.Context, run string) (outcome, error) {
 	r, err := c.Service.View(ctx, run)
 	if err != nil {
@@ -290,7 +294,7 @@ func (c *call) outcome(ctx context.Context, run string) (outcome, error) {
 	return out, nil
 }
 
-// next is what a model should do now.
+// next returns what a model should do next.
 func (c *call) next(o outcome) string {
 	switch {
 	case o.Status == engine.StatusCompleted:

@@ -8,15 +8,15 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
-// Failed gives what a client gets of an error of a tool.
+// Failed returns the result that a client receives for an error of a tool.
 func (s *Server) Failed(ctx context.Context, tool string, err error) *sdk.CallToolResult {
 	return (&account{server: s}).failed(ctx, tool, err)
 }
 
-// AlsoOffer has the sessions that are opened from now on offer more than Hocket does.
+// AlsoOffer makes sessions that are opened from now on offer additional tools.
 func (s *Server) AlsoOffer(add func(*sdk.Server)) { s.also = add }
 
-// Watched counts the resources that sessions of all accounts subscribed to.
+// Watched returns the number of resources that sessions of all accounts subscribe to.
 func (s *Server) Watched() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,5 +29,5 @@ func (s *Server) Watched() int {
 	return n
 }
 
-// SetAudit sets Config.Audit of a server that serves nothing yet.
+// SetAudit sets Config.Audit of a server that does not serve requests yet.
 func (s *Server) SetAudit(audit func(context.Context, transport.Deed) error) { s.cfg.Audit = audit }

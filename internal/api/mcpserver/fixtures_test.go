@@ -19,16 +19,18 @@ import (
 	"github.com/hocket-run/hocket/internal/api/mcpserver"
 )
 
-// withFixtures are the scenarios of the conformance suite that call for tools of the suite's own, and that pass through what is ours of the way: the handler with its
-// sessions, by which a call finds who made it and requests of the server find their client, and the lists of tools. They run on a server of this package that offers
-// these tools too. What would meet the SDK alone (reading, prompts) is left out, and so are subscriptions, which are to Hocket's own resources.
+// withFixtures are the scenarios of the conformance suite that need tools of the suite and that
+// exercise our own code: the handler with its sessions, which connects a call to its caller and
+// requests of the server to their client, and the lists of tools. They run on a server of this
+// package that also offers these tools. Scenarios that would test only the SDK (reading, prompts)
+// are left out, and so are subscriptions, which are to Hocket's own resources.
 var withFixtures = map[string]bool{
 	"tools-call-simple-text": true, "tools-call-image": true, "tools-call-audio": true, "tools-call-embedded-resource": true, "tools-call-mixed-content": true, "tools-call-error": true,
 	"tools-call-with-logging": true, "tools-call-with-progress": true, "tools-call-sampling": true, "tools-call-elicitation": true, "elicitation-sep1034-defaults": true,
 	"elicitation-sep1330-enums": true, "json-schema-2020-12": true,
 }
 
-// fixtureServer gives the address of a server with the tools of the conformance suite.
+// fixtureServer returns the URL of a server with the tools of the conformance suite.
 func fixtureServer(t *testing.T) string {
 	t.Helper()
 	w := newWorld(t, mcpserver.Config{}, echoes)
@@ -36,19 +38,19 @@ func fixtureServer(t *testing.T) string {
 	return suiteProxy(t, w.url, w.token(access.RoleRun, false))
 }
 
-// suiteProxy gives the address of a proxy that adds a token, since the suite knows none.
+// suiteProxy returns the URL of a proxy that adds a token, since the suite does not support tokens.
 func suiteProxy(t *testing.T, address, token string) string {
 	t.Helper()
 	to, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var own string // the proxy's host: the suite takes it for the server's
+	var own string // the proxy's host, which the suite takes for the server's
 	proxy := httptest.NewUnstartedServer(&httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(to)
 			if r.In.Host != own {
-				r.Out.Host = r.In.Host // a foreign host stays foreign: the server must refuse it
+				r.Out.Host = r.In.Host // a foreign host stays foreign: the server must reject it
 			}
 			if r.In.Header.Get("Origin") == "http://"+own {
 				r.Out.Header.Set("Origin", address)
@@ -63,7 +65,7 @@ func suiteProxy(t *testing.T, address, token string) string {
 	return proxy.URL
 }
 
-// The smallest picture and sound.
+// The smallest image and sound.
 const (
 	pixel   = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 	silence = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA="
@@ -77,15 +79,15 @@ func bytesOf(text string) []byte {
 	return b
 }
 
-// fixture is what a tool of the suite does.
+// fixture implements a tool of the suite.
 type fixture func(ctx context.Context, req *sdk.CallToolRequest) ([]sdk.Content, error)
 
-// gives is a fixture that gives always the same.
+// gives returns a fixture that always returns the same content.
 func gives(content ...sdk.Content) fixture {
 	return func(context.Context, *sdk.CallToolRequest) ([]sdk.Content, error) { return content, nil }
 }
 
-// asks is a fixture that asks the client's person.
+// asks returns a fixture that elicits input from the client's user.
 func asks(schema object) fixture {
 	return func(ctx context.Context, req *sdk.CallToolRequest) ([]sdk.Content, error) {
 		res, err := req.Session.Elicit(ctx, &sdk.ElicitParams{Mode: "form", Message: "Who are you?", RequestedSchema: object{"type": "object", "properties": schema}})

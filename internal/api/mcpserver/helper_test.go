@@ -27,7 +27,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// echoes is a model that says what it is and what it was asked; a user's text with `boom` fails.
+// echoes is a model that replies with its own name and its input; user input that contains `boom`
+// fails.
 func echoes(r modeltest.Request) modeltest.Answer {
 	if strings.Contains(r.LastUser(), "boom") || strings.Contains(r.System, "boom") {
 		return modeltest.Answer{Status: 400, Error: "the model does not like boom"}
@@ -35,7 +36,7 @@ func echoes(r modeltest.Request) modeltest.Answer {
 	return modeltest.Answer{Text: "answer " + fmt.Sprint(r.Seq) + " of " + r.System}
 }
 
-// world is an MCP server over HTTP on stores of its own, one for each namespace.
+// world is an MCP server over HTTP with one store per namespace.
 type world struct {
 	t        *testing.T
 	server   *mcpserver.Server
@@ -48,10 +49,10 @@ type world struct {
 
 	mu      sync.Mutex
 	callers map[string]*transport.Caller // by token
-	told    []string                     // what the audit log heard
+	told    []string                     // entries of the audit log
 }
 
-// newWorld gives a world whose models answer by answer, and whose server is made of cfg.
+// newWorld returns a world whose models reply with answer, and whose server is configured by cfg.
 func newWorld(t *testing.T, cfg mcpserver.Config, answer modeltest.Func) *world {
 	t.Helper()
 	w := &world{t: t, services: map[string]*service.Service{}, callers: map[string]*transport.Caller{}}
@@ -91,7 +92,7 @@ func newWorld(t *testing.T, cfg mcpserver.Config, answer modeltest.Func) *world 
 	return w
 }
 
-// service gives the service of a namespace.
+// service returns the service of a namespace.
 func (w *world) service(namespace string) *service.Service {
 	w.t.Helper()
 	if s := w.services[namespace]; s != nil {
@@ -120,7 +121,7 @@ func (w *world) service(namespace string) *service.Service {
 	return s
 }
 
-// token makes a token of the default namespace.
+// token creates a token of the default namespace.
 func (w *world) token(role access.Role, approve bool) string {
 	return w.tokenOf(access.DefaultNamespace, role, approve)
 }
@@ -164,11 +165,11 @@ func connect(t *testing.T, transport sdk.Transport, opts *sdk.ClientOptions) *cl
 	if err != nil {
 		t.Fatalf("connect: %v", err)
 	}
-	t.Cleanup(func() { _ = session.Close() }) // the server may have left first
+	t.Cleanup(func() { _ = session.Close() }) // the server may have disconnected first
 	return &client{t, session, map[string]*schema.Schema{}}
 }
 
-// admin opens a session that may do everything but approve.
+// admin opens a session that has every permission except to approve.
 func (w *world) admin(opts *sdk.ClientOptions) *client {
 	return w.connect(w.token(access.RoleAdmin, false), opts)
 }
@@ -176,13 +177,14 @@ func (w *world) admin(opts *sdk.ClientOptions) *client {
 // object is a JSON object.
 type object = map[string]any
 
-// call calls a tool. What it gives must fit the schema that the tool announces.
+// call calls a tool. The result must match the schema that the tool announces.
 func (c *client) call(name string, args any) (*sdk.CallToolResult, object) {
 	c.t.Helper()
 	return c.callWith(c.t.Context(), &sdk.CallToolParams{Name: name, Arguments: args})
 }
 
-// callWith calls a tool. One that waits for a run waits for as long as it may: by default it gives up while a busy machine is still at it.
+// callWith calls a tool. A tool that waits for a run waits as long as it may: with the default
+// limit it would return while a busy machine is still working.
 func (c *client) callWith(ctx context.Context, p *sdk.CallToolParams) (*sdk.CallToolResult, object) {
 	c.t.Helper()
 	if args, ok := p.Arguments.(object); ok && (p.Name == "execute_workflow" && args["wait"] == nil || p.Name == "resume_run" || p.Name == "shop") && args["waitSeconds"] == nil {
@@ -216,7 +218,7 @@ func (c *client) callWith(ctx context.Context, p *sdk.CallToolParams) (*sdk.Call
 	return res, out
 }
 
-// schema is what a tool announces of its results.
+// schema returns the schema that a tool announces for its results.
 func (c *client) schema(name string) *schema.Schema {
 	c.t.Helper()
 	if s := c.schemas[name]; s != nil {
@@ -249,7 +251,7 @@ func (c *client) gives(name string, args any) object {
 	return out
 }
 
-// fails calls a tool that must fail with a code, and gives the text of the error.
+// fails calls a tool that must fail with a code, and returns the text of the error.
 func (c *client) fails(code, name string, args any) string {
 	c.t.Helper()
 	res, out := c.call(name, args)
@@ -264,7 +266,7 @@ func (c *client) fails(code, name string, args any) string {
 	return text
 }
 
-// says fails unless a text holds all parts.
+// says fails unless text contains all parts.
 func says(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, p := range parts {
@@ -284,7 +286,7 @@ func textOf(res *sdk.CallToolResult) string {
 	return strings.Join(parts, "\n")
 }
 
-// at gives a value by a path of keys and indexes.
+// at returns the value at a path of keys and indexes.
 func at(t *testing.T, v any, path ...any) any {
 	t.Helper()
 	for _, p := range path {
@@ -306,7 +308,7 @@ func at(t *testing.T, v any, path ...any) any {
 	return v
 }
 
-// pair makes two agents and a workflow in which they talk, and gives its id.
+// pair creates two agents and a workflow in which they talk, and returns its id.
 func (c *client) pair() string {
 	c.t.Helper()
 	a := at(c.t, c.gives("create_agent", object{"name": "Ann", "systemPrompt": "You are Ann."}), "id")
@@ -316,7 +318,7 @@ func (c *client) pair() string {
 	return id
 }
 
-// nodes are agent nodes a1, a2 …
+// nodes returns agent nodes a1, a2 …
 func nodes(agents ...any) []object {
 	var out []object
 	for i, a := range agents {
@@ -327,7 +329,7 @@ func nodes(agents ...any) []object {
 
 var cycle = []object{{"id": "e1", "from": "a1", "to": "a2"}, {"id": "e2", "from": "a2", "to": "a1"}}
 
-// stringOf gives a value as JSON.
+// stringOf returns a value as JSON.
 func stringOf(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)

@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/catalog/catalogtest"
 )
 
-// TestIDsByMCP: what may be stored is made, shown and deleted by the tools, and what may not is refused (item 14 of the repairs).
+// TestIDsByMCP checks that the tools create, show and delete definitions with valid ids, and reject
+// invalid ids (item 14 of the repairs).
 func TestIDsByMCP(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{}, echoes)
@@ -22,7 +23,7 @@ func TestIDsByMCP(t *testing.T) {
 	}
 	bad := []any{0, 7.5, true, []any{"a"}, object{"a": 1}}
 	for _, id := range catalogtest.BadIDs() {
-		if id != "" && utf8.ValidString(id) { // an id is made of the name then, and JSON has no others
+		if id != "" && utf8.ValidString(id) { // an empty id is derived from the name, and JSON has no other strings
 			bad = append(bad, id)
 		}
 	}

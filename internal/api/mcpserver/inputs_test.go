@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// the tool of a workflow with named inputs takes them by name, and get_workflow gives their schema.
+// TestPublishedInputs checks X-50: the tool of a workflow with named inputs accepts them by name,
+// and get_workflow returns their schema.
 func TestPublishedInputs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{Workflows: []string{mcpserver.All}}, echoes)
@@ -45,14 +46,16 @@ func TestPublishedInputs(t *testing.T) {
 	if b, _ := json.Marshal(c.gives("get_workflow", object{"id": "form"})["inputs"]); string(b) != want {
 		t.Errorf("get_workflow gives %s, want %s", b, want)
 	}
-	for _, input := range []any{object{"city": "Ulm"}, object{"city": "Ulm", "days": "4"}, object{"city": "Ulm", "days": nil}, "Ulm"} {
+	//
+	for _, input := range []any{object{"city": "Ulm"}, object{"city": "Ulm", "days": "4"}, object{"city": "Ulm", "days": nil}, "Ulm"} {
 		if out := c.gives("form", object{"input": input}); out["status"] != "completed" {
 			t.Errorf("the run with %v: %v", input, out)
 		}
 	}
 }
 
-// A schema of inputs that is larger than that of a tool may be ends no server: the tool takes any object, and the run checks it.
+// TestPublishedInputsTooLarge checks that an input schema that is too large for a tool does not
+// stop the server: the tool accepts any object, and the run checks it.
 func TestPublishedInputsTooLarge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{Workflows: []string{mcpserver.All}}, echoes)

@@ -12,14 +12,16 @@ import (
 	"time"
 )
 
-// TestInspector drives `hocket mcp` and `hocket serve` by the command line of the MCP inspector, a client from other authors. The inspector proper needs Node 22 since 2.0.
+// TestInspector drives `hocket mcp` and `hocket serve` with the command line of the MCP inspector,
+// an independent client. The inspector itself needs Node 22 since 2.0.
 func TestInspector(t *testing.T) {
 	t.Parallel()
 	node, inspector := program(t, "inspector-cli", "build", "index.js")
 	address, token := serve(t)
 	top := t.TempDir()
 	dir := filepath.Join(top, "work")
-	// The inspector tells from ../package.json, seen from the working folder, where its own package.json is.
+	// The inspector locates its own package.json through ../package.json, relative to the working
+	// directory.
 	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(top, "package.json"), []byte("{}"), 0o600)); err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,9 @@ import (
 	"github.com/hocket-run/hocket/internal/api/mcpserver"
 )
 
-// TestLostUpdate: with the etag of what was read a change is refused once something else was stored; without it changes of several callers at once are all made, and no
-// two workflows or agents get one id (P39).
+// TestLostUpdate checks that a change with the etag of what was read is rejected once something
+// else was stored; that without an etag simultaneous changes of several callers all take effect;
+// and that no two workflows or agents receive the same id (P39).
 func TestLostUpdate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{}, echoes)

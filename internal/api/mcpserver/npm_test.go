@@ -19,7 +19,8 @@ import (
 	"github.com/hocket-run/hocket/internal/longtest"
 )
 
-// serve starts `hocket serve` as a process of its own, which ends with the test, and gives its address and token.
+// serve starts `hocket serve` as a separate process, which ends with the test, and returns its
+// address and token.
 func serve(t *testing.T) (address, token string) {
 	t.Helper()
 	const secret = "hk_0123456789012345678901234567890123456789012"
@@ -43,7 +44,7 @@ func serve(t *testing.T) (address, token string) {
 	for lines.Scan() {
 		if _, at, ok := strings.Cut(lines.Text(), "http://"); ok {
 			go func() {
-				for lines.Scan() { // so that it does not block
+				for lines.Scan() { // so that the process does not block
 				}
 				ended <- c.Wait()
 			}()
@@ -55,7 +56,8 @@ func serve(t *testing.T) (address, token string) {
 	return "", ""
 }
 
-// TestServe: the official client works with the process of `hocket serve` over streamable HTTP, through the server's guard; without a token there is nothing.
+// TestServe checks that the official client works with the process of `hocket serve` over
+// streamable HTTP, through the server's guard, and that nothing is accessible without a token.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	address, token := serve(t)
@@ -67,7 +69,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// program finds what `npm ci` in scripts/mcp installs. Without it the test is skipped, unless HOCKET_MCP is set.
+// program locates what `npm ci` in scripts/mcp installs. If it is missing, the test is skipped,
+// unless HOCKET_MCP is set.
 func program(t *testing.T, path ...string) (node, file string) {
 	t.Helper()
 	file, err := filepath.Abs(filepath.Join(append([]string{"..", "..", "..", "scripts", "mcp", "node_modules", "@modelcontextprotocol"}, path...)...))
@@ -87,23 +90,25 @@ func program(t *testing.T, path ...string) (node, file string) {
 	return node, file
 }
 
-// Reasons for which scenarios of the conformance suite do not pass: they call for resources and prompts of the suite's own by name, which a server is to have only to
-// be tested, and with which they would meet nothing of ours.
+// Reasons why scenarios of the conformance suite do not pass: they request resources and prompts of
+// the suite by name, which a server would have only for these tests, and which would exercise none
+// of our code.
 const (
 	fixtureResource = "it reads a resource of the suite's own, which Hocket does not have; TestResources and TestWatchARun do the same with Hocket's"
 	fixturePrompt   = "Hocket has no prompts"
 	fixturePolling  = "it calls a tool that breaks its own stream off, which no tool of Hocket does"
 )
 
-// notOurs are the scenarios that do not pass, each with the reason.
+// notOurs are the scenarios that do not pass, each with its reason.
 var notOurs = map[string]string{
 	"resources-read-text": fixtureResource, "resources-read-binary": fixtureResource, "resources-templates-read": fixtureResource,
 	"server-sse-polling": fixturePolling, "resources-subscribe": fixtureResource, "resources-unsubscribe": fixtureResource,
 	"prompts-get-simple": fixturePrompt, "prompts-get-with-args": fixturePrompt, "prompts-get-embedded-resource": fixturePrompt, "prompts-get-with-image": fixturePrompt,
 }
 
-// TestConformanceSuite runs the protocol's own conformance suite for servers against the process of `hocket serve`, and what of it needs tools of the suite's own
-// against this package's server with those tools.
+// TestConformanceSuite runs the protocol's own conformance suite for servers against the process of
+// `hocket serve`, and the scenarios that need the suite's own tools against this package's server
+// with those tools.
 func TestConformanceSuite(t *testing.T) {
 	t.Parallel()
 	node, suite := program(t, "conformance", "dist", "index.js")
@@ -136,7 +141,8 @@ func TestConformanceSuite(t *testing.T) {
 			}
 			out, err := exec.CommandContext(ctx, node, suite, "server", "--url", server, "--scenario", scenario, "-o", dir).CombinedOutput()
 			passed, failures := checks(t, dir)
-			if err != nil && strings.Contains(string(out), "Request timed out") && ctx.Err() == nil { // seen once, without a cause found
+			// seen once, cause unknown
+			if err != nil && strings.Contains(string(out), "Request timed out") && ctx.Err() == nil {
 				t.Logf("the scenario is run again: %v\n%s", failures, out)
 				dir = t.TempDir()
 				out, err = exec.CommandContext(ctx, node, suite, "server", "--url", server, "--scenario", scenario, "-o", dir).CombinedOutput()
@@ -155,7 +161,7 @@ func TestConformanceSuite(t *testing.T) {
 	}
 }
 
-// checks reads what the suite wrote.
+// checks reads the results of the suite.
 func checks(t *testing.T, dir string) (passed int, failures []string) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, "*", "checks.json"))

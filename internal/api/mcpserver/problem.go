@@ -16,15 +16,17 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// metaProblem is where programs find the problem of a failed call: [transport.Problem] as JSON. It is no structured content, which would have to fit the tool's schema.
+// metaProblem is the key under which programs find the problem of a failed call:
+// [transport.Problem] as JSON. It is not structured content, which would have to match the tool's
+// schema.
 const metaProblem = "hocket/problem"
 
-// conflictError says that something else is in the way, as CodeConflict.
+// conflictError reports a conflict with the current state, as CodeConflict.
 type conflictError struct{ reason string }
 
 func (e *conflictError) Error() string { return e.reason }
 
-// problemOf is the problem of an error, with hints that name tools.
+// problemOf returns the problem of an error, with hints that name tools.
 func problemOf(err error) transport.Problem {
 	if c, ok := errors.AsType[*conflictError](err); ok {
 		return transport.NewProblem(errcode.Conflict, c.reason)
@@ -32,7 +34,7 @@ func problemOf(err error) transport.Problem {
 	return transport.ProblemFor(err, errcode.Tools)
 }
 
-// failed tells a model what went wrong and what it may do about it.
+// failed returns a result that tells a model what went wrong and what it can do about it.
 func (d *account) failed(ctx context.Context, tool string, err error) *sdk.CallToolResult {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = &conflictError{"the request was cancelled, or the server is shutting down; runs continue, and cancel_run stops one"}
@@ -50,7 +52,8 @@ func (d *account) failed(ctx context.Context, tool string, err error) *sdk.CallT
 	return res
 }
 
-// problemText words a problem: the code first, then each diagnostic with its place and its hint on a line of its own.
+// problemText returns the text of a problem: the code first, then each diagnostic with its location
+// and its hint on separate lines.
 func problemText(p transport.Problem) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: ", p.Code)
@@ -78,7 +81,7 @@ func diagnosticText(d diag.Diagnostic) string {
 	return b.String()
 }
 
-// refused gives the error of a document with errors, and nil for warnings alone.
+// refused returns the error for a document with errors, and nil if there are only warnings.
 func refused(list diag.List) error {
 	if !list.HasErrors() {
 		return nil
@@ -86,7 +89,7 @@ func refused(list diag.List) error {
 	return &service.InvalidError{Diagnostics: list}
 }
 
-// finding is a diagnostic as results show it.
+// finding is a diagnostic in the form that results show.
 type finding struct {
 	Severity diag.Severity `json:"severity"`
 	Code     string        `json:"code"`

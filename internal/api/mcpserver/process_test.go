@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model/providers"
 )
 
-// modeVar has this test binary be the command line.
+// modeVar is the environment variable that makes this test binary act as the command line.
 const modeVar = "HOCKET_TEST_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -23,7 +23,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// command is the command line as a process, with a store and a home of its own and models that echo.
+// command returns the command line as a process with its own store and home, and with models that
+// echo.
 func command(t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -39,7 +40,7 @@ func command(t *testing.T, dir string, args ...string) *exec.Cmd {
 	return c
 }
 
-// process opens a session with `hocket mcp` in a process of its own, which ends with the test.
+// process opens a session with `hocket mcp` in a separate process, which ends with the test.
 func process(t *testing.T, opts *sdk.ClientOptions, args ...string) *client {
 	t.Helper()
 	return connect(t, &sdk.CommandTransport{Command: command(t, t.TempDir(), append([]string{"mcp"}, args...)...)}, opts)

@@ -17,18 +17,20 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// offer is a published workflow that is a tool of its own.
+// offer is a published workflow that has its own tool.
 type offer struct {
 	workflow, about string
-	// inputs is the JSON Schema of the named inputs; "": the input is a text.
+	// inputs is the JSON Schema of the named inputs; "" means that the input is a string.
 	inputs string
 }
 
-// maxToolName bounds names of tools: clients put the server's name before them, and models take 64 bytes at most.
+// maxToolName is the maximum length of tool names: clients prefix them with the server's name, and
+// models accept at most 64 bytes.
 const maxToolName = 48
 
-// ToolName gives the name of the tool that a workflow is. An id of letters, digits, `_` and `-` is the name itself; any other, one that is too long and one that
-// is the name of a fixed tool get a suffix made of the whole id, so that no name depends on what other workflows there are.
+// ToolName returns the name of the tool for a workflow. An id of letters, digits, `_` and `-` is
+// used as is. Any other id, an id that is too long and one that equals the name of a fixed tool get
+// a suffix derived from the whole id, so that no name depends on which other workflows exist.
 func ToolName(id string, fixed []string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {
@@ -45,7 +47,8 @@ func ToolName(id string, fixed []string) string {
 	return name[:min(len(name), maxToolName-hash-1)] + "_" + hex.EncodeToString(sum[:])[:hash]
 }
 
-// offer makes tools of the workflows that are to be tools, and takes away those that are none any more.
+// offer adds tools for the workflows that are to be tools, and removes tools whose workflows no
+// longer are.
 func (d *account) offer(ctx context.Context, entries []catalog.Entry) {
 	wanted := map[string]offer{}
 	var fixed []string
@@ -58,7 +61,7 @@ func (d *account) offer(ctx context.Context, entries []catalog.Entry) {
 		}
 		w, _, problems, err := d.key.service.LoadStored(ctx, e.ID, service.Which{}, service.LoadOptions{})
 		if err != nil || w == nil || problems.HasErrors() {
-			continue // it cannot run: execute_workflow says why
+			continue // it cannot run; execute_workflow reports the reason
 		}
 		name := ToolName(e.ID, fixed)
 		if other, ok := wanted[name]; ok {
@@ -86,7 +89,9 @@ func (d *account) offer(ctx context.Context, entries []catalog.Entry) {
 	}
 }
 
-// inputsOf gives the JSON Schema of the named inputs of a workflow for its tool: that of any object where it is too large or too deep to be part of another one. The run checks them.
+// inputsOf returns the JSON Schema of the named inputs of a workflow for its tool, or the schema of
+// any object if it is too large or too deep to be part of another schema. The run checks the
+// inputs.
 func inputsOf(w *workflow.Workflow) string {
 	inputs := form.Schema(w.Inputs)
 	if inputs == nil {
@@ -98,19 +103,21 @@ func inputsOf(w *workflow.Workflow) string {
 	return string(inputs)
 }
 
-// anyInput is the schema of what the tool of a workflow takes. What fits the inputs is decided by the run, as at every door: a text may be what it is read as (X-52).
+// anyInput returns the schema of the input that the tool of a workflow accepts. Whether the input
+// is valid is decided by the run, as on every transport: a string may be accepted as the value that
+// it parses to (X-52).
 func anyInput(name string) *schema.Schema {
 	t := offered(name, offer{})
 	t.compile()
 	return t.accepts
 }
 
-// offers tells whether a workflow is to be a tool.
+// offers reports whether a workflow is to be a tool.
 func (s *Server) offers(id string) bool {
 	return slices.Contains(s.cfg.Workflows, id) || len(s.cfg.Workflows) == 1 && s.cfg.Workflows[0] == All
 }
 
-// offered is the tool of a workflow: execute_workflow with the workflow given.
+// offered returns the tool of a workflow: execute_workflow with a fixed workflow.
 func offered(name string, o offer) *tool {
 	input := req("input", anything, "The input of the workflow: a text, or JSON if the workflow needs it.")
 	if o.inputs != "" {

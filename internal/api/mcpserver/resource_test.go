@@ -25,7 +25,7 @@ func (c *client) read(uri string) *sdk.ResourceContents {
 	return res.Contents[0]
 }
 
-// TestResources: workflows, agents and runs are listed page by page, and read.
+// TestResources checks that workflows, agents and runs are listed page by page and can be read.
 func TestResources(t *testing.T) {
 	t.Parallel()
 	c := newWorld(t, mcpserver.Config{}, echoes).admin(nil)
@@ -91,7 +91,7 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// await fails unless something comes.
+// await fails unless a matching value arrives.
 func await[T any](t *testing.T, what string, from <-chan T, fits func(T) bool) {
 	t.Helper()
 	deadline := time.After(5 * time.Minute)
@@ -107,7 +107,8 @@ func await[T any](t *testing.T, what string, from <-chan T, fits func(T) bool) {
 	}
 }
 
-// TestNotifications: clients hear of resources that they subscribed to, and of tools that come and go, also where the change came another way.
+// TestNotifications checks that clients are notified of resources that they subscribed to and of
+// added and removed tools, including changes made through other interfaces.
 func TestNotifications(t *testing.T) {
 	t.Parallel()
 	updated, tools := make(chan string, 1000), make(chan bool, 1000)
@@ -153,8 +154,9 @@ func TestNotifications(t *testing.T) {
 	await(t, "the tool that went", tools, has("talk", false))
 }
 
-// TestWatchARun: a client that subscribes to a run, and to its events, gets notifications while it runs and when it ends; resources without subscribers are not read, because
-// a session unsubscribed or ended (SEC17).
+// TestWatchARun checks that a client that subscribes to a run and to its events receives
+// notifications while the run is active and when it ends, and that resources whose subscribers
+// unsubscribed or ended their session are no longer read (SEC17).
 func TestWatchARun(t *testing.T) {
 	t.Parallel()
 	go1, updated := make(chan struct{}), make(chan string, 1000)
@@ -211,7 +213,8 @@ func TestWatchARun(t *testing.T) {
 	}
 }
 
-// TestToolName: names of workflows as tools follow from the id alone; they clash neither with each other nor with fixed tools.
+// TestToolName checks that tool names of workflows depend only on the id, and clash neither with
+// each other nor with fixed tools.
 func TestToolName(t *testing.T) {
 	t.Parallel()
 	fixed := strings.Fields(mcpserver.Names())
@@ -233,7 +236,8 @@ func TestToolName(t *testing.T) {
 	}
 }
 
-// TestBigOutputs: what is large is a reference, whose resource has all of it, in pieces (SEC17, item 2).
+// TestBigOutputs checks that a large value is a reference to a resource with the complete value, in
+// chunks (SEC17, item 2).
 func TestBigOutputs(t *testing.T) {
 	t.Parallel()
 	big := strings.Repeat("a long störy ", 100_000)
@@ -290,7 +294,8 @@ func TestBigOutputs(t *testing.T) {
 	}
 }
 
-// TestRunPages: steps, trail and log come in pages that continue one another; a cursor that none of them gave is refused.
+// TestRunPages checks that steps, trail and log are returned in consecutive pages, and that a
+// cursor that no page returned is rejected.
 func TestRunPages(t *testing.T) {
 	t.Parallel()
 	c := newWorld(t, mcpserver.Config{}, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: strings.Repeat("x", 3000)} }).admin(nil)
@@ -314,7 +319,7 @@ func TestRunPages(t *testing.T) {
 			}
 			args["cursor"] = page[list.next]
 		}
-		names := func(v any) (out []any) { // values may be references at once that have room on a page
+		names := func(v any) (out []any) { // several values that fit on one page may be references
 			for _, one := range v.([]any) {
 				out = append(out, one.(object)["seq"], one.(object)["order"], one.(object)["timestamp"], one.(object)["type"])
 			}

@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// scheme is that of the URIs of resources.
+// scheme is the scheme of resource URIs.
 const scheme = "hocket://"
 
 // Kinds of resources.
@@ -27,11 +27,13 @@ const (
 	kindRuns      = "runs"
 )
 
-// resource is a URI taken apart: hocket://KIND, hocket://KIND/ID, hocket://runs/ID/events or hocket://runs/ID/values/text|json/DIGEST[/OFFSET].
+// resource is a parsed URI: hocket://KIND, hocket://KIND/ID, hocket://runs/ID/events or
+// hocket://runs/ID/values/text|json/DIGEST[/OFFSET].
 type resource struct {
 	kind, id string
 	events   bool
-	// value is the digest of a long value of the run, offset from where on it is read.
+	// value is the digest of a long value of the run, and offset the position from which it is
+	// read.
 	value  string
 	isText bool
 	offset int64
@@ -84,7 +86,8 @@ func listsOfResources() []*sdk.Resource {
 	}
 }
 
-// addLists adds the lists as resources, which also tells clients that there may be other resources now.
+// addLists adds the lists as resources, which also notifies clients that the set of resources may
+// have changed.
 func (d *account) addLists() {
 	for _, r := range listsOfResources() {
 		d.mcp.AddResource(r, d.readResource)
@@ -105,7 +108,7 @@ func (d *account) addResources() {
 	}
 }
 
-// readResource is the SDK's handler of all resources.
+// readResource is the SDK's handler for all resources.
 func (d *account) readResource(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	ctx, _, err := d.require(ctx, access.RoleRun)
 	if err != nil {
@@ -130,7 +133,7 @@ func (d *account) readResource(ctx context.Context, req *sdk.ReadResourceRequest
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: mime, Text: string(text)}}}, nil
 }
 
-// unread is the protocol's error of a resource that cannot be read.
+// unread returns the protocol error for a resource that cannot be read.
 func (d *account) unread(uri string, err error) error {
 	p := problemOf(err)
 	switch p.Code {
@@ -143,7 +146,7 @@ func (d *account) unread(uri string, err error) error {
 	return errors.New(problemText(p))
 }
 
-// read gives the text of a resource with its type.
+// read returns the content of a resource and its media type.
 func (d *account) read(ctx context.Context, r resource) ([]byte, string, error) {
 	switch {
 	case r.id == "":
@@ -202,13 +205,14 @@ func (d *account) readList(ctx context.Context, kind string) ([]byte, string, er
 	return encode(out), mimeJSON, nil
 }
 
-// Cursors of lists of resources: workflows first, by id, then runs, newest first.
+// Cursors of resource lists: workflows first, by id, then runs, newest first.
 const (
 	afterWorkflow = "w:"
 	afterRun      = "r:"
 )
 
-// listResources gives a page of resources: on the first one the lists; then workflows, then runs.
+// listResources returns a page of resources: the lists on the first page, then workflows, then
+// runs.
 func (d *account) listResources(ctx context.Context, p *sdk.ListResourcesParams) (sdk.Result, error) {
 	ctx, _, err := d.require(ctx, access.RoleRun)
 	if err != nil {
@@ -258,10 +262,10 @@ func (d *account) listResources(ctx context.Context, p *sdk.ListResourcesParams)
 	return out, nil
 }
 
-// maxCompletions bounds what is suggested, by the protocol.
+// maxCompletions is the maximum number of suggestions that the protocol allows.
 const maxCompletions = 100
 
-// complete suggests ids for the templates of resources.
+// complete suggests ids for resource templates.
 func (d *account) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
 	ctx, _, err := d.require(ctx, access.RoleRun)
 	if err != nil {
@@ -270,7 +274,7 @@ func (d *account) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.
 	out := &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{}}}
 	r, ok := parseURI(strings.Replace(cmp.Or(req.Params.Ref.URI, "none"), "{id}", "id", 1))
 	if !ok || req.Params.Argument.Name != "id" {
-		return out, nil // prompts, of which there are none
+		return out, nil // prompts, which do not exist here
 	}
 	ids, err := d.ids(ctx, r.kind)
 	if err != nil {
@@ -288,7 +292,7 @@ func (d *account) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.
 	return out, nil
 }
 
-// ids gives those of all workflows or agents, or of the last runs.
+// ids returns the ids of all workflows or agents, or of the latest runs.
 func (d *account) ids(ctx context.Context, kind string) (ids []string, err error) {
 	switch kind {
 	case kindWorkflows:

@@ -82,7 +82,7 @@ func resumeRun(ctx context.Context, c *call) (any, error) {
 	return c.render(ctx, id, out)
 }
 
-// reopen lets a run go on that ended by a limit (D20).
+// reopen continues a run that was ended by a limit (D20).
 func (c *call) reopen(ctx context.Context, rec service.Recorded, args resumeArgs) error {
 	if args.Input != nil || args.Decision != "" {
 		return service.Refuse(errcode.AnswerAndLimits, nil, nil)
@@ -100,7 +100,7 @@ func (c *call) reopen(ctx context.Context, rec service.Recorded, args resumeArgs
 	return c.Service.Reopen(ctx, rec.Head.Run, *p.Limits, p.By)
 }
 
-// goOn answers what the run waits for, or takes it up.
+// goOn answers the run's wait, or resumes the run.
 func (c *call) goOn(ctx context.Context, rec service.Recorded, args resumeArgs) error {
 	run := rec.Head.Run
 	answers := args.Input != nil || args.Decision != "" || args.Wait != "" || args.Node != ""
@@ -132,7 +132,7 @@ func (c *call) goOn(ctx context.Context, rec service.Recorded, args resumeArgs) 
 	return c.give(ctx, run, w.Wait, args.Input, args)
 }
 
-// give gives the answer to a wait, and lets the run go on.
+// give submits the answer to a wait, and lets the run continue.
 func (c *call) give(ctx context.Context, run, wait string, value json.RawMessage, args resumeArgs) error {
 	err := c.Service.Answer(ctx, run, service.AnswerRequest{Wait: wait, Value: value, Arguments: args.Arguments, Note: args.Note, By: c.Actor(engine.ChannelMCP)})
 	if err != nil {
@@ -142,7 +142,7 @@ func (c *call) give(ctx context.Context, run, wait string, value json.RawMessage
 	return c.Service.TakeUpAnswered(ctx, run)
 }
 
-// unasked words why no wait is meant.
+// unasked returns an error that explains why the arguments match no single wait.
 func unasked(err error, rec service.Recorded, args resumeArgs) error {
 	run := rec.Head.Run
 	switch {
@@ -158,7 +158,7 @@ func unasked(err error, rec service.Recorded, args resumeArgs) error {
 	return fmt.Errorf("node: run %s does not wait at %q: %w", run, args.Node, engine.ErrWaitNotFound)
 }
 
-// question tells a model what is asked.
+// question returns the question of a wait for a model.
 func question(w *engine.WaitOpened) string {
 	text := clip(w.Prompt, 2000)
 	if len(w.Options) > 0 {
@@ -170,7 +170,8 @@ func question(w *engine.WaitOpened) string {
 	return text
 }
 
-// takeUp drives a run that has no owner; one that another process drives goes on there, and one that has ended since is shown.
+// takeUp resumes a run that has no owner. A run that another process drives continues there, and a
+// run that has ended in the meantime is left as it is.
 func (c *call) takeUp(ctx context.Context, run string) error {
 	err := c.Service.Resume(ctx, run)
 	if errors.Is(err, journal.ErrOwned) || errors.Is(err, engine.ErrEnded) {
@@ -179,7 +180,7 @@ func (c *call) takeUp(ctx context.Context, run string) error {
 	return err
 }
 
-// answerRefused words why an answer was not taken.
+// answerRefused returns an error that explains why an answer was not accepted.
 func answerRefused(err error, run string) error {
 	if errors.Is(err, engine.ErrWaitAnswered) {
 		return &conflictError{"run " + run + ": the wait already has a different answer; nothing was changed"}
@@ -187,7 +188,8 @@ func answerRefused(err error, run string) error {
 	return err
 }
 
-// decide has a wait decided that only a person decides: by the client's person, or by the token's own right (D32).
+// decide obtains the decision on a wait that only a person may answer: from the client's user, or
+// with the token's own permission (D32).
 func (c *call) decide(ctx context.Context, rec service.Recorded, w service.Asked, args resumeArgs) error {
 	run := rec.Head.Run
 	given := args.Input

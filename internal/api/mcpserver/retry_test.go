@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/mcpserver"
 )
 
-// TestRetryRun: retry_run makes a new run of one that failed, also from a step, and with another model only for the role edit.
+// TestRetryRun checks that retry_run creates a new run from a failed one, optionally from a step,
+// and with another model only for the role edit.
 func TestRetryRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{}, echoes)

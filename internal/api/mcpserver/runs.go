@@ -29,7 +29,7 @@ var (
 		opt("schema", anything, "JSON Schema of the answer."), opt("person", aFlag, "Only a person can answer this."),
 		opt("signal", aText, "The name of the signal that it waits for: signal_run sends it."), opt("filter", aText, "Which signals of that name it takes."), opt("roles", texts, "Who may answer: roles and names of tokens."),
 	)
-	// longText is a text, or a reference to a long one.
+	// longText is the schema of a string or a reference to a long one.
 	longText = `{"type":["string","object"]}`
 	anError  = `{"type":["object","null"],"properties":{"code":{"type":"string"},"message":` + longText + `,"node":{"type":["string","null"]}}}`
 	statusP  = oneOf("pending", "running", "paused", "completed", "failed", "cancelled")
@@ -128,7 +128,7 @@ func runTools() []*tool {
 	}
 }
 
-// waitingForAbout explains waitingFor.
+// waitingForAbout is the description of waitingFor.
 const waitingForAbout = "The place that the run waits for: it needs files or programs of that machine, and no process is there. It continues by itself when one is."
 
 // runLine is an entry of list_runs.
@@ -157,7 +157,7 @@ type runLine struct {
 	Error        *view.LineError `json:"error,omitempty"`
 }
 
-// runFilterProps say of which runs a list is made.
+// runFilterProps are the properties that filter lists of runs.
 var runFilterProps = []prop{
 	opt("workflowId", aText, "Only runs of this workflow."), opt("status", `{"type":"array","items":`+statusP+`}`, "Only runs of these statuses."),
 	opt("interrupted", aFlag, "Only runs that no process drives."), opt("parentRun", aText, "Only runs that this run started."),
@@ -169,7 +169,7 @@ var runFilterProps = []prop{
 	opt("minDuration", aText, "Only runs that ended after this time or more, such as 90s."), opt("maxDuration", aText, "Only runs that ended after this time or less."),
 }
 
-// runFilter is what runFilterProps say.
+// runFilter holds the values of runFilterProps.
 type runFilter struct {
 	WorkflowID  string           `json:"workflowId"`
 	Status      []journal.Status `json:"status"`
@@ -187,7 +187,7 @@ type runFilter struct {
 	MaxDuration string           `json:"maxDuration"`
 }
 
-// query gives what the filter asks a store for.
+// query returns the store query for the filter.
 func (f *runFilter) query() (journal.Query, error) {
 	q := journal.Query{Workflow: f.WorkflowID, Statuses: f.Status, Interrupted: f.Interrupted, Parent: f.ParentRun}
 	by := service.Filter{
@@ -245,7 +245,7 @@ func listRuns(ctx context.Context, c *call) (any, error) {
 	return out, nil
 }
 
-// noSuchRun says which run there is not.
+// noSuchRun adds the id of the missing run to an error.
 func noSuchRun(err error, id string) error {
 	if errors.Is(err, journal.ErrNotFound) {
 		return &missingRunError{id, err}
@@ -269,7 +269,7 @@ func (e *missingRunError) Coded() (errcode.Code, errcode.Fields) {
 
 func (e *missingRunError) Unwrap() error { return e.err }
 
-// stopTime bounds how long cancel_run waits for the run to stop.
+// stopTime is how long cancel_run waits for the run to stop.
 const stopTime = 15 * time.Second
 
 func cancelRun(ctx context.Context, c *call) (any, error) {

@@ -25,13 +25,13 @@ const (
 	anything = `{}`
 )
 
-// maybe is a schema that allows null too.
+// maybe returns a schema that also allows null.
 func maybe(typ string) string { return `{"type":["` + typ + `","null"]}` }
 
-// closed is an object with these properties and no others.
+// closed returns the schema of an object with these properties and no others.
 func closed(props ...prop) json.RawMessage { return object(`,"additionalProperties":false`, props) }
 
-// extensible is an object that may have other properties too.
+// extensible returns the schema of an object that may have other properties too.
 func extensible(props ...prop) json.RawMessage { return object("", props) }
 
 func object(rest string, props []prop) json.RawMessage {
@@ -67,13 +67,14 @@ func object(rest string, props []prop) json.RawMessage {
 	return b.Bytes()
 }
 
-// list is the schema of a list of items.
+// list returns the schema of a list of items.
 func list(item json.RawMessage) string { return `{"type":"array","items":` + string(item) + `}` }
 
-// oneOf is the schema of a word.
+// oneOf returns the schema of an enumeration of words.
 func oneOf(words ...string) string { return `{"type":"string","enum":` + string(encode(words)) + `}` }
 
-// encode gives JSON without escaped HTML. What cannot be encoded is null, which no value here is.
+// encode returns JSON without HTML escapes. A value that cannot be encoded becomes null; no value
+// here does.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -20,41 +20,48 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// Config says what a Server is made of. Its zero value is good.
+// Config configures a Server. The zero Config is ready to use.
 type Config struct {
-	// Version is what clients see of this server.
+	// Version is the server version reported to clients.
 	Version string
-	// Workflows are the ids of published workflows that are tools of their own, beside the fixed ones; All alone stands for every one. Nil: none.
+	// Workflows are the ids of published workflows that have their own tools, in addition to the
+	// fixed tools; All alone stands for every workflow. Nil means none.
 	Workflows []string
-	// MaxBody bounds a message, in bytes; 0: 9 MiB, the largest document and what stands around it.
+	// MaxBody is the maximum size of a message in bytes; 0 means 9 MiB, enough for the largest
+	// document and its envelope.
 	MaxBody int64
-	// LookEvery is how often definitions and subscribed runs are looked at, so that clients hear of changes that came another way; 0: 2 s.
+	// LookEvery is the interval at which definitions and subscribed runs are polled, so that
+	// clients are notified of changes made through other interfaces; 0 means 2 s.
 	LookEvery time.Duration
-	// Audit stores the actions of calls over standard input, and of calls that outlived their HTTP request: the server around this one audits those of its requests.
-	// Its context is done when the Server is closed. Nil: they are not stored.
+	// Audit stores the actions of calls over standard input, and of calls that outlived their HTTP
+	// request; the surrounding server audits the actions of its own requests. Its context is done
+	// when the Server is closed. If nil, these actions are not stored.
 	Audit func(context.Context, transport.Deed) error
-	// MaxSessions bounds the sessions of one principal over HTTP, 0: 200; MaxAllSessions those of all, 0: 2000. Beyond them the session that was idle for longest ends.
+	// MaxSessions is the maximum number of sessions of one principal over HTTP; 0 means 200.
+	// MaxAllSessions is that of all principals; 0 means 2000. Beyond these limits the session that
+	// has been idle longest is ended.
 	MaxSessions, MaxAllSessions int
-	// Logger; nil: none.
+	// Logger is the logger; nil means no logging.
 	Logger *slog.Logger
 }
 
-// All is in Config.Workflows for every published workflow.
+// All stands for every published workflow in Config.Workflows.
 const All = "all"
 
-// maxAccounts bounds the principals without any session that are remembered.
+// maxAccounts is the maximum number of accounts without sessions that are kept.
 const maxAccounts = 64
 
-// Server is the MCP server. Safe for concurrent use. Close it.
+// Server is the MCP server. It is safe for concurrent use. The caller must close it.
 type Server struct {
 	cfg   Config
 	log   *slog.Logger
 	tools []*tool
 
-	// also adds what tests offer beside the tools, such as those that the conformance suite calls for; nil outside of them.
+	// also adds tools for tests, such as the ones that the conformance suite calls; it is nil
+	// otherwise.
 	also func(*sdk.Server)
 
-	ctx  context.Context // of everything that looks after sessions
+	ctx  context.Context // for all goroutines that maintain sessions
 	stop context.CancelFunc
 	work sync.WaitGroup
 
@@ -63,12 +70,12 @@ type Server struct {
 
 	sessions sessions
 
-	// visits are the HTTP requests in progress (*visit), by their header.
+	// visits are the HTTP requests in progress (*visit), by their headerRequest value.
 	visits sync.Map
 	last   atomic.Uint64
 }
 
-// New makes a Server.
+// New returns a Server with the configuration cfg.
 func New(cfg Config) *Server {
 	s := &Server{cfg: cfg, log: cfg.Logger, tools: table(), accounts: map[accountKey]*account{}}
 	if s.log == nil {
@@ -81,7 +88,7 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Close ends all sessions. Runs go on.
+// Close ends all sessions. Runs continue.
 func (s *Server) Close() error {
 	s.stop()
 	s.mu.Lock()
@@ -90,14 +97,15 @@ func (s *Server) Close() error {
 	s.mu.Unlock()
 	for _, d := range accounts {
 		for session := range d.mcp.Sessions() {
-			_ = session.Close() // the client may have left
+			_ = session.Close() // the client may be gone
 		}
 	}
 	s.work.Wait()
 	return nil
 }
 
-// Revoke ends the sessions of a token that was revoked. Runs go on. It does not wait for them to end: Close does.
+// Revoke ends the sessions of a revoked token. Runs continue. Revoke does not wait for the sessions
+// to end; Close does.
 func (s *Server) Revoke(namespace, token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +115,7 @@ func (s *Server) Revoke(namespace, token string) {
 			d.revoked.Store(true)
 			s.work.Go(func() {
 				for session := range d.mcp.Sessions() {
-					_ = session.Close() // the client may have left
+					_ = session.Close() // the client may be gone
 				}
 				s.sessions.left(d)
 			})
@@ -115,12 +123,15 @@ func (s *Server) Revoke(namespace, token string) {
 	}
 }
 
-// headerRequest is how the SDK's handler, which knows only headers, finds the request that brought a call. Clients cannot set it.
+// headerRequest is the header by which the SDK's handler, which sees only headers, identifies the
+// request that made a call. Clients cannot set it.
 const headerRequest = "Hocket-Request"
 
-// Handler serves streamable HTTP. The context of each request must carry a caller (transport.With), as a server's guard puts it there; one without is answered 401.
+// Handler returns a handler for streamable HTTP. The context of each request must carry a caller
+// (transport.With), which a server's guard puts there; a request without one is answered with 401.
 //
-// A session belongs to the principal that opened it: to anybody else it is one that does not exist, 404 by the protocol.
+// A session belongs to the principal that opened it: for anybody else it does not exist, which the
+// protocol reports as 404.
 func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := transport.Require(r.Context(), access.RoleRun)
@@ -130,7 +141,7 @@ func (s *Server) Handler() http.Handler {
 		}
 		d, done := s.account(c)
 		defer done()
-		if r.Method == http.MethodPost { // the SDK would tell in plain text what is too large
+		if r.Method == http.MethodPost { // the SDK would report a body that is too large in plain text
 			body, err := transport.ReadBody(w, r, s.cfg.MaxBody)
 			if err != nil {
 				transport.WriteProblem(w, r, transport.ProblemOf(err))
@@ -149,18 +160,19 @@ func (s *Server) Handler() http.Handler {
 	})
 }
 
-// enter notes the session of a request, or makes room for the one that it may open, until left is called. False: the request was refused and answered.
+// enter registers the session of a request, or makes room for the one that it may open, until left
+// is called. If ok is false, the request was rejected and the response written.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request, d *account) (left func(), ok bool) {
 	if id := r.Header.Get(headerSession); id != "" {
 		end, gone := s.sessions.begin(d, id)
 		if gone {
-			http.Error(w, "session not found", http.StatusNotFound) // as the SDK answers
+			http.Error(w, "session not found", http.StatusNotFound) // the same response as the SDK's
 			return nil, false
 		}
 		return end, true
 	}
 	if r.Method != http.MethodPost {
-		return func() {}, true // the SDK refuses it
+		return func() {}, true // the SDK rejects it
 	}
 	opened, err := s.sessions.open(d, s.cfg.MaxSessions, s.cfg.MaxAllSessions)
 	if full, isFull := errors.AsType[*fullError](err); isFull {
@@ -170,7 +182,8 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, d *account) (left
 	return func() { opened(w.Header().Get(headerSession)) }, true
 }
 
-// RunStdio serves one client on two streams until it leaves or ctx is done, with the caller's rights. Runs go on with the service.
+// RunStdio serves one client on two streams, with the permissions of c, until the client
+// disconnects or ctx is done. Runs continue with the service.
 func (s *Server) RunStdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser, c *transport.Caller) error {
 	d, done := s.account(c)
 	defer done()
@@ -184,13 +197,13 @@ func (s *Server) RunStdio(ctx context.Context, in io.ReadCloser, out io.WriteClo
 	return nil
 }
 
-// accountKey tells accounts apart: a principal whose rights changed has another one.
+// accountKey identifies an account: a principal whose permissions have changed has a different one.
 type accountKey struct {
 	access.Principal
 	service *service.Service
 }
 
-// account gives the account of a caller, which stays until done is called at least.
+// account returns the account of a caller, which is kept at least until done is called.
 func (s *Server) account(c *transport.Caller) (d *account, done func()) {
 	key := accountKey{c.Principal, c.Service}
 	s.mu.Lock()
@@ -210,7 +223,8 @@ func (s *Server) account(c *transport.Caller) (d *account, done func()) {
 	}
 }
 
-// removeIdle forgets accounts without sessions and requests, once there are many. s.mu is held.
+// removeIdle removes accounts without sessions and requests, once there are many. The caller holds
+// s.mu.
 func (s *Server) removeIdle() {
 	if len(s.accounts) < maxAccounts {
 		return

@@ -19,8 +19,8 @@ import (
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 )
 
-// TestSessionsBelongToTheirPrincipal: with another token the id of a session is one that does not exist, whatever its rights and namespace, and without one nothing is
-// served (SEC1, SEC10).
+// TestSessionsBelongToTheirPrincipal checks that a session id does not exist for another token,
+// whatever its permissions and namespace, and that nothing is served without a token (SEC1, SEC10).
 func TestSessionsBelongToTheirPrincipal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{}, echoes)
@@ -77,7 +77,8 @@ func TestSessionsBelongToTheirPrincipal(t *testing.T) {
 	}
 }
 
-// TestNamespaces: workflows, agents, runs, resources and notifications of one namespace are those of no other; foreign ids are answered as ids that there are not
+// TestNamespaces checks that workflows, agents, runs, resources and notifications are not shared
+// between namespaces, and that ids of other namespaces are answered like ids that do not exist
 // (SEC10).
 func TestNamespaces(t *testing.T) {
 	t.Parallel()
@@ -135,8 +136,9 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-// TestRunsOutliveRequests: a request that is cancelled, one that does not wait and a session that ends leave the run alone; cancel_run ends it. The same idempotency key
-// starts nothing twice (P19, P24).
+// TestRunsOutliveRequests checks that a cancelled request, a request that does not wait and the end
+// of a session leave the run alone, and that cancel_run ends it. The same idempotency key starts
+// nothing twice (P19, P24).
 func TestRunsOutliveRequests(t *testing.T) {
 	t.Parallel()
 	asked, release := make(chan struct{}, 10), make(chan struct{})
@@ -192,7 +194,8 @@ func TestRunsOutliveRequests(t *testing.T) {
 	}
 }
 
-// lateCalls sends calls whose client leaves before they begin. before is called when the HTTP request of a call has ended, and handled with what comes of the call.
+// lateCalls sends calls whose client disconnects before they start. It calls before when the HTTP
+// request of a call has ended, and handled with the result of the call.
 func lateCalls(t *testing.T, w *world, token string, before func(), handled func(message string, err error), messages ...string) {
 	t.Helper()
 	arrived, proceed, done := make(chan struct{}), make(chan struct{}), make(chan error)
@@ -246,7 +249,8 @@ const (
 	makesAgent = `"method":"tools/call","params":{"name":"create_agent","arguments":{"name":"Ann","systemPrompt":"You are Ann."}}`
 )
 
-// TestCallsWithoutTheirRequest: a client that leaves before its call begins finds the result when it comes back, and the audit log has what the call did.
+// TestCallsWithoutTheirRequest checks that a client that disconnects before its call starts finds
+// the result when it reconnects, and that the audit log records what the call did.
 func TestCallsWithoutTheirRequest(t *testing.T) {
 	t.Parallel()
 	w, heard := newWorld(t, mcpserver.Config{}, echoes), &deeds{}
@@ -269,7 +273,8 @@ func TestCallsWithoutTheirRequest(t *testing.T) {
 	}
 }
 
-// TestLateCallsOfRevokedTokens: a call that begins after its token was revoked is refused, though it was accepted before.
+// TestLateCallsOfRevokedTokens checks that a call that starts after its token was revoked is
+// rejected, although it was accepted before.
 func TestLateCallsOfRevokedTokens(t *testing.T) {
 	t.Parallel()
 	for _, message := range []string{readsList, makesAgent} {
@@ -287,7 +292,8 @@ func TestLateCallsOfRevokedTokens(t *testing.T) {
 	}
 }
 
-// TestCloseEndsLateCalls: a call that began after its request, and waits for a run, does not keep the server from closing.
+// TestCloseEndsLateCalls checks that a call that started after its request ended and waits for a
+// run does not keep the server from closing.
 func TestCloseEndsLateCalls(t *testing.T) {
 	t.Parallel()
 	asked, release := make(chan struct{}, 10), make(chan struct{})
@@ -314,7 +320,8 @@ func TestCloseEndsLateCalls(t *testing.T) {
 	}
 }
 
-// TestProgress: a client that gives a token gets progress of each step, in order.
+// TestProgress checks that a client that sends a progress token receives progress of each step, in
+// order.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	var told []string

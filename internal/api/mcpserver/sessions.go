@@ -13,25 +13,27 @@ import (
 	"github.com/hocket-run/hocket/internal/errcode"
 )
 
-// Bounds of sessions over HTTP (SEC17), unless Config says otherwise.
+// Limits on sessions over HTTP (SEC17), unless overridden in Config.
 const (
-	maxSessions    = 200            // of one principal
-	maxAllSessions = 2000           // of all
-	sessionIdle    = 12 * time.Hour // a session without requests ends
+	maxSessions    = 200            // per principal
+	maxAllSessions = 2000           // of all principals
+	sessionIdle    = 12 * time.Hour // ends a session without requests
 )
 
-// headerSession is the header with a session's id.
+// headerSession is the header with the session id.
 const headerSession = "Mcp-Session-Id"
 
-// sessions knows the sessions over HTTP, when each was used last, and how many requests of each are under way. Clients leave without a word, so where a bound is reached
-// the session that was idle for longest ends. One with a request under way, which an open event stream is, stays. Safe for concurrent use.
+// sessions tracks the sessions over HTTP, when each was last used, and how many requests each has
+// in progress. Clients disconnect without notice, so at a limit the session that has been idle
+// longest is ended. A session with a request in progress, such as an open event stream, stays. It
+// is safe for concurrent use.
 type sessions struct {
 	mu   sync.Mutex
 	all  map[string]*session
-	used uint64 // counts the ends of requests: the clock of this list
-	// opening counts the requests of each holder that may open a session.
+	used uint64 // number of completed requests: the clock of this list
+	// opening counts, per holder, the requests that may open a session.
 	opening map[accountKey]int
-	// leaving are the sessions that are being ended. They take no request any more.
+	// leaving are the sessions that are being ended. They accept no more requests.
 	leaving map[string]struct{}
 }
 
@@ -43,7 +45,7 @@ type session struct {
 	used    uint64
 }
 
-// fullError says that there are too many sessions, all of them with requests under way.
+// fullError is returned when there are too many sessions and all of them have requests in progress.
 type fullError struct {
 	name string
 	most int
@@ -57,7 +59,8 @@ func (e *fullError) problem() transport.Problem {
 	return transport.Problem{Status: http.StatusTooManyRequests, Code: errcode.Limit, Title: "Limit reached", Detail: e.Error(), RetryAfter: time.Minute}
 }
 
-// open makes room for a session that a request of a holder may open. The caller calls done with the id of the session, or "" where none was opened. Errors: *fullError.
+// open makes room for a session that a request of a holder may open. The caller must call done with
+// the id of the session, or with "" if none was opened. The error is a *fullError.
 func (s *sessions) open(d *account, mine, every int) (done func(id string), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +94,8 @@ func (s *sessions) open(d *account, mine, every int) (done func(id string), err 
 	}, nil
 }
 
-// begin notes that a request of a session is under way, until end is called. gone: the session is being ended, and is to its client as one that does not exist.
+// begin records that a request of a session is in progress, until end is called. If gone is true,
+// the session is being ended, and the client must see it as nonexistent.
 func (s *sessions) begin(d *account, id string) (end func(), gone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +116,8 @@ func (s *sessions) begin(d *account, id string) (end func(), gone bool) {
 	}, false
 }
 
-// know gives the session of an id that an account has; nil: it has none. s.mu is held.
+// know returns the account's session with the given id, or nil if it has none. The caller holds
+// s.mu.
 func (s *sessions) know(d *account, id string) *session {
 	if x := s.all[id]; x != nil {
 		if x.holder != d.key {
@@ -131,14 +136,14 @@ func (s *sessions) know(d *account, id string) *session {
 	return x
 }
 
-// left drops the sessions of an account that have ended.
+// left drops the ended sessions of an account.
 func (s *sessions) left(d *account) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forget(d)
 }
 
-// forget drops the sessions of an account that have ended. s.mu is held.
+// forget drops the ended sessions of an account. The caller holds s.mu.
 func (s *sessions) forget(d *account) {
 	open := map[string]bool{}
 	for one := range d.mcp.Sessions() {
@@ -151,7 +156,8 @@ func (s *sessions) forget(d *account) {
 	}
 }
 
-// count gives the sessions of a holder, and those that it may be about to have. s.mu is held.
+// count returns the number of sessions of a holder, including those being opened. The caller holds
+// s.mu.
 func (s *sessions) count(holder accountKey) int {
 	n := s.opening[holder]
 	for _, x := range s.all {
@@ -162,7 +168,7 @@ func (s *sessions) count(holder accountKey) int {
 	return n
 }
 
-// total gives all sessions, and those that there may soon be. s.mu is held.
+// total returns the number of all sessions, including those being opened. The caller holds s.mu.
 func (s *sessions) total() int {
 	n := len(s.all)
 	for _, opening := range s.opening {
@@ -171,7 +177,7 @@ func (s *sessions) total() int {
 	return n
 }
 
-// largest gives the holder with the most sessions that could be ended. s.mu is held.
+// largest returns the holder with the most sessions that could be ended. The caller holds s.mu.
 func (s *sessions) largest() (most accountKey) {
 	counts := map[accountKey]int{}
 	for _, x := range s.all {
@@ -187,12 +193,13 @@ func (s *sessions) largest() (most accountKey) {
 	return most
 }
 
-// less orders holders, so that which of two is chosen does not depend on chance.
+// less orders holders, so that ties are broken deterministically.
 func (k accountKey) less(o accountKey) bool {
 	return cmp.Or(cmp.Compare(k.Namespace, o.Namespace), cmp.Compare(k.Token, o.Token), cmp.Compare(k.Name, o.Name)) < 0
 }
 
-// evict ends the session that was idle for longest of those that are asked for. False: there is none. s.mu is held.
+// evict ends the session that has been idle longest among those for which of returns true. It
+// returns false if there is none. The caller holds s.mu.
 func (s *sessions) evict(of func(*session) bool) bool {
 	var oldest *session
 	for _, x := range s.all {
@@ -211,7 +218,7 @@ func (s *sessions) evict(of func(*session) bool) bool {
 	server := oldest.account.server
 	server.work.Go(func() {
 		if one := oldest.account.session(oldest.id); one != nil {
-			_ = one.Close() // the client may have left
+			_ = one.Close() // the client may be gone
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -220,7 +227,7 @@ func (s *sessions) evict(of func(*session) bool) bool {
 	return true
 }
 
-// session gives the open session of an id; nil: there is none.
+// session returns the open session with the given id, or nil if there is none.
 func (d *account) session(id string) *sdk.ServerSession {
 	for one := range d.mcp.Sessions() {
 		if one.ID() == id {

@@ -12,13 +12,13 @@ import (
 	"github.com/hocket-run/hocket/internal/api/mcpserver"
 )
 
-// raw speaks to the server as a client without a library does: one that leaves without a word.
+// raw is a client without a library, which disconnects without notice.
 type raw struct {
 	*world
 	token string
 }
 
-// send makes a request and gives its answer, of which the body is open.
+// send makes a request and returns the response with its body open.
 func (c raw) send(method, session, body string) *http.Response {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(c.t.Context(), method, c.url, strings.NewReader(body))
@@ -37,7 +37,7 @@ func (c raw) send(method, session, body string) *http.Response {
 	return resp
 }
 
-// open opens a session, and gives its id, or the status and text of a refusal.
+// open opens a session, and returns its id, or the status and text of a rejection.
 func (c raw) open() (id, refusal string) {
 	c.t.Helper()
 	resp := c.send(http.MethodPost, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
@@ -52,7 +52,7 @@ func (c raw) open() (id, refusal string) {
 	return resp.Header.Get("Mcp-Session-Id"), ""
 }
 
-// ping uses a session, and gives the status.
+// ping uses a session, and returns the status.
 func (c raw) ping(session string) int {
 	c.t.Helper()
 	resp := c.send(http.MethodPost, session, `{"jsonrpc":"2.0","id":2,"method":"ping"}`)
@@ -75,8 +75,9 @@ func (c raw) mustOpen(n int) []string {
 	return out
 }
 
-// SEC17: sessions that clients left without a word lock no client out: beyond the bound of a token the one that was idle for longest ends. Those that were used since, and
-// those with a request under way, stay; where all have one, a new one is refused.
+// TestAbandonedSessionsEnd checks that abandoned sessions lock no client out (SEC17): beyond the
+// limit of a token, the session that has been idle longest is ended. Sessions used since and
+// sessions with a request in progress stay; if all have one, a new session is rejected.
 func TestAbandonedSessionsEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{MaxSessions: 3}, echoes)
@@ -85,7 +86,7 @@ func TestAbandonedSessionsEnd(t *testing.T) {
 	if got := c.ping(old[0]); got != http.StatusOK {
 		t.Fatal(got)
 	}
-	stream := c.send(http.MethodGet, old[1], "") // open as long as it lasts
+	stream := c.send(http.MethodGet, old[1], "") // stays open until it is closed
 	if stream.StatusCode != http.StatusOK {
 		t.Fatal(stream.Status)
 	}
@@ -128,7 +129,8 @@ func TestAbandonedSessionsEnd(t *testing.T) {
 	}
 }
 
-// SEC17: beyond the bound of the process a session of the token with the most of them ends, not one of a token that has few.
+// TestSessionsOfAllTokens checks that beyond the limit of the process a session of the token with
+// the most sessions is ended, not one of a token that has few (SEC17).
 func TestSessionsOfAllTokens(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{MaxSessions: 100, MaxAllSessions: 6}, echoes)
@@ -152,7 +154,8 @@ func TestSessionsOfAllTokens(t *testing.T) {
 	}
 }
 
-// Clients that open sessions at once neither exceed the bound nor are refused while idle ones can end.
+// TestSessionsOpenedAtOnce checks that clients that open sessions simultaneously neither exceed the
+// limit nor are rejected while idle sessions can be ended.
 func TestSessionsOpenedAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{MaxSessions: 8}, echoes)

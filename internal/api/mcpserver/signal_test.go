@@ -8,8 +8,9 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// TestSignalRun: a signal over MCP is taken by the step that waits, or kept; what is wrong with one is said, and the run waits on. A wait with roles is answered by a token
-// that has one, and not by a local client.
+// TestSignalRun checks that a signal over MCP is delivered to the waiting step or stored, that an
+// invalid signal is reported, and that the run keeps waiting. A wait with roles can
+// be answered with a token that has one of them, and not by a local client.
 func TestSignalRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{Workflows: []string{"order"}}, echoes)

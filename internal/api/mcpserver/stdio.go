@@ -11,10 +11,11 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// leaveTime bounds how long calls under way are waited for after the client closed its end.
+// leaveTime is how long to wait for calls in progress after the client has closed its end.
 const leaveTime = 5 * time.Second
 
-// patient is a transport whose end of input is told only when the calls before it were answered, so that `hocket mcp < calls.jsonl` answers them all.
+// patient is a transport that reports the end of input only when all earlier calls have been
+// answered, so that `hocket mcp < calls.jsonl` answers them all.
 type patient struct{ sdk.Transport }
 
 // Connect implements sdk.Transport.
@@ -26,7 +27,7 @@ func (p patient) Connect(ctx context.Context) (sdk.Connection, error) {
 	return &patientConn{Connection: c, ctx: ctx, answered: make(chan struct{}, 1)}, nil
 }
 
-// patientConn counts calls that came and answers that went.
+// patientConn counts received calls and sent answers.
 type patientConn struct {
 	sdk.Connection
 	ctx      context.Context
@@ -50,7 +51,7 @@ func (p *patientConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return msg, err
 }
 
-// linger waits until everything is answered, for a while.
+// linger waits for a limited time until everything is answered.
 func (p *patientConn) linger(ctx context.Context) {
 	limit := time.NewTimer(leaveTime)
 	defer limit.Stop()
@@ -82,7 +83,7 @@ func (p *patientConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 		p.mu.Unlock()
 		select {
 		case p.answered <- struct{}{}:
-		default: // a look is pending already
+		default: // a wake-up is already pending
 		}
 	}
 	return err

@@ -16,7 +16,7 @@ import (
 // tide is the state of the graph of these tests.
 type tide struct{ Asked bool }
 
-// tides opens a Go program with the graph `tides`, which asks.
+// tides opens a Go program with the graph `tides`, which asks a question.
 func tides(t *testing.T, db string) (*hocket.Engine, *graph.Compiled[tide]) {
 	t.Helper()
 	e, err := hocket.Open(t.Context(), hocket.Config{DB: db, Program: "tides"})
@@ -33,7 +33,9 @@ func tides(t *testing.T, db string) (*hocket.Engine, *graph.Compiled[tide]) {
 	return e, g
 }
 
-// TestStoredAnswerByMCP: resume_run stores an answer for a Go program that is away, says so at once, refuses another answer, and the program takes it when it works (D29).
+// TestStoredAnswerByMCP checks that resume_run stores an answer for a Go program that is not
+// running, reports so immediately, rejects a different answer, and that the program uses the answer
+// when it runs again (D29).
 func TestStoredAnswerByMCP(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hocket.db")
@@ -49,7 +51,7 @@ func TestStoredAnswerByMCP(t *testing.T) {
 	w := newWorld(t, mcpserver.Config{}, echoes)
 	w.with = func(c *service.Config) { c.DB = db }
 	c := w.connect(w.token(access.RoleRun, false), nil)
-	for range 2 { // the same answer again is the same
+	for range 2 { // repeating the same answer has no effect
 		out := c.gives("resume_run", object{"id": "r", "input": "low"})
 		if at(t, out, "status") != "paused" || at(t, out, "next") != "Nothing: the answer is stored. The program tides applies it when it runs." {
 			t.Errorf("%v", out)

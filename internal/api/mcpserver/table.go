@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Names are the names of all fixed tools, in the order of the table, separated by blanks.
+// Names returns the names of all fixed tools in table order, separated by spaces.
 func Names() string {
 	var out []string
 	for _, t := range table() {
@@ -14,8 +14,8 @@ func Names() string {
 	return strings.Join(out, " ")
 }
 
-// Table is the table of tools for the documentation, in Markdown: each with the role that it needs and the arguments that it takes, those that must be given in
-// bold.
+// Table returns the table of tools for the documentation, in Markdown: each tool with the role that
+// it needs and its arguments, required ones in bold.
 func Table() string {
 	var b strings.Builder
 	b.WriteString("\n| tool | role | arguments |\n| --- | --- | --- |\n")

@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/kinds"
 )
 
-// TestToolsetTypes: the schema of agents names each supported type once; those that need programs or files are last.
+// TestToolsetTypes checks that the schema of agents lists each supported type once, and the types
+// that need programs or files last.
 func TestToolsetTypes(t *testing.T) {
 	text := toolsetTypes()
 	words := strings.Split(strings.TrimSuffix(strings.ReplaceAll(text, " or ", ", "), "."), ", ")

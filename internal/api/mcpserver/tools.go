@@ -14,46 +14,47 @@ import (
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// effect is what a tool does to the world, for clients that ask people before they call.
+// effect classifies what a tool does, for clients that ask people before they call it.
 type effect int
 
 const (
 	reads   effect = iota // changes nothing
-	adds                  // adds something that was not there
-	changes               // replaces what is there; the same call again changes nothing more
-	removes               // what it takes away does not come back
-	acts                  // lets agents work: their tools may reach the world
+	adds                  // adds something new
+	changes               // replaces something; repeating the call changes nothing more
+	removes               // removes something irrecoverably
+	acts                  // makes agents work; their tools may have effects outside
 )
 
-// tool is a row of the table of tools.
+// tool is a row of the tool table.
 type tool struct {
 	name, title string
 	role        access.Role
 	effect      effect
 	about       string
 	takes       []prop
-	isOpen      bool // other arguments than takes are taken too
+	isOpen      bool // arguments other than takes are accepted too
 	gives       json.RawMessage
 	do          func(ctx context.Context, c *call) (any, error)
 
 	accepts *schema.Schema
 }
 
-// call is one call of a tool by a principal that may make it.
+// call is one call of a tool by an authorized principal.
 type call struct {
 	*account
 	*transport.Caller
 	tool  *tool
 	req   *sdk.CallToolRequest
 	began time.Time
-	// visit is the HTTP request that brought the call; nil: it came over standard input, from a client that was started on this machine.
+	// visit is the HTTP request that made the call, or nil if the call came over standard input,
+	// from a client that was started on this machine.
 	visit *visit
 }
 
 // decode decodes the arguments.
 func (c *call) decode(into any) error { return c.tool.arguments(c.req.Params.Arguments, into) }
 
-// decodeID decodes the arguments and gives the id that they must have.
+// decodeID decodes the arguments and returns the required id.
 func (c *call) decodeID(into interface{ id() (string, error) }) (string, error) {
 	if err := c.decode(into); err != nil {
 		return "", err
@@ -61,7 +62,8 @@ func (c *call) decodeID(into interface{ id() (string, error) }) (string, error) 
 	return into.id()
 }
 
-// table is all tools: their names, who may call them (SEC2), what they take and give. The documentation is made of it.
+// table returns all tools: their names, the roles that may call them (SEC2), their arguments and
+// results. The documentation is generated from it.
 func table() []*tool {
 	all := []*tool{}
 	for _, part := range [][]*tool{agentTools(), workflowTools(), runTools(), resumeTools(), signalTools(), retryTools(), scheduleTools()} {
@@ -73,7 +75,8 @@ func table() []*tool {
 	return all
 }
 
-// compile prepares the check of arguments. A schema that cannot be read is a defect, which the first test meets.
+// compile prepares the validation of arguments. An invalid schema is a bug that the first test
+// finds.
 func (t *tool) compile() {
 	s, err := schema.Compile(t.input())
 	if err != nil {
@@ -89,7 +92,7 @@ func (t *tool) input() json.RawMessage {
 	return closed(t.takes...)
 }
 
-// announced is the tool as clients see it.
+// announced returns the tool as clients see it.
 func (t *tool) announced() *sdk.Tool {
 	yes, no := true, false
 	a := &sdk.ToolAnnotations{Title: t.title, ReadOnlyHint: t.effect == reads, IdempotentHint: t.effect == changes, DestructiveHint: &no, OpenWorldHint: &no}
@@ -102,7 +105,7 @@ func (t *tool) announced() *sdk.Tool {
 	return &sdk.Tool{Name: t.name, Title: t.title, Description: t.about, InputSchema: t.input(), OutputSchema: t.gives, Annotations: a}
 }
 
-// handler makes the SDK's handler of a tool: it asks for the role, and tells results and errors.
+// handler returns the SDK's handler of a tool: it checks the role, and converts results and errors.
 func (d *account) handler(t *tool) sdk.ToolHandler {
 	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		ctx, who, err := d.require(tracecontext.Renew(ctx, traceOf(req)), t.role)
@@ -117,8 +120,9 @@ func (d *account) handler(t *tool) sdk.ToolHandler {
 	}
 }
 
-// traceOf gives the trace context of a call: that of `_meta` (SEP-414), else that of the HTTP request that brought it. The context of a session may have that of
-// the request which began it, and is not asked.
+// traceOf returns the trace context of a call: the one in `_meta` (SEP-414), or else that of the
+// HTTP request that made the call. The context of a session is not consulted, since it may carry
+// the trace context of the request that started the session.
 func traceOf(req *sdk.CallToolRequest) tracecontext.SpanContext {
 	sc := tracecontext.Of(func(name string) string {
 		text, _ := req.Params.Meta[name].(string)
@@ -130,7 +134,8 @@ func traceOf(req *sdk.CallToolRequest) tracecontext.SpanContext {
 	return sc
 }
 
-// told gives a result as structured content and as the same text, for clients that know only texts.
+// told returns a result as structured content and as the same text, for clients that support only
+// text.
 func told(out any) (*sdk.CallToolResult, error) {
 	text, err := json.Marshal(out)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/mcpserver"
 )
 
-// TestTools is the whole table of tools with what they take and who may call them. The documentation has it (docs/mcp-server.md).
+// TestTools checks the whole table of tools with their arguments and roles. The documentation
+// includes it (docs/mcp-server.md).
 func TestTools(t *testing.T) {
 	t.Parallel()
 	got := mcpserver.Table()
@@ -39,7 +40,8 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestAnnounced: every tool that the issue names is announced, with descriptions of all its arguments and a schema of what it gives.
+// TestAnnounced checks that every tool that the issue names is announced, with descriptions of all
+// its arguments and a schema of its result.
 func TestAnnounced(t *testing.T) {
 	t.Parallel()
 	c := newWorld(t, mcpserver.Config{}, echoes).admin(nil)
@@ -69,7 +71,8 @@ func TestAnnounced(t *testing.T) {
 	}
 }
 
-// TestRoles is the matrix of roles and tools: a role that may not call a tool does not see it, and is refused (SEC2).
+// TestRoles checks the matrix of roles and tools: a role that may not call a tool does not see it,
+// and its call is rejected (SEC2).
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{}, echoes)
@@ -106,7 +109,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestArguments: bad arguments name the field, and an error says what to do.
+// TestArguments checks that errors of invalid arguments name the field and say what to do.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	c := newWorld(t, mcpserver.Config{}, echoes).admin(nil)

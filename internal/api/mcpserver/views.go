@@ -21,7 +21,7 @@ import (
 	"github.com/hocket-run/hocket/internal/view"
 )
 
-// Pages of get_run: entries are many bytes, and a result has few.
+// Page sizes of get_run: entries are large, and the size of a result is limited.
 const defaultEntries = 20
 
 var getProps = []prop{
@@ -35,14 +35,15 @@ const (
 	viewLogs = "logs"
 )
 
-// wholeRun is what get_run gives: the run object of the contract with a page of its steps, and a page of the trail.
+// wholeRun is the result of get_run: the run object of the contract with a page of its steps, and a
+// page of the trail.
 type wholeRun struct {
 	view.Run
 	Trail     []project.TrailEntry `json:"trail"`
 	TrailNext string               `json:"trailNext"`
 }
 
-// someLogs is what get_run gives with view logs.
+// someLogs is the result of get_run with view logs.
 type someLogs struct {
 	ID       string             `json:"id"`
 	Workflow map[string]string  `json:"workflow"`
@@ -100,7 +101,8 @@ func (d *account) logs(ctx context.Context, r *view.Reader, p view.Page) (any, e
 	})
 }
 
-// fit gives a page that has at most limit bytes as JSON: where it would be longer, ever shorter values are references, then it has fewer entries, and at last it is cut.
+// fit returns a page as JSON of at most limit bytes. If the page is too long, increasingly shorter
+// values become references, then the page has fewer entries, and finally it is truncated.
 func fit(ctx context.Context, r *view.Reader, p view.Page, limit int, page func(view.Page) (any, error)) (json.RawMessage, error) {
 	for ; ; p.Limit = max(1, p.Limit/4) {
 		v, err := page(p)
@@ -119,7 +121,8 @@ func fit(ctx context.Context, r *view.Reader, p view.Page, limit int, page func(
 	}
 }
 
-// fitting writes a view in which values are references that have no room otherwise. Even then it may be longer than limit.
+// fitting writes a view in which values that do not fit are references. The result may still be
+// longer than limit.
 func fitting(ctx context.Context, r *view.Reader, v any, limit int) (json.RawMessage, error) {
 	var b bytes.Buffer
 	for _, long := range []int{view.Limit, view.Limit / 8, view.Limit / 32} {
@@ -135,7 +138,7 @@ func fitting(ctx context.Context, r *view.Reader, v any, limit int) (json.RawMes
 	return b.Bytes(), nil
 }
 
-// render gives how a run stands as the result of a tool.
+// render returns the state of a run as the result of a tool.
 func (c *call) render(ctx context.Context, run string, o outcome) (any, error) {
 	text, err := fitting(ctx, o.reader, o, maxResult)
 	if err != nil || len(text) <= maxResult {
@@ -206,7 +209,7 @@ func runEvents(ctx context.Context, c *call) (any, error) {
 
 var errFull = errors.New("the result is full")
 
-// readRun gives a run as a resource: all steps and all of the trail, as far as they have room.
+// readRun returns a run as a resource: all steps and the whole trail, as far as they fit.
 func (d *account) readRun(ctx context.Context, id string) ([]byte, error) {
 	r, err := d.key.service.View(ctx, id)
 	if err != nil {
@@ -222,7 +225,8 @@ func (d *account) readRun(ctx context.Context, id string) ([]byte, error) {
 	})
 }
 
-// readEvents gives the events of a run as lines. Where they are more than a resource may have, the last line says from where run_events goes on.
+// readEvents returns the events of a run as lines. If they exceed the limit of a resource, the last
+// line says where to continue with run_events.
 func (d *account) readEvents(ctx context.Context, id string) ([]byte, error) {
 	r, err := d.key.service.View(ctx, id)
 	if err != nil {
@@ -254,10 +258,10 @@ func (d *account) readEvents(ctx context.Context, id string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// maxPiece bounds what is read of a long value at once.
+// maxPiece is the maximum size of a chunk of a long value in bytes.
 const maxPiece = 1 << 20
 
-// valueURI is where a long value of a run is.
+// valueURI returns the URI of a long value of a run.
 func valueURI(run, digest string, isText bool) string {
 	return runURI(run) + "/values/" + kindOf(isText) + "/" + digest
 }
@@ -269,7 +273,7 @@ func kindOf(isText bool) string {
 	return "json"
 }
 
-// readValue gives a piece of a long value, and where it goes on.
+// readValue returns a chunk of a long value, and where the next one starts.
 func (d *account) readValue(ctx context.Context, uri string, res resource) (*sdk.ReadResourceResult, error) {
 	r, err := d.key.service.View(ctx, res.id)
 	if err != nil {
@@ -301,7 +305,7 @@ func (d *account) readValue(ctx context.Context, uri string, res resource) (*sdk
 	return out, nil
 }
 
-// window takes maxPiece bytes behind those that it skips.
+// window is a writer that skips a number of bytes and keeps the next maxPiece bytes.
 type window struct {
 	skip int64
 	b    bytes.Buffer
@@ -323,7 +327,7 @@ func (w *window) Write(p []byte) (int, error) {
 
 var _ io.Writer = (*window)(nil)
 
-// parseValue reads what follows hocket://runs/ID/values/.
+// parseValue parses the part of the URI after hocket://runs/ID/values/.
 func (r *resource) parseValue(parts []string) bool {
 	if len(parts) < 2 || len(parts) > 3 || parts[0] != "text" && parts[0] != "json" || parts[1] == "" {
 		return false

@@ -15,17 +15,19 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// visit is an HTTP request that brought calls. A call may outlive its request, or begin after it: the SDK keeps the result for a client that comes back.
+// visit is an HTTP request that made calls. A call may outlive its request, or start after it has
+// ended: the SDK keeps the result for a client that reconnects.
 type visit struct {
-	request context.Context // nil if the request had ended when the call began
-	// id and remote are those of transport.Request.
+	request context.Context // nil if the request had ended when the call started
+	// id and remote are the fields of transport.Request.
 	id, remote string
 
 	mu    sync.Mutex
 	ended bool
 }
 
-// begin makes the visit of a request, under a header that the SDK passes on to calls. The caller ends it.
+// begin creates the visit of a request, under a header that the SDK passes on to calls. The caller
+// must end it.
 func (s *Server) begin(r *http.Request) *visit {
 	v := &visit{request: r.Context(), id: transport.RequestID(r.Context()), remote: transport.Remote(r.Context())}
 	header := fmt.Sprintf("%d %s %s", s.last.Add(1), v.id, v.remote)
@@ -41,7 +43,8 @@ func (s *Server) end(r *http.Request, v *visit) {
 	v.ended = true
 }
 
-// visit returns the HTTP request that brought a call, nil for standard input. If the request has ended, it returns an ended visit.
+// visit returns the HTTP request that made a call, or nil for standard input. If the request has
+// ended, it returns an ended visit.
 func (s *Server) visit(extra *sdk.RequestExtra) *visit {
 	if extra == nil || extra.Header == nil {
 		return nil
@@ -55,7 +58,8 @@ func (s *Server) visit(extra *sdk.RequestExtra) *visit {
 	return &visit{id: id, remote: remote, ended: true}
 }
 
-// record adds an action to what the request did. It reports false if the request has ended: then it was audited without the action.
+// record adds an action to the record of the request. It returns false if the request has ended: it
+// was then audited without the action.
 func (v *visit) record(action, target string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -65,7 +69,8 @@ func (v *visit) record(action, target string) bool {
 	return !v.ended
 }
 
-// closing is closed when the server around this one begins to end. Nil, which is never closed, for a call that began after its request.
+// closing returns a channel that is closed when the surrounding server starts to shut down. For a
+// call that started after its request ended, it returns nil, which is never closed.
 func (v *visit) closing() <-chan struct{} {
 	if v == nil || v.request == nil {
 		return nil
@@ -73,13 +78,15 @@ func (v *visit) closing() <-chan struct{} {
 	return transport.Closing(v.request)
 }
 
-// with returns a context that carries the account's principal as the caller. All sessions of an account belong to this principal.
+// with returns a context that carries the account's principal as the caller. All sessions of an
+// account belong to this principal.
 func (d *account) with(ctx context.Context) context.Context {
 	return transport.With(ctx, &transport.Caller{Principal: d.key.Principal, Service: d.key.service})
 }
 
-// require returns the caller, with a context that carries it, if the account's principal may do what needs the role. Errors: transport.ErrUnauthorized after its token
-// was revoked; *transport.ForbiddenError.
+// require returns the caller, and a context that carries it, if the account's principal has the
+// role. The error is transport.ErrUnauthorized if its token was revoked, or a
+// *transport.ForbiddenError.
 func (d *account) require(ctx context.Context, need access.Role) (context.Context, *transport.Caller, error) {
 	if d.revoked.Load() {
 		return ctx, nil, transport.ErrUnauthorized
@@ -89,8 +96,8 @@ func (d *account) require(ctx context.Context, need access.Role) (context.Contex
 	return ctx, c, err
 }
 
-// record adds an action to the audit log: with its HTTP request while that is in progress, otherwise as a record of its own. An error is only logged, since the action
-// has already happened.
+// record adds an action to the audit log: with its HTTP request while that is in progress,
+// otherwise as a separate record. An error is only logged, since the action has already happened.
 func (c *call) record(action, target string) {
 	if c.visit != nil && c.visit.record(action, target) || c.server.cfg.Audit == nil {
 		return

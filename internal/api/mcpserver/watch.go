@@ -12,16 +12,18 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 )
 
-// maxWatched bounds the resources that the sessions of a principal subscribe to (SEC17).
+// maxWatched is the maximum number of resources that the sessions of a principal may subscribe to
+// (SEC17).
 const maxWatched = 1000
 
-// watched is a resource that sessions subscribed to.
+// watched is a resource with subscribers.
 type watched struct {
-	state string // what it was like
+	state string // the last state seen
 	by    map[string]bool
 }
 
-// startWatching begins to watch the account's lists and subscriptions, for as long as it has sessions or requests. Server.mu is held.
+// startWatching starts to watch the account's lists and subscriptions, for as long as it has
+// sessions or requests. The caller holds Server.mu.
 func (d *account) startWatching() {
 	if d.watching || d.server.ctx.Err() != nil {
 		return
@@ -46,7 +48,8 @@ func (d *account) startWatching() {
 	})
 }
 
-// isIdle tells whether the account has no session and no request; then it is not watched any more.
+// isIdle reports whether the account has no session and no request, in which case it is no longer
+// watched.
 func (d *account) isIdle() bool {
 	d.server.mu.Lock()
 	defer d.server.mu.Unlock()
@@ -60,7 +63,7 @@ func (d *account) isIdle() bool {
 	return true
 }
 
-// changed has all accounts of the namespace compare at once.
+// changed makes all accounts of the namespace check for changes immediately.
 func (d *account) changed() {
 	d.server.mu.Lock()
 	defer d.server.mu.Unlock()
@@ -68,13 +71,13 @@ func (d *account) changed() {
 		if key.service == d.key.service {
 			select {
 			case other.nudge <- struct{}{}:
-			default: // it will look anyway
+			default: // a check is already pending
 			}
 		}
 	}
 }
 
-// look compares what there is with what clients know, and tells them what changed.
+// look compares the current state with what clients know, and notifies them of changes.
 func (d *account) look(ctx context.Context) {
 	entries, err := d.key.service.Visible(ctx, d.key.May(access.RoleEdit))
 	if err != nil {
@@ -93,7 +96,7 @@ func (d *account) look(ctx context.Context) {
 	d.mu.Unlock()
 	if isNew {
 		d.offer(ctx, entries)
-		d.addLists() // which tells clients that resources have changed
+		d.addLists() // this notifies clients that resources have changed
 	}
 	for _, uri := range d.subscriptions() {
 		now := d.state(ctx, uri)
@@ -110,7 +113,7 @@ func (d *account) look(ctx context.Context) {
 	}
 }
 
-// subscriptions gives the resources that are watched. What sessions watched that have ended is forgotten.
+// subscriptions returns the watched resources. Subscriptions of ended sessions are removed.
 func (d *account) subscriptions() []string {
 	open := map[string]bool{}
 	for s := range d.mcp.Sessions() {
@@ -130,7 +133,7 @@ func (d *account) subscriptions() []string {
 	return out
 }
 
-// state tells one content of a resource from another, without reading it.
+// state returns a string that changes with the content of a resource, without reading the resource.
 func (d *account) state(ctx context.Context, uri string) string {
 	r, ok := parseURI(uri)
 	if !ok {
@@ -179,7 +182,8 @@ func (d *account) subscribe(ctx context.Context, req *sdk.SubscribeRequest) erro
 	return nil
 }
 
-// unsubscribe forgets that a session watches a resource. Who hears of changes the SDK knows.
+// unsubscribe records that a session no longer watches a resource. The SDK knows which sessions to
+// notify.
 func (d *account) unsubscribe(_ context.Context, req *sdk.UnsubscribeRequest) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -29,7 +29,7 @@ var (
 	aNode = `{"type":"object","properties":{"id":{"type":"string","description":"Any unique id; edges refer to it."},"type":{"type":"string","description":"Always \"agent\"."},"name":{"type":"string","description":"The display name of the node; optional."},` +
 		`"config":{"type":"object","properties":{"agentId":{"type":"string","description":"The id of the agent that this node runs, as create_agent returned it."}}}}}`
 	anEdge = `{"type":"object","properties":{"id":{"type":"string","description":"Any unique id."},"from":{"type":"string","description":"The id of a node."},"to":{"type":"string","description":"The id of the node that runs next."}}}`
-	// graphProps are what the main graph and branches of a rounds document have.
+	// graphProps are the properties of the main graph and of branches of a rounds document.
 	graphProps = []prop{
 		opt("nodes", `{"type":"array","items":`+aNode+`}`, `ALL nodes; the run begins with the first. Example: [{"id": "a1", "type": "agent", "config": {"agentId": "writer"}}]`),
 		opt("edges", `{"type":"array","items":`+anEdge+`}`, `ALL edges. From each node the first edge is followed, and the node it leads to gets the output as its input. Example: [{"id": "e1", "from": "a1", "to": "a2"}]`),
@@ -50,7 +50,7 @@ var (
 	)
 )
 
-// workflowResult is what the tools about one workflow give.
+// workflowResult is the result of the tools for one workflow.
 type workflowResult struct {
 	ID          string          `json:"id"`
 	Name        string          `json:"name"`
@@ -160,10 +160,10 @@ func createWorkflow(ctx context.Context, c *call) (any, error) {
 	})
 }
 
-// allowUnknown is an argument of what reads a document.
+// allowUnknown is an argument of the tools that read a document.
 var allowUnknown = opt("allowUnknown", aFlag, "true: unknown keys and toolset types are warnings. Otherwise misspellings of known ones are errors.")
 
-// updateArgs are those of update_workflow that are no parts of the document.
+// updateArgs are the arguments of update_workflow that are not part of the document.
 type updateArgs struct {
 	workflowArgs
 	Document     json.RawMessage `json:"document"`
@@ -195,10 +195,12 @@ func updateWorkflow(ctx context.Context, c *call) (any, error) {
 	return again(args.ETag, func() (any, error) { return c.change(ctx, id, args, parts) })
 }
 
-// change stores a workflow that was changed: by a whole document, or by parts that replace those of the present one.
+// change stores a changed workflow: a whole new document, or the present one with some parts
+// replaced.
 func (c *call) change(ctx context.Context, id string, args updateArgs, parts members) (any, error) {
 	now, err := c.Service.Definition(ctx, id, service.Which{})
-	if isWhole := args.Document != nil && now.Entry.ID != ""; err != nil && !isWhole { // a whole document also mends what is only a draft
+	// a whole document also repairs a workflow with only a draft
+	if isWhole := args.Document != nil && now.Entry.ID != ""; err != nil && !isWhole {
 		return nil, err
 	}
 	if err := sameTag(args.ETag, now.Tag, "workflow "+id); err != nil {
@@ -229,7 +231,7 @@ func (c *call) change(ctx context.Context, id string, args updateArgs, parts mem
 	return c.storeWorkflow(ctx, q, indented(doc.json()), "workflows.update")
 }
 
-// document gives the text of a document that came as text or as an object.
+// document returns the text of a document that was passed as a string or as an object.
 func document(raw json.RawMessage) []byte {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -242,7 +244,7 @@ func document(raw json.RawMessage) []byte {
 	return indented(root.JSON())
 }
 
-// ownID gives the id that a document has, "" where it has none or cannot be read.
+// ownID returns the id in a document, or "" if it has none or cannot be read.
 func ownID(text []byte) string {
 	root, _ := source.Parse("document", text)
 	if id := root.Get("id"); id.IsScalar() {
@@ -251,7 +253,7 @@ func ownID(text []byte) string {
 	return ""
 }
 
-// storeWorkflow checks a document, stores and publishes it.
+// storeWorkflow checks, stores and publishes a document.
 func (c *call) storeWorkflow(ctx context.Context, q service.ApplyRequest, text []byte, action string) (any, error) {
 	id := q.ID
 	q.Documents = []service.Document{{File: id, Data: text}}

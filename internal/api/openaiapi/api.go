@@ -11,13 +11,13 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
-// Config is what the endpoint is made of. The zero Config is ready.
+// Config configures the endpoint. The zero Config is ready to use.
 type Config struct {
-	// MaxBody bounds requests, in bytes (SEC17); 0: 8 MiB.
+	// MaxBody is the maximum size of a request body in bytes (SEC17); 0 means 8 MiB.
 	MaxBody int64
-	// Heartbeat is how often a stream in which nothing is said shows that it is alive; 0: 15 s.
+	// Heartbeat is the interval at which an idle stream shows that it is alive; 0 means 15 s.
 	Heartbeat time.Duration
-	// WriteTimeout bounds how long a client may take for a piece of a stream; 0: 30 s.
+	// WriteTimeout is the timeout for writing one chunk of a stream; 0 means 30 s.
 	WriteTimeout time.Duration
 }
 
@@ -27,13 +27,14 @@ const (
 	defaultWriteTimeout = 30 * time.Second
 )
 
-// Routes lists what New answers, as patterns of [http.ServeMux].
+// Routes returns the routes that New serves, as patterns of [http.ServeMux].
 func Routes() []string {
 	return []string{"POST /v1/chat/completions", "GET /v1/models", "GET /v1/models/{model...}"}
 }
 
-// New gives the handler of /v1 and everything below it. Each request needs a caller in its context ([transport.With]) who may run; without one it is 401, or 403.
-// Safe for concurrent use.
+// New returns the handler of /v1 and everything below it. Each request needs a caller in its
+// context ([transport.With]) with the role run; otherwise the response is 401 or 403. The handler
+// is safe for concurrent use.
 func New(cfg Config) http.Handler {
 	cfg.MaxBody = cmp.Or(cfg.MaxBody, defaultMaxBody)
 	cfg.Heartbeat = cmp.Or(cfg.Heartbeat, defaultHeartbeat)
@@ -51,7 +52,8 @@ func New(cfg Config) http.Handler {
 
 type api struct{ cfg Config }
 
-// notHere answers what New does not: another path, or a path by another method.
+// notHere responds to requests that New does not serve: an unknown path, or a known path with
+// another method.
 func notHere(w http.ResponseWriter, r *http.Request, _ *transport.Caller) error {
 	const has = "this endpoint has POST /v1/chat/completions and GET /v1/models"
 	var allow string
@@ -69,7 +71,7 @@ func notHere(w http.ResponseWriter, r *http.Request, _ *transport.Caller) error 
 	}
 }
 
-// guarded has a handler done for callers who may run, and tells its error.
+// guarded calls a handler for callers who may run workflows, and writes its error.
 func guarded(handle func(http.ResponseWriter, *http.Request, *transport.Caller) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		caller, err := transport.Require(r.Context(), access.RoleRun)

@@ -22,16 +22,19 @@ import (
 )
 
 const (
-	// headerRun names the run in every answer about one.
+	// headerRun is the header that identifies the run in every response about one.
 	headerRun = "Hocket-Run"
-	// headerDisconnect says what becomes of the run if the client leaves before the answer: disconnectCancel cancels it, anything else leaves it alone.
+	// headerDisconnect is the header that determines what happens to the run if the client
+	// disconnects before the response: disconnectCancel cancels it, any other value leaves it
+	// alone.
 	headerDisconnect = "Hocket-Disconnect"
 	disconnectCancel = "cancel"
-	// headerKey names a request that may be made again: the same run answers it.
+	// headerKey is the header that identifies a request that may be repeated: the same run answers
+	// it.
 	headerKey = "Idempotency-Key"
 )
 
-// exchange is one request at work.
+// exchange is one request in progress.
 type exchange struct {
 	*api
 	w      http.ResponseWriter
@@ -41,12 +44,12 @@ type exchange struct {
 	target target
 
 	run    string
-	before usage // what the run had used when the request came
+	before usage // usage of the run before this request
 	from   uint64
 	rec    service.Recorded
 }
 
-// complete answers POST /v1/chat/completions.
+// complete serves POST /v1/chat/completions.
 func (a *api) complete(w http.ResponseWriter, r *http.Request, c *transport.Caller) error {
 	q, err := a.readRequest(w, r)
 	if err != nil {
@@ -64,7 +67,8 @@ func (a *api) complete(w http.ResponseWriter, r *http.Request, c *transport.Call
 	return x.answer()
 }
 
-// begin starts a run, or answers the wait of one. It reports whether the request is answered already: what the person said was no answer.
+// begin starts a run, or answers the wait of one. It reports whether the response has already been
+// written because the person's message was not a valid answer.
 func (x *exchange) begin() (answered bool, err error) {
 	ctx := x.r.Context()
 	if quoted, ok := x.q.quoted(); ok {
@@ -91,7 +95,7 @@ func (x *exchange) begin() (answered bool, err error) {
 	return false, err
 }
 
-// key gives the name of the request: one token's keys are not another's.
+// key returns the idempotency key of the request, which is scoped to the token.
 func (x *exchange) key() string {
 	key := x.r.Header.Get(headerKey)
 	if key == "" {
@@ -101,8 +105,9 @@ func (x *exchange) key() string {
 	return "openai:" + hex.EncodeToString(sum[:])
 }
 
-// isOurs tells whether a quoted wait is one that the same token may answer here: of a run that it started, of the same model, and asked with our words. Everything
-// else, there or not, is alike: text that begins a run (SEC10).
+// isOurs reports whether a quoted wait may be answered here by the same token: a wait of a run that
+// it started, of the same model, and asked with our words. Everything else, whether or not the wait
+// exists, is treated alike: as text that starts a run (SEC10).
 func (x *exchange) isOurs(q quote) (w pending, ok bool, err error) {
 	ctx, s := x.r.Context(), x.caller.Service
 	head, err := s.Head(ctx, q.run)
@@ -135,7 +140,8 @@ func (x *exchange) isOurs(q quote) (w pending, ok bool, err error) {
 	return w, true, nil
 }
 
-// take gives the last message to a wait as its answer. It reports whether the person was asked again instead.
+// take submits the last message as the answer to a wait. It reports whether the person was asked
+// again instead.
 func (x *exchange) take(w pending) (answered bool, err error) {
 	ctx, text := x.r.Context(), x.q.last()
 	a := service.AnswerRequest{Wait: w.ID, Value: textOrJSON(text), By: x.caller.Actor(engine.ChannelOpenAI)}
@@ -161,7 +167,7 @@ func (x *exchange) take(w pending) (answered bool, err error) {
 	return false, takeUp(ctx, x.caller.Service, x.run)
 }
 
-// askAgain answers with what the run waits for, still.
+// askAgain responds with the wait that is still open.
 func (x *exchange) askAgain(w pending, why string) error {
 	x.w.Header().Set(headerRun, x.run)
 	o := x.rec.Object()
@@ -169,7 +175,7 @@ func (x *exchange) askAgain(w pending, why string) error {
 	return x.send(x.stream(), a, a.text)
 }
 
-// says gives an answer of the run as it stands.
+// says returns an answer for the current state of the run.
 func (x *exchange) says(o project.Run, text string, w *project.Waiting) answer {
 	return answer{
 		run: x.run, model: x.q.Model, text: text, usage: usageOf(o.Usage, x.before), status: o.Status, wait: w, created: x.rec.Head.Created,
@@ -191,7 +197,8 @@ func (x *exchange) wantsUsage() bool {
 	return x.q.StreamOptions != nil && x.q.StreamOptions.IncludeUsage
 }
 
-// send sends an answer in the form that was asked for; missing is what a stream has not said of it yet.
+// send sends an answer in the requested form; missing is the part of it that a stream has not sent
+// yet.
 func (x *exchange) send(s *stream, a answer, missing string) error {
 	if !x.q.Stream {
 		return a.write(x.w)
@@ -199,7 +206,7 @@ func (x *exchange) send(s *stream, a answer, missing string) error {
 	return s.end(a, missing, x.wantsUsage())
 }
 
-// answer follows the run and answers with what came of it.
+// answer follows the run and responds with its result.
 func (x *exchange) answer() error {
 	x.w.Header().Set(headerRun, x.run)
 	ctx, cancel := untilClosing(x.r.Context())
@@ -242,7 +249,7 @@ func (x *exchange) answer() error {
 	missing, ok := l.rest(a.text)
 	switch {
 	case ok:
-	case a.wait != nil: // the run stopped at a limit behind what was said
+	case a.wait != nil: // the run stopped at a limit after the streamed text
 		missing = "\n\n" + a.text
 	default:
 		return s.fail(&apiError{
@@ -253,7 +260,7 @@ func (x *exchange) answer() error {
 	return x.send(s, a, missing)
 }
 
-// past takes in the events that came before what is followed.
+// past feeds l with the events before the position from which the run is followed.
 func (x *exchange) past(ctx context.Context, l *live) error {
 	if x.from == 0 {
 		return nil
@@ -273,7 +280,7 @@ func (x *exchange) past(ctx context.Context, l *live) error {
 
 var errPast = errors.New("the past ends here")
 
-// untilClosing gives a context that is also done when the server begins to end.
+// untilClosing returns a context that is also done when the server starts to shut down.
 func untilClosing(ctx context.Context) (context.Context, func()) {
 	closing := transport.Closing(ctx)
 	ctx, cancel := context.WithCancel(ctx)
@@ -288,8 +295,8 @@ func untilClosing(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { cancel(); waiting.Wait() }
 }
 
-// interrupted says that the server ends before the run does. The run is not lost; only a request with a key finds it when it is made again, any other would begin a
-// second one.
+// interrupted returns the error for a server that shuts down before the run ends. The run is not
+// lost; but only a request with a key finds it when repeated, any other would start a second run.
 func (x *exchange) interrupted() error {
 	return &apiError{
 		status: http.StatusServiceUnavailable, kind: typeServer, code: codeInterrupted, run: x.run, after: transport.RetryAfter, mayTry: true, retry: x.key() != "",
@@ -297,7 +304,7 @@ func (x *exchange) interrupted() error {
 	}
 }
 
-// outcome gives what the run says now that it has ended, or waits.
+// outcome returns the answer of a run that has ended or waits.
 func (x *exchange) outcome(o project.Run) (answer, error) {
 	switch o.Status {
 	case engine.StatusCompleted:
@@ -320,17 +327,18 @@ func (x *exchange) outcome(o project.Run) (answer, error) {
 	return answer{}, x.ended("", "run "+x.run+" is "+string(o.Status))
 }
 
-// ended is the error of a run that has no output. The status is none that any client tries again by itself: each try would be another run.
+// ended returns the error for a run without output. No client retries its status automatically,
+// since each retry would be another run.
 func (x *exchange) ended(code, message string) error {
 	return &apiError{
 		status: http.StatusUnprocessableEntity, kind: typeRun, code: cmp.Or(code, "failed"), message: message, run: x.run, mayTry: true,
 	}
 }
 
-// cancelTime bounds the cancelling of a run that a client left.
+// cancelTime is the timeout for cancelling a run after its client disconnected.
 const cancelTime = 10 * time.Second
 
-// left does what the client wanted for the case that it leaves.
+// left handles a disconnect as the client requested.
 func (x *exchange) left() {
 	if !strings.EqualFold(strings.TrimSpace(x.r.Header.Get(headerDisconnect)), disconnectCancel) {
 		return
@@ -338,5 +346,5 @@ func (x *exchange) left() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.r.Context()), cancelTime)
 	defer cancel()
 	transport.RecordAction(ctx, "runs.cancel", x.run)
-	_ = x.caller.Service.Cancel(ctx, x.run, "the client disconnected") // one that has ended meanwhile has ended
+	_ = x.caller.Service.Cancel(ctx, x.run, "the client disconnected") // the run may have ended meanwhile
 }

@@ -18,7 +18,8 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// TestModels lists what is published, branches too, and no drafts.
+// TestModels checks that the list contains the published workflows and their branches, and no
+// drafts.
 func TestModels(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -38,7 +39,7 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// TestChat is one message and one answer: the input is the message as it is.
+// TestChat sends one message and checks that the input of the run is the unchanged message.
 func TestChat(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string]turn{"Poet": says("Roses ", "are red.")})
@@ -61,7 +62,8 @@ func TestChat(t *testing.T) {
 	}
 }
 
-// TestConversation is what becomes of several messages: a block before the last one, which no message can leave (SEC12).
+// TestConversation checks that several messages become a block before the last one, which no
+// message can break out of (SEC12).
 func TestConversation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string]turn{"Poet": says("ok")})
@@ -83,7 +85,8 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// TestRefused names what cannot be honoured, in OpenAI's form; nothing runs.
+// TestRefused checks that requests that cannot be honored are rejected in OpenAI's form, and that
+// nothing runs.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -155,7 +158,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestWhatClientsSend: what Open WebUI, LiteLLM, LangChain and the official clients put into requests beside the messages is ignored, as are nulls.
+// TestWhatClientsSend checks that the additional fields sent by Open WebUI, LiteLLM, LangChain and
+// the official clients are ignored, as are nulls.
 func TestWhatClientsSend(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string]turn{"Poet": says("ok")})
@@ -189,13 +193,13 @@ func TestWhatClientsSend(t *testing.T) {
 	}
 }
 
-// TestFailed is the error of a run that failed: no client tries it again, and it names the run.
+// TestFailed checks that the error of a failed run is not retried by any client, and names the run.
 func TestFailed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string]turn{"Poet": fails(model.KindRateLimit, "slow down")})
 	for _, stream := range []bool{false, true} {
 		r := w.ask(t, tokenRun, obj{"model": "poet", "messages": conversation("x"), "stream": stream})
-		text := r.body // a stream that has begun tells it as its last event
+		text := r.body // a stream that has started sends it as its last event
 		if !stream && (r.status != 422 || r.json.Error.Code != "rate_limit" || r.header.Get("X-Should-Retry") != "false") {
 			t.Errorf("got %d %v %s", r.status, r.header, r.body)
 		}
@@ -205,7 +209,7 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// TestUnavailable: clients that come again by themselves are told when (P18).
+// TestUnavailable checks that clients that retry automatically are told when to do so (P18).
 func TestUnavailable(t *testing.T) {
 	t.Parallel()
 	rec := httptest.NewRecorder()
@@ -215,7 +219,8 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// TestKey is P24: the same request with the same key is the same run; with another token it is another one.
+// TestKey checks P24: the same request with the same key is the same run; with another token it is
+// a different run.
 func TestKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string]turn{"Poet": says("once")})
@@ -231,7 +236,8 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestLeave is what becomes of a run whose client leaves: it goes on, unless the client wants its end.
+// TestLeave checks that a run continues when its client disconnects, unless the client asked for it
+// to be cancelled.
 func TestLeave(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]engine.Status{"": engine.StatusCompleted, "cancel": engine.StatusCancelled} {

@@ -28,7 +28,7 @@ import (
 	"github.com/hocket-run/hocket/internal/testinput"
 )
 
-// clientWorld gives a world with workflows that fail and wait.
+// clientWorld returns a world with workflows that fail and workflows that wait.
 func clientWorld(t *testing.T) *world {
 	t.Helper()
 	turns := gateTurns()
@@ -51,7 +51,8 @@ func clientWorld(t *testing.T) *world {
 	return w
 }
 
-// untilStreaming gives a turn that lasts until a stream about its run has begun: until the server has sent a heartbeat.
+// untilStreaming returns a turn that lasts until a stream about its run has started, that is, until
+// the server has sent a heartbeat.
 func (w *world) untilStreaming(t *testing.T) turn {
 	t.Helper()
 	return func(ctx context.Context, _ model.Request, _ func(string)) (chat.Message, error) {
@@ -73,7 +74,7 @@ func (w *world) runsOf(t *testing.T, workflow string) []journal.Head {
 	return heads
 }
 
-// TestGoClient is OpenAI's own client for Go.
+// TestGoClient tests with OpenAI's own client for Go.
 func TestGoClient(t *testing.T) {
 	t.Parallel()
 	w := clientWorld(t)
@@ -151,7 +152,7 @@ func TestGoClient(t *testing.T) {
 	w.isCancelled(t, "slow")
 }
 
-// isCancelled waits for the only run of a workflow and tells how it ended.
+// isCancelled waits for the only run of a workflow and checks that it was cancelled.
 func (w *world) isCancelled(t *testing.T, workflow string) {
 	t.Helper()
 	heads := w.runsOf(t, workflow)
@@ -163,7 +164,8 @@ func (w *world) isCancelled(t *testing.T, workflow string) {
 	}
 }
 
-// TestHocketClient is our own provider for OpenAI's protocol: an agent of one server whose model is a workflow of another.
+// TestHocketClient tests with our own provider for OpenAI's protocol: an agent of one server whose
+// model is a workflow of another.
 func TestHocketClient(t *testing.T) {
 	t.Parallel()
 	w := clientWorld(t)
@@ -204,7 +206,8 @@ func TestHocketClient(t *testing.T) {
 	}
 }
 
-// nodeClient gives the path of node and the folder of OpenAI's package for it; the test ends where there is none.
+// nodeClient returns the path of node and the directory of OpenAI's package for it. If they are
+// missing, it ends the test.
 func nodeClient(t *testing.T) (node, dir string) {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("..", "..", "..", "scripts", "openai", "node_modules", "openai"))
@@ -223,7 +226,8 @@ func nodeClient(t *testing.T) (node, dir string) {
 	return node, dir
 }
 
-// TestNodeClient is OpenAI's own client for Node: what it reads, and which classes of errors it throws.
+// TestNodeClient tests with OpenAI's own client for Node: what it reads, and which classes of
+// errors it throws.
 func TestNodeClient(t *testing.T) {
 	t.Parallel()
 	node, dir := nodeClient(t)

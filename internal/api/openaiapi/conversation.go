@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// last gives the text of the last message, which is the user's.
+// last returns the text of the last message, which is the user's.
 func (q *request) last() string { return q.Messages[len(q.Messages)-1].text }
 
-// input gives the input of the run that the conversation begins. One message of the user is the input as it is. Where more was said, it comes before that
-// message, in a block that a model can tell from it:
+// input returns the input of the run that the conversation starts. A single message of the user is
+// the input as is. Earlier messages precede the last one in a block that a model can distinguish
+// from it:
 //
 //	<conversation>
 //	<system>
@@ -25,8 +26,10 @@ func (q *request) last() string { return q.Messages[len(q.Messages)-1].text }
 //
 //	the last message
 //
-// So what follows the last line `</conversation>` is what is asked for. Tags of these names inside of messages are broken by a backslash: no message can end the block
-// or speak for another one. The last line of a message that asked for a person is left out: models have no use for it (SEC12).
+// The request proper is therefore what follows the last line `</conversation>`. Tags with these
+// names inside messages are escaped with a backslash: no message can end the block or speak for
+// another one. The last line of a message that asked a person for an answer is left out, since
+// models have no use for it (SEC12).
 func (q *request) input() string {
 	if q.Metadata[metadataInput] == inputLast {
 		return q.last()

@@ -10,14 +10,14 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
-// Values of the field `type` of errors, as OpenAI has them, and one of our own.
+// Values of the field `type` of errors: OpenAI's, and one of our own.
 const (
 	typeInvalid    = "invalid_request_error"
 	typeAuth       = "authentication_error"
 	typePermission = "permission_error"
 	typeRateLimit  = "rate_limit_error"
 	typeServer     = "server_error"
-	typeRun        = "run_error" // the run did not end well
+	typeRun        = "run_error" // the run did not end successfully
 )
 
 // Codes of errors that are not in the table of package transport.
@@ -33,28 +33,30 @@ type apiError struct {
 	status        int
 	kind, code    string
 	message       string
-	param         string // "" is null
-	run           string // the run that it is about; "": none
-	after         string // Retry-After in seconds; "": nothing is said of it
-	mayTry, retry bool   // retry says whether the client should try again, if mayTry
+	param         string // "" is encoded as null
+	run           string // the run concerned; "" means none
+	after         string // Retry-After in seconds; "" means no header
+	mayTry, retry bool   // retry tells the client to retry; it counts if mayTry
 }
 
 func (e *apiError) Error() string { return e.message }
 
-// invalidf says that a field of the request is not acceptable.
+// invalidf returns the error for an invalid field of the request.
 func invalidf(param, format string, args ...any) *apiError {
 	return &apiError{status: http.StatusBadRequest, kind: typeInvalid, code: "invalid", param: param, message: fmt.Sprintf(format, args...)}
 }
 
-// unsupportedf says that a field of the request asks for what no workflow can do.
+// unsupportedf returns the error for a field of the request that asks for something that no
+// workflow supports.
 func unsupportedf(param, format string, args ...any) *apiError {
 	e := invalidf(param, format, args...)
 	e.code = codeUnsupported
 	return e
 }
 
-// errorOf gives the form of any error: by the one table of problems, with the types that clients know. What should not be tried again is marked: clients try 409
-// and 5xx again by themselves, and a request here is a run.
+// errorOf converts any error with the shared table of problems to the types that clients know.
+// Errors that should not be retried are marked: clients retry 409 and 5xx automatically, and a
+// request here is a run.
 func errorOf(err error) *apiError {
 	if known, ok := errors.AsType[*apiError](err); ok {
 		return known
@@ -83,7 +85,7 @@ func problemError(p transport.Problem) *apiError {
 	return e
 }
 
-// body gives the JSON of an error.
+// body returns the JSON of an error.
 func (e *apiError) body() []byte {
 	type inner struct {
 		Message string  `json:"message"`
@@ -105,7 +107,8 @@ func (e *apiError) body() []byte {
 	return text
 }
 
-// WriteProblem answers a request with a problem in OpenAI's form, for code that refuses requests below /v1/ before they come here.
+// WriteProblem writes a problem in OpenAI's form, for code that rejects requests under /v1/ before
+// they reach this package.
 func WriteProblem(w http.ResponseWriter, _ *http.Request, p transport.Problem) {
 	writeError(w, problemError(p))
 }
@@ -124,5 +127,5 @@ func writeError(w http.ResponseWriter, err error) {
 		h.Set(headerRun, e.run)
 	}
 	w.WriteHeader(e.status)
-	_, _ = w.Write(append(e.body(), '\n')) // a client that has left misses nothing
+	_, _ = w.Write(append(e.body(), '\n')) // the client may be gone
 }

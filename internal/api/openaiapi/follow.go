@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// settle waits until the run has ended or waits for a person, and takes it up where its owner died.
+// settle waits until the run has ended or waits for a person, and resumes it if its owner died.
 func settle(ctx context.Context, s *service.Service, run string) error {
 	for {
 		st, err := s.Wait(ctx, run)
@@ -25,7 +25,8 @@ func settle(ctx context.Context, s *service.Service, run string) error {
 	}
 }
 
-// takeUp drives a run that has no owner; one that another process drives, or that has ended, is left alone.
+// takeUp resumes a run that has no owner. It does nothing if another process drives the run or the
+// run has ended.
 func takeUp(ctx context.Context, s *service.Service, run string) error {
 	err := s.Resume(ctx, run)
 	if errors.Is(err, journal.ErrOwned) || errors.Is(err, engine.ErrEnded) {
@@ -34,8 +35,9 @@ func takeUp(ctx context.Context, s *service.Service, run string) error {
 	return err
 }
 
-// follow is settle that gives what happens meanwhile, after the event from, and beats where nothing happens. Both functions are called by the caller's goroutine; an
-// error of theirs ends it.
+// follow is like settle, but passes the updates after the event from to take meanwhile, and calls
+// beat if nothing happens. It calls both functions on the caller's goroutine; if one returns an
+// error, follow returns it.
 func follow(ctx context.Context, s *service.Service, run string, from uint64, every time.Duration, take func(driver.Update) error, beat func() error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var (
@@ -51,7 +53,7 @@ func follow(ctx context.Context, s *service.Service, run string, from uint64, ev
 	watching.Go(func() {
 		for u, err := range s.Watch(ctx, run, from) {
 			if err != nil {
-				return // what was not seen is in the journal, and settle tells what is wrong
+				return // missed updates are in the journal, and settle reports the error
 			}
 			select {
 			case updates <- u:
@@ -62,7 +64,7 @@ func follow(ctx context.Context, s *service.Service, run string, from uint64, ev
 	})
 	pulse := time.NewTicker(every)
 	defer pulse.Stop()
-	seen := false // a run that is watched has events: before the first of them, a heartbeat would promise what is not known yet
+	seen := false // a watched run has events: before the first of them, a heartbeat would promise what is not known yet
 	for {
 		var err error
 		select {

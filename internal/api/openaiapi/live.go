@@ -8,28 +8,32 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// live finds, while a run goes on, the text that will be its output. What is said is passed on where all of this holds, and held back otherwise:
+// live finds, while a run is active, the text that will be its output. Model output is passed on if
+// all of these conditions hold, and held back otherwise:
 //
-//   - the node is an agent after which the run can only end, in no fork;
-//   - one call of its model is its whole turn: it has no tools, sub-agents, handoffs, routing and no schema for its output;
-//   - nothing is said twice: it has neither retries nor fallbacks, so that no text becomes void (P22);
-//   - no other step is open: of several ends, the one that is reached last gives the output.
+//   - the node is an agent after which the run can only end, not inside a fork;
+//   - one model call is its whole turn: it has no tools, sub-agents, handoffs or routing, and no
+//     schema for its output;
+//   - nothing is output twice: it has neither retries nor fallbacks, so that no text becomes void
+//     (P22);
+//   - no other step is open: if there are several ends, the one that is reached last provides the
+//     output.
 type live struct {
 	ends   map[string]*workflow.Agent // by node
-	open   map[int]string             // nodes of steps that have not ended
-	call   string                     // the call that speaks
+	open   map[int]string             // nodes of open steps
+	call   string                     // the call being streamed
 	try    int
-	heard  int // bytes of it that were heard
+	heard  int // bytes received of its output
 	lost   bool
 	sent   strings.Builder
-	blanks []byte // those at the end of the text so far: whether they belong to the output is seen by what follows
+	blanks []byte // trailing whitespace so far: later text decides if it belongs to the output
 }
 
 func newLive(w *workflow.Workflow) *live {
 	return &live{ends: endings(w), open: map[int]string{}}
 }
 
-// endings gives the agents whose whole text is the output of a run that ends with them.
+// endings returns the agents whose whole text is the output of a run that ends with them.
 func endings(w *workflow.Workflow) map[string]*workflow.Agent {
 	agents := map[string]*workflow.Agent{}
 	for i := range w.Agents {
@@ -61,7 +65,7 @@ func speaksOnce(a *workflow.Agent) bool {
 	return len(a.Tools) == 0 && len(a.Toolsets) == 0 && len(a.Subagents) == 0 && len(a.Handoffs) == 0 && len(a.Fallbacks) == 0 && a.FallbackRetries <= 0 && a.Compaction == nil && a.Output == nil
 }
 
-// event takes in what happened.
+// event records the start or end of a step.
 func (l *live) event(e engine.Event) {
 	if _, ok := e.Data.(*engine.StepStarted); ok {
 		l.open[e.Step] = e.Node
@@ -70,7 +74,7 @@ func (l *live) event(e engine.Event) {
 	}
 }
 
-// delta takes in what a model says and gives what can be sent of it, which may be nothing.
+// delta records a piece of model output and returns what can be sent of it, which may be nothing.
 func (l *live) delta(d driver.Delta) string {
 	a := l.ends[d.Node]
 	if l.lost || d.Text == "" || a == nil || len(l.open) != 1 || l.open[d.Step] != d.Node {
@@ -80,7 +84,7 @@ func (l *live) delta(d driver.Delta) string {
 		l.call, l.try = d.Call, d.Attempt
 	}
 	if d.Call != l.call || d.Attempt != l.try || d.Offset != l.heard {
-		l.lost = true // a watcher that is slow misses some; the end of the run brings the rest
+		l.lost = true // a slow watcher misses pieces; the end of the run brings the rest
 		return ""
 	}
 	l.heard += len(d.Text)
@@ -101,5 +105,6 @@ func (l *live) delta(d driver.Delta) string {
 
 const blanks = " \t\r\n"
 
-// rest gives what is missing of the output; false where what was sent is not its beginning.
+// rest returns the part of the output that was not sent, or false if what was sent is not a prefix
+// of it.
 func (l *live) rest(output string) (string, bool) { return strings.CutPrefix(output, l.sent.String()) }

@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// What was sent is what was said without the blanks at its end, and at its beginning where the output is trimmed, however it comes in pieces.
+// TestLiveHoldsBlanksBack checks that however the text is split into pieces, the sent text is the
+// text without trailing whitespace, and without leading whitespace if the output is trimmed.
 func TestLiveHoldsBlanksBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

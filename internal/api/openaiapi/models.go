@@ -13,11 +13,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// model is one in OpenAI's lists.
+// model is an entry of OpenAI's list of models.
 type model struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
-	Created int64  `json:"created"` // seconds; 0: unknown
+	Created int64  `json:"created"` // Unix seconds; 0 means unknown
 	OwnedBy string `json:"owned_by"`
 	Name    string `json:"name,omitempty"`
 }
@@ -32,7 +32,8 @@ func modelOf(id string, e catalog.Entry) model {
 	return m
 }
 
-// listModels answers with all published workflows, and with the branches of those that have some: `id/branch`.
+// listModels writes all published workflows, and the branches of those that have some as
+// `id/branch`.
 func listModels(w http.ResponseWriter, r *http.Request, c *transport.Caller) error {
 	entries, err := c.Service.Entries(r.Context())
 	if err != nil {
@@ -54,7 +55,8 @@ func listModels(w http.ResponseWriter, r *http.Request, c *transport.Caller) err
 	return writeJSON(w, map[string]any{"object": "list", "data": list})
 }
 
-// modelIDs gives the names under which a workflow can be asked for. One that cannot be loaded stands under its id, and says why when it is asked.
+// modelIDs returns the model names of a workflow. A workflow that cannot be loaded is listed under
+// its id, and a request for it reports the reason.
 func modelIDs(ctx context.Context, s *service.Service, e catalog.Entry) ([]string, error) {
 	if f, _ := format.Of(e.Format); !f.Branches {
 		return []string{e.ID}, nil
@@ -76,7 +78,7 @@ func modelIDs(ctx context.Context, s *service.Service, e catalog.Entry) ([]strin
 	return ids, nil
 }
 
-// getModel answers with one model.
+// getModel writes one model.
 func getModel(w http.ResponseWriter, r *http.Request, c *transport.Caller) error {
 	id := r.PathValue("model")
 	t, err := find(r.Context(), c.Service, id)
@@ -86,7 +88,7 @@ func getModel(w http.ResponseWriter, r *http.Request, c *transport.Caller) error
 	return writeJSON(w, modelOf(id, t.entry))
 }
 
-// target is what a model's name stands for.
+// target is what a model name refers to.
 type target struct {
 	entry    catalog.Entry
 	workflow *workflow.Workflow
@@ -94,11 +96,12 @@ type target struct {
 	branch   string
 }
 
-// find gives what a model's name stands for: `workflow`, what is published of it, or `workflow/branch`. Versions have no names here: one may be a draft, which a token
-// that may only run sees nothing of (SEC2).
+// find resolves a model name: `workflow` is the published version, `workflow/branch` one of its
+// branches. Versions have no names here, since a version may be a draft, which a token with only
+// the role run must not see (SEC2).
 //
-// Errors: *apiError with the code model_not_found, alike for what is not there, is a draft, and belongs to others (SEC10); one with the code invalid where the
-// workflow cannot run.
+// The error is an *apiError with the code model_not_found, whether the model does not exist, is a
+// draft or belongs to others (SEC10), or with the code invalid if the workflow cannot run.
 func find(ctx context.Context, s *service.Service, name string) (target, error) {
 	unknown := &apiError{
 		status: http.StatusNotFound, kind: typeInvalid, code: codeModelNotFound, param: "model",
@@ -123,7 +126,7 @@ func find(ctx context.Context, s *service.Service, name string) (target, error) 
 	return target{d.Entry, wf, d.Version, branch}, nil
 }
 
-// aboutModel is an error of the model that was asked for.
+// aboutModel returns an error about the requested model.
 func aboutModel(err error) *apiError {
 	e := errorOf(err)
 	e.param = "model"

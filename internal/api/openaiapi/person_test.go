@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// TestBudgetNeedsPerson: more money for a run is granted by callers who may approve, and by no others (D32, P20).
+// TestBudgetNeedsPerson checks that only callers who may approve can raise the budget of a run
+// (D32, P20).
 func TestBudgetNeedsPerson(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, gateTurns())

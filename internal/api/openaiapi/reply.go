@@ -11,13 +11,13 @@ import (
 	"github.com/hocket-run/hocket/internal/project"
 )
 
-// answer is what the assistant says, however it is sent.
+// answer is the assistant's answer, in whatever form it is sent.
 type answer struct {
 	run   string
-	model string // as it was asked for
+	model string // as requested
 	text  string
 	usage usage
-	// status is the run's; wait is the one that the answer asks about, nil where it asks about none.
+	// status is the status of the run; wait is the wait that the answer asks about, or nil.
 	status  engine.Status
 	wait    *project.Waiting
 	created time.Time
@@ -35,11 +35,11 @@ func usageOf(u project.TotalUsage, before usage) usage {
 	return usage{in, out, in + out}
 }
 
-// extension is what Hocket says beside OpenAI's fields.
+// extension holds Hocket's additions to OpenAI's fields.
 type extension struct {
 	Run    string        `json:"run"`
 	Status engine.Status `json:"status"`
-	// Wait is the id of what waits for a person, and Kind what kind it is.
+	// Wait is the id of the wait for a person, and Kind is its kind.
 	Wait string `json:"wait,omitempty"`
 	Kind string `json:"kind,omitempty"`
 }
@@ -52,7 +52,7 @@ func (a answer) extension() *extension {
 	return x
 }
 
-// completion is the whole answer, chunk a piece of it.
+// completion is a complete answer, and chunk is a part of one.
 type completion struct {
 	ID      string     `json:"id"`
 	Object  string     `json:"object"`
@@ -76,10 +76,10 @@ type answerMessage struct {
 	Refusal *string `json:"refusal"`
 }
 
-// finishStop is the only reason why an answer ends: whatever else ends a run is an error.
+// finishStop is the only finish reason: any other end of a run is an error.
 const finishStop = "stop"
 
-// completionID names the answer after the run.
+// completionID derives the id of an answer from the run.
 func completionID(run string) string { return "chatcmpl-" + run }
 
 func (a answer) write(w http.ResponseWriter) error {
@@ -96,7 +96,7 @@ func writeJSON(w http.ResponseWriter, v any) error {
 		return fmt.Errorf("write answer: %w", err)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(text, '\n')) // a client that has left misses nothing
+	_, _ = w.Write(append(text, '\n')) // the client may be gone
 	return nil
 }
 
@@ -106,11 +106,11 @@ type chunk struct {
 	Created int64         `json:"created"`
 	Model   string        `json:"model"`
 	Choices []chunkChoice `json:"choices"`
-	Usage   any           `json:"usage,omitempty"` // *usage; noUsage in all other pieces of a stream that has it
+	Usage   any           `json:"usage,omitempty"` // *usage, or noUsage in all other chunks of a stream that has it
 	Hocket  *extension    `json:"x_hocket,omitempty"`
 }
 
-// noUsage is what OpenAI writes into the pieces before the one with the usage.
+// noUsage is the value that OpenAI writes into the chunks before the one with the usage.
 var noUsage = json.RawMessage("null")
 
 type chunkChoice struct {
@@ -124,19 +124,20 @@ type delta struct {
 	Content string `json:"content,omitempty"`
 }
 
-// stream sends an answer in pieces. Nothing is sent before the first piece, so that what fails early has a status of its own. Not safe for concurrent use.
+// stream sends an answer in chunks. Nothing is sent before the first chunk, so that an early
+// failure has its own status. It is not safe for concurrent use.
 type stream struct {
 	w       http.ResponseWriter
 	rc      *http.ResponseController
 	timeout time.Duration
-	head    chunk // what all pieces have in common
+	head    chunk // the fields that all chunks share
 	begun   bool
 }
 
-// errLeft says that the client takes no more.
+// errLeft is returned when the client has disconnected.
 var errLeft = errors.New("send a piece of the answer: the client disconnected")
 
-// begin sends the headers and the first piece, which says who speaks.
+// begin sends the headers and the first chunk, which sets the role.
 func (s *stream) begin() error {
 	if s.begun {
 		return nil
@@ -145,11 +146,11 @@ func (s *stream) begin() error {
 	h := s.w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache")
-	h.Set("X-Accel-Buffering", "no") // proxies hold streams back otherwise
+	h.Set("X-Accel-Buffering", "no") // otherwise proxies buffer streams
 	return s.piece(delta{Role: roleAssistant}, nil, nil)
 }
 
-// say sends a piece of the text.
+// say sends a part of the text.
 func (s *stream) say(text string) error {
 	if text == "" {
 		return nil
@@ -160,7 +161,8 @@ func (s *stream) say(text string) error {
 	return s.piece(delta{Content: text}, nil, nil)
 }
 
-// beat shows that the stream is alive. It is a comment without the empty line that ends an event: clients take that for an event that says nothing.
+// beat shows that the stream is alive. It writes a comment without the empty line that ends an
+// event, since clients would take that for an event without data.
 func (s *stream) beat() error {
 	if err := s.begin(); err != nil {
 		return err
@@ -168,7 +170,7 @@ func (s *stream) beat() error {
 	return s.send([]byte(": heartbeat\n"))
 }
 
-// end sends what the answer ends with; text is what is missing of it.
+// end sends the end of the answer; text is the part of it that was not sent yet.
 func (s *stream) end(a answer, text string, withUsage bool) error {
 	if err := s.begin(); err != nil {
 		return err
@@ -190,7 +192,8 @@ func (s *stream) end(a answer, text string, withUsage bool) error {
 	return s.send([]byte("data: [DONE]\n\n"))
 }
 
-// fail ends the stream with an error. One that has not begun is answered like any other request.
+// fail ends the stream with an error. If the stream has not started, it writes an ordinary error
+// response.
 func (s *stream) fail(err error) error {
 	if !s.begun {
 		return err
@@ -213,7 +216,7 @@ func (s *stream) event(c chunk) error {
 }
 
 func (s *stream) send(text []byte) error {
-	_ = s.rc.SetWriteDeadline(time.Now().Add(s.timeout)) // writers without deadlines are those of tests
+	_ = s.rc.SetWriteDeadline(time.Now().Add(s.timeout)) // only the writers of tests lack deadlines
 	if _, err := s.w.Write(text); err != nil {
 		return errLeft
 	}

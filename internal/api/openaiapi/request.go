@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
-// request is what is read of a request; all other fields of OpenAI's are ignored: the workflow says how its models are asked.
+// request holds the fields of a request that are read. All other fields of OpenAI's are ignored:
+// the workflow determines how its models are called.
 type request struct {
 	Model         string          `json:"model"`
 	Messages      []message       `json:"messages"`
@@ -22,7 +23,7 @@ type request struct {
 	N             *int            `json:"n"`
 	Metadata      map[string]any  `json:"metadata"`
 	ToolChoice    json.RawMessage `json:"tool_choice"`
-	FunctionCall  json.RawMessage `json:"function_call"` // what tool_choice was called before
+	FunctionCall  json.RawMessage `json:"function_call"` // the former name of tool_choice
 	Modalities    []string        `json:"modalities"`
 	Format        *struct {
 		Type string `json:"type"`
@@ -33,7 +34,7 @@ type streamOptions struct {
 	IncludeUsage bool `json:"include_usage"`
 }
 
-// message is one of the conversation. Text is its content once check has read it.
+// message is a message of the conversation. Text is its content once check has read it.
 type message struct {
 	Role      string          `json:"role"`
 	Content   json.RawMessage `json:"content"`
@@ -48,20 +49,20 @@ const (
 	roleAssistant = "assistant"
 )
 
-// metadataInput is the key of metadata that says what becomes the run's input.
+// metadataInput is the metadata key that selects what becomes the run's input.
 const metadataInput = "hocket_input"
 
 // Values of metadataInput.
 const (
-	inputConversation = "conversation" // all that was said; what there is without the key
-	inputLast         = "last"         // the last message alone
+	inputConversation = "conversation" // all messages; the default
+	inputLast         = "last"         // only the last message
 )
 
 // readRequest reads and checks a request.
 func (a *api) readRequest(w http.ResponseWriter, r *http.Request) (*request, error) {
 	data, err := transport.ReadBody(w, r, a.cfg.MaxBody)
 	if err != nil {
-		return nil, fmt.Errorf("read request: %w", err) // the table of problems names it
+		return nil, fmt.Errorf("read request: %w", err) // the table of problems has it
 	}
 	var q request
 	if err := json.Unmarshal(data, &q); err != nil {
@@ -73,7 +74,7 @@ func (a *api) readRequest(w http.ResponseWriter, r *http.Request) (*request, err
 	return &q, q.check()
 }
 
-// kindOf words what JSON a field takes.
+// kindOf describes the JSON type that a field accepts.
 func kindOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:
@@ -88,7 +89,7 @@ func kindOf(t reflect.Type) string {
 	return "an object"
 }
 
-// check refuses what cannot be honoured, and reads the texts of the messages.
+// check rejects what cannot be honored, and reads the texts of the messages.
 func (q *request) check() error {
 	switch {
 	case strings.TrimSpace(q.Model) == "":
@@ -122,7 +123,8 @@ func (q *request) check() error {
 	return nil
 }
 
-// demandsTool tells whether the client waits for a call of a tool of its own. Clients send tools with every request; those that only offer them get text.
+// demandsTool reports whether the client requires a call of one of its own tools. Clients send
+// tools with every request; if tools are only offered, the client gets text.
 func demandsTool(choice json.RawMessage) bool {
 	if len(choice) == 0 {
 		return false
@@ -134,7 +136,7 @@ func demandsTool(choice json.RawMessage) bool {
 	return true
 }
 
-// read checks a message and reads its text; at is where it stands.
+// read checks a message and reads its text; at is the location of the message.
 func (m *message) read(at string) error {
 	switch m.Role {
 	case roleSystem, roleDeveloper, roleUser, roleAssistant:
@@ -164,7 +166,8 @@ func (m *message) read(at string) error {
 	for i, p := range parts {
 		place := fmt.Sprintf("%s.content[%d]", at, i)
 		switch {
-		case p.Type == "refusal" && p.Refusal != nil && m.Role == roleAssistant: // an assistant said it, of whatever model
+		case p.Type == "refusal" && p.Refusal != nil && m.Role == roleAssistant:
+			// output of an assistant, from whatever model
 			p.Text = p.Refusal
 		case p.Type != "text":
 			return unsupportedf(place+".type", "unsupported part type %q; known: text", p.Type)

@@ -24,7 +24,7 @@ type piece struct {
 	Error  *struct{ Message, Code string }
 }
 
-// pieces gives what a stream holds, without its end, and checks its form.
+// pieces returns the chunks of a stream without its end marker, and checks their form.
 func pieces(t *testing.T, r reply) (list []piece) {
 	t.Helper()
 	data := dataOf(t, r.body)
@@ -60,7 +60,8 @@ func (w *world) stream(t *testing.T, name string) reply {
 	return w.ask(t, tokenRun, obj{"model": name, "messages": conversation("x"), "stream": true, "stream_options": obj{"include_usage": true}})
 }
 
-// TestStream passes the text of the last agent on while it is said, and none of those before it.
+// TestStream checks that the text of the last agent is streamed while it is generated, and that no
+// text of earlier agents is.
 func TestStream(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string]turn{"First": says("Secret ", "notes."), "Poet": says("\n Roses ", "are", " red. \n")})
@@ -86,7 +87,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestStreamIsLive shows that what is said arrives before the run ends, and heartbeats before anything is said.
+// TestStreamIsLive checks that text arrives before the run ends, and heartbeats before any text.
 func TestStreamIsLive(t *testing.T) {
 	t.Parallel()
 	alive, heard := make(chan struct{}), make(chan struct{})
@@ -127,7 +128,7 @@ func TestStreamIsLive(t *testing.T) {
 	}
 }
 
-// TestStreamOfQuestion ends like any other.
+// TestStreamOfQuestion checks that a stream with a question ends like any other.
 func TestStreamOfQuestion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, gateTurns())
@@ -142,7 +143,7 @@ func TestStreamOfQuestion(t *testing.T) {
 	}
 }
 
-// TestStreamHoldsBack is P22: what a retry makes void is never sent.
+// TestStreamHoldsBack checks P22: text that a retry makes void is never sent.
 func TestStreamHoldsBack(t *testing.T) {
 	t.Parallel()
 	tries := 0
@@ -169,7 +170,8 @@ func TestStreamHoldsBack(t *testing.T) {
 	}
 }
 
-// TestStreamFails ends a stream that has begun with an error, so that no client takes the deltas for an answer.
+// TestStreamFails checks that a stream that has started ends with an error, so that no client takes
+// the deltas for an answer.
 func TestStreamFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string]turn{"Poet": func(ctx context.Context, _ model.Request, say func(string)) (chat.Message, error) {
@@ -179,7 +181,7 @@ func TestStreamFails(t *testing.T) {
 	r := w.stream(t, "poet")
 	data := dataOf(t, r.body)
 	if r.status == 422 && r.json.Error.Code == "invalid_request" {
-		return // nothing was sent before it failed
+		return // it failed before anything was sent
 	}
 	var p piece
 	if err := json.Unmarshal([]byte(data[len(data)-1]), &p); err != nil || p.Error == nil || p.Error.Code != "invalid_request" || strings.Contains(r.body, "[DONE]") {

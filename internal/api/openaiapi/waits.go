@@ -13,15 +13,15 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// mark is the last line of an answer that asks for a person (D32).
+// mark matches the last line of an answer that asks a person for a decision (D32).
 var mark = regexp.MustCompile(`(?:^|\n)[ \t]*\[run (\S+) wait (\S+)\][ \t]*$`)
 
 func markOf(run, wait string) string { return "[run " + run + " wait " + wait + "]" }
 
-// tidy makes texts comparable that clients stored: line ends and blanks around them are theirs.
+// tidy normalizes a text that a client stored: line endings and surrounding whitespace may differ.
 func tidy(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) }
 
-// withoutMark takes the last line away where it is a mark.
+// withoutMark removes the last line if it is a mark.
 func withoutMark(text string) string {
 	text = tidy(text)
 	if at := mark.FindStringIndex(text); at != nil {
@@ -30,7 +30,8 @@ func withoutMark(text string) string {
 	return text
 }
 
-// unmarked makes sure that an output does not end as what asks for a person does (SEC12): a model wrote it, and the person's next message would be taken for an answer.
+// unmarked ensures that an output does not end like a question to a person (SEC12): a model wrote
+// it, and the person's next message would be taken for an answer.
 func unmarked(run, output string) string {
 	if mark.MatchString(tidy(output)) {
 		return output + "\n[end of run " + run + "]"
@@ -38,10 +39,11 @@ func unmarked(run, output string) string {
 	return output
 }
 
-// quote is a wait that the last answer in a conversation asks about.
+// quote identifies the wait that the last answer in a conversation asks about.
 type quote struct{ run, wait, said string }
 
-// quoted finds the mark at the end of the last answer. Marks anywhere else, in older answers and in what the user says are none.
+// quoted finds the mark at the end of the last answer. Marks anywhere else, in older answers or in
+// messages of the user, do not count.
 func (q *request) quoted() (quote, bool) {
 	for _, m := range slices.Backward(q.Messages) {
 		if m.Role != roleAssistant {
@@ -56,14 +58,14 @@ func (q *request) quoted() (quote, bool) {
 	return quote{}, false
 }
 
-// pending is a wait, and whether only a person answers it.
+// pending is a wait with the information whether only a person may answer it.
 type pending struct {
 	project.Waiting
-	// person: only a person answers it; known of what asked gives.
+	// person is set if only a person may answer; it is known only for results of asked.
 	person bool
 }
 
-// waitsOf gives the open waits of a run, oldest first.
+// waitsOf returns the open waits of a run, oldest first.
 func waitsOf(o project.Run) []pending {
 	list := make([]pending, len(o.Waiting))
 	for i, w := range o.Waiting {
@@ -72,8 +74,9 @@ func waitsOf(o project.Run) []pending {
 	return list
 }
 
-// question is what a person reads of a wait, with the real tool and arguments where a call waits (SEC12). It is the same text at any time, so that it can be
-// told from what only looks like it.
+// question returns the text that a person sees for a wait, with the actual tool and arguments if a
+// call waits (SEC12). The text is always the same, so that it can be distinguished from text that
+// only looks like it.
 func question(run string, w pending) string {
 	var parts []string
 	if about := strings.TrimSpace(expr.Text(w.Input)); about != "" {
@@ -104,14 +107,15 @@ func question(run string, w pending) string {
 	return tidy(strings.Join(append(parts, markOf(run, w.ID)), "\n\n"))
 }
 
-// isAsked tells whether an answer of a conversation ends with the question that we asked.
+// isAsked reports whether an answer in a conversation ends with the question that we asked.
 func isAsked(said, question string) bool {
 	before, found := strings.CutSuffix(said, tidy(question))
 	return found && (before == "" || strings.HasSuffix(before, "\n"))
 }
 
-// decision reads the answer to an approval. Only a message that is nothing but the decision counts, with a reason behind a colon: what merely
-// contains one of the words may mean anything (D32).
+// decision parses the answer to an approval. A message counts only if it is nothing but the
+// decision, optionally with a reason after a colon: a message that merely contains one of the words
+// may mean anything (D32).
 func decision(text string) (value engine.Value, note string, ok bool) {
 	word, note, _ := strings.Cut(strings.TrimSpace(text), ":")
 	switch strings.ToLower(strings.Trim(word, " \t\r\n.!`*\"'")) {
@@ -123,7 +127,8 @@ func decision(text string) (value engine.Value, note string, ok bool) {
 	return nil, "", false
 }
 
-// textOrJSON gives an answer to a question: an object, a list or a quoted text where it is one, else the text.
+// textOrJSON returns the answer to a question: an object, a list or a quoted string if it is one,
+// otherwise the text itself.
 func textOrJSON(text string) engine.Value {
 	t := strings.TrimSpace(text)
 	if t != "" && strings.ContainsRune(`{["`, rune(t[0])) && json.Valid([]byte(t)) {

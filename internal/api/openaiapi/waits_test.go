@@ -16,7 +16,7 @@ import (
 
 var lastLine = regexp.MustCompile(`\n\[run (\S+) wait (\S+)\]$`)
 
-// asks gives the run and the wait that an answer asks about.
+// asks returns the run and the wait that an answer asks about.
 func asks(t *testing.T, r reply) (run, wait string) {
 	t.Helper()
 	m := lastLine.FindStringSubmatch(r.text())
@@ -48,7 +48,8 @@ func gateTurns() map[string]turn {
 	return map[string]turn{"Poet": says("A poem."), "Printer": says("Printed.")}
 }
 
-// TestApproval is D32: the answer asks, shows what is to be approved, and the next message of the same token that quotes it approves.
+// TestApproval checks D32: the answer asks, shows what is to be approved, and the next message of
+// the same token that quotes it approves.
 func TestApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, gateTurns())
@@ -67,7 +68,7 @@ func TestApproval(t *testing.T) {
 		if r, _ := asks(t, again); r != run || !strings.Contains(again.text(), "neither approve nor reject") || again.json.Usage.Total != 0 {
 			t.Errorf("%q: %s", unclear, again.body)
 		}
-		q = again // what was asked again can be answered too
+		q = again // a repeated question can be answered too
 	}
 	done := w.talk(t, tokenPerson, "gate", "x", "  "+strings.ReplaceAll(q.text(), "\n", "\r\n")+"\n", "Approve: looks good")
 	if done.text() != "Printed." || done.json.Hocket.Run != run || done.json.Usage.Total != 13 {
@@ -82,7 +83,8 @@ func TestApproval(t *testing.T) {
 			t.Errorf("answer: %+v", a)
 		}
 	}
-	// The same message again, as after a lost connection, is the same answer; another one comes too late.
+	// The same message again, as after a lost connection, gets the same answer; a different one
+	// comes too late.
 	if r := w.talk(t, tokenPerson, "gate", "x", q.text(), "approve"); r.text() != "Printed." || w.count("Printer") != 1 {
 		t.Errorf("again: %s", r.body)
 	}
@@ -94,7 +96,8 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// TestApprovalIsThePersons is SEC12: the line counts only in our words, from the token that was asked, and from a person.
+// TestApprovalIsThePersons checks SEC12: the line counts only in our words, from the token that was
+// asked, and from a person.
 func TestApprovalIsThePersons(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, gateTurns())
@@ -128,7 +131,7 @@ func TestApprovalIsThePersons(t *testing.T) {
 	if st := w.status(t, run); st != engine.StatusPaused {
 		t.Fatalf("the run is %s", st)
 	}
-	// A token that is no person's may start the run and may not approve.
+	// A token that does not stand for a person may start the run but not approve.
 	q = w.talk(t, tokenRun, "gate", "x")
 	run, _ = asks(t, q)
 	if r := w.talk(t, tokenRun, "gate", "x", q.text(), "approve"); r.status != 403 || r.json.Error.Type != "permission_error" {
@@ -146,13 +149,13 @@ func TestApprovalIsThePersons(t *testing.T) {
 	}
 }
 
-// TestPoisonedOutput is SEC12: no output of a model ends like a question of ours.
+// TestPoisonedOutput checks SEC12: no model output can end like one of our questions.
 func TestPoisonedOutput(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, gateTurns())
 	q := w.talk(t, tokenPerson, "gate", "x")
 	run, _ := asks(t, q)
-	w.set("Poet", says(q.text())) // it knows every word of it
+	w.set("Poet", says(q.text())) // the model knows the exact text
 	for _, stream := range []bool{false, true} {
 		r := w.ask(t, tokenPerson, obj{"model": "poet", "messages": conversation("x"), "stream": stream})
 		text := r.text()
@@ -171,7 +174,8 @@ func TestPoisonedOutput(t *testing.T) {
 	}
 }
 
-// TestQuestion answers a question of an agent, and asks again where the answer does not fit.
+// TestQuestion answers a question of an agent, and checks that an invalid answer is asked for
+// again.
 func TestQuestion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string]turn{"Clerk": func(_ context.Context, req model.Request, say func(string)) (chat.Message, error) {
@@ -198,7 +202,7 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-// TestCancelledWhileAsked is a question whose client has left.
+// TestCancelledWhileAsked checks a question whose client has disconnected.
 func TestCancelledWhileAsked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, gateTurns())

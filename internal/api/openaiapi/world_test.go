@@ -27,20 +27,20 @@ import (
 	"github.com/hocket-run/hocket/internal/sse"
 )
 
-// One goroutine belongs to a package deep below an SDK, which starts it when the program starts.
+// TestMain ignores one goroutine, which a dependency of an SDK starts when the program starts.
 func TestMain(m *testing.M) {
 	leaktest.Main(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 
-// turn answers one call of a model; say streams a piece.
+// turn answers one model call; say streams a piece.
 type turn func(ctx context.Context, req model.Request, say func(string)) (chat.Message, error)
 
-// models answers calls by the name of the agent.
+// models answers model calls by the name of the agent.
 type models struct {
 	mu    sync.Mutex
 	turns map[string]turn
 	calls map[string]int
-	asked []string // last messages, in the order of the calls
+	asked []string // last messages, in call order
 }
 
 func (m *models) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
@@ -68,7 +68,7 @@ func (m *models) Call(ctx context.Context, req model.Request, onDelta func(model
 	return model.Reply{Message: msg, Usage: &chat.Usage{InputTokens: 10, OutputTokens: 3}, StopReason: model.StopEnd}, nil
 }
 
-// set gives an agent another turn.
+// set replaces the turn of an agent.
 func (m *models) set(agent string, t turn) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,7 +81,7 @@ func (m *models) count(agent string) int {
 	return m.calls[agent]
 }
 
-// says is a turn that streams pieces.
+// says returns a turn that streams pieces.
 func says(pieces ...string) turn {
 	return func(_ context.Context, _ model.Request, say func(string)) (chat.Message, error) {
 		for _, p := range pieces {
@@ -97,12 +97,13 @@ func fails(kind model.ErrorKind, text string) turn {
 	}
 }
 
-// world is the endpoint over a service with some published workflows, behind a guard that knows a few tokens.
+// world is the endpoint over a service with some published workflows, behind a guard that knows a
+// few tokens.
 type world struct {
 	*models
 	service *service.Service
 	url     string
-	beats   chan struct{} // takes a word for each heartbeat that is sent
+	beats   chan struct{} // receives a value for each heartbeat sent
 	tokens  map[string]access.Principal
 }
 
@@ -110,7 +111,7 @@ const (
 	tokenRun    = "run"     // may run
 	tokenPerson = "person"  // may run and approve
 	tokenOther  = "other"   // another person of the same namespace
-	tokenNobody = "nothing" // known, and may nothing
+	tokenNobody = "nothing" // known, but has no permissions
 )
 
 var documents = map[string]string{
@@ -150,7 +151,8 @@ workflow:
 	]}`,
 }
 
-// newWorld gives a world. Its heartbeat is short, so that every stream shows what clients make of it.
+// newWorld returns a world. Its heartbeat interval is short, so that every stream shows how clients
+// handle heartbeats.
 func newWorld(t *testing.T, turns map[string]turn) *world {
 	t.Helper()
 	m := &models{turns: maps.Clone(turns), calls: map[string]int{}}
@@ -198,7 +200,7 @@ func (w *world) store(t *testing.T, file, text string, draft bool) {
 
 type obj = map[string]any
 
-// reply is a response as tests look at it.
+// reply is a response in the form that tests inspect.
 type reply struct {
 	status int
 	header http.Header
@@ -229,7 +231,7 @@ func (r reply) text() string {
 	return r.json.Choices[0].Message.Content
 }
 
-// do makes a request; headers are pairs.
+// do sends a request; headers are name-value pairs.
 func (w *world) do(t *testing.T, token, method, path, body string, headers ...string) reply {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, w.url+path, strings.NewReader(body))
@@ -260,7 +262,8 @@ func (w *world) do(t *testing.T, token, method, path, body string, headers ...st
 	return r
 }
 
-// talk asks a model; said are messages of user and assistant in turn, the user's first.
+// talk calls a model; said are alternating messages of user and assistant, starting with the
+// user's.
 func (w *world) talk(t *testing.T, token, name string, said ...string) reply {
 	t.Helper()
 	return w.ask(t, token, obj{"model": name, "messages": conversation(said...)})
@@ -283,7 +286,7 @@ func conversation(said ...string) []obj {
 	return list
 }
 
-// dataOf gives the data of a stream's events.
+// dataOf returns the data of a stream's events.
 func dataOf(t *testing.T, body string) (data []string) {
 	t.Helper()
 	for e, err := range sse.Events(strings.NewReader(body)) {
@@ -295,7 +298,7 @@ func dataOf(t *testing.T, body string) (data []string) {
 	return data
 }
 
-// open makes a streamed request and gives its lines as they come; stop leaves it.
+// open sends a streaming request and returns its lines as they arrive; stop disconnects.
 func (w *world) open(t *testing.T, body string) (lines iter.Seq[string], stop func()) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/v1/chat/completions", strings.NewReader(body))
@@ -313,7 +316,7 @@ func (w *world) open(t *testing.T, body string) (lines iter.Seq[string], stop fu
 	}, func() { res.Body.Close() }
 }
 
-// beating tells of heartbeats that it passes on.
+// beating signals the heartbeats that it passes on.
 type beating struct {
 	http.ResponseWriter
 	beats chan struct{}

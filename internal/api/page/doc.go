@@ -1,13 +1,19 @@
-// Package page serves the page of Hocket: the files of a single-page application, to everyone who reaches the server.
+// Package page serves the page of Hocket: the files of a single-page application, to everyone who
+// can reach the server.
 //
-// It refuses to know runs, callers and sessions. The files hold no data and no secret, so that no token is asked for; all that the page shows it asks of the HTTP API, with
-// the rights of its session (ADR 110).
+// It has no access to runs, callers and sessions. The files contain no data and no secrets, so that
+// no token is required; the page fetches everything that it shows from the HTTP API, with the
+// permissions of its session (ADR 110).
 //
-// The flow: [New] reads the files once, writes the path of the server's public address into index.html, and packs what is worth it. A route of the application, such as
-// `/runs/ID`, gives index.html, in which each answer has a nonce of its own that its policy names; a file is answered with the tag of its content, packed where the
-// client takes that. index.html names the files below `/assets/` by addresses with the tag of all of them, which browsers keep for good, so that a page that is opened again loads none of them; without it
-// they are asked for each time. There is nothing at other paths below `/assets/`.
+// The flow: [New] reads the files once, writes the path of the server's public URL into index.html,
+// and compresses the files that are worth it. A route of the application, such as `/runs/ID`,
+// serves index.html, with a new nonce in each response, which its policy names; a file is served
+// with an entity tag of its content, compressed if the client accepts that. index.html refers to
+// the files under `/assets/` by URLs with the tag of all of them, which browsers cache permanently,
+// so that reopening the page loads none of them; files without the tag in their URL are revalidated
+// each time. Other paths under `/assets/` do not exist.
 //
-// Invariants: no answer depends on more of a request than its path, its Accept-Encoding and its conditions; nothing of a request is written into an answer. The policy of
-// index.html lets no script run but those of this server, and no request leave for another one (SEC15).
+// Invariants: a response depends on nothing of a request but its path, its Accept-Encoding and its
+// conditions; nothing of a request is written into a response. The policy of index.html allows only
+// scripts of this server, and only requests to this server (SEC15).
 package page

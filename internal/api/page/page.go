@@ -24,23 +24,24 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
-// Config is what a Page is made of.
+// Config configures a Page.
 type Config struct {
-	// Files are index.html and what it names by addresses that begin with `./`.
+	// Files contains index.html and the files that it refers to by URLs that start with `./`.
 	Files fs.FS
-	// Base is the path under which browsers reach the server, such as `/hocket`; "" and "/" are the root.
+	// Base is the path under which browsers reach the server, such as `/hocket`; "" and "/" mean
+	// the root.
 	Base string
 }
 
-// Page serves the files of a single-page application. Safe for concurrent use.
+// Page serves the files of a single-page application. It is safe for concurrent use.
 type Page struct {
-	// before and behind are index.html around the nonce.
+	// before and behind are the parts of index.html before and after the nonce.
 	before, behind string
 	files          map[string]*file
-	tag            string // of all files below /assets/
+	tag            string // of all files under /assets/
 }
 
-// file is one of the built files.
+// file is a file of the built application.
 type file struct {
 	kind  string
 	plain []byte
@@ -50,12 +51,13 @@ type file struct {
 	tag    string // without quotes
 }
 
-// routes are where the application has views of its own; what follows them in a path is the application's.
+// routes are the path prefixes of the application's views; the rest of a path is interpreted by the
+// application.
 var routes = []string{"/runs/", "/inbox/", "/workflows/", "/agents/", "/schedules/", "/tools/", "/settings/"}
 
 const index = "index.html"
 
-// New reads the files. Errors: that of a file that cannot be read, or of an index.html without a head.
+// New reads the files. It returns an error if a file cannot be read, or if index.html has no head.
 func New(cfg Config) (*Page, error) {
 	p := &Page{files: map[string]*file{}}
 	var text string
@@ -84,7 +86,8 @@ func New(cfg Config) (*Page, error) {
 	return p, nil
 }
 
-// readIndex writes the base and the tag of all assets into index.html: the policy allows no base element, and routes have several depths. What assets name of each other is relative.
+// readIndex writes the base and the tag of all assets into index.html, since the policy allows no
+// base element and routes have different depths. References between assets are relative.
 func (p *Page) readIndex(text, base string) error {
 	const head = "<head>"
 	if text == "" {
@@ -106,12 +109,12 @@ func (p *Page) readIndex(text, base string) error {
 
 const assets = "/assets/"
 
-// tagOf is the tag of all files below /assets/.
+// tagOf returns the tag of all files under /assets/.
 func tagOf(files map[string]*file) string {
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if strings.HasPrefix(name, assets) {
-			_, _ = fmt.Fprintln(sum, name, files[name].tag) // a hash takes all
+			_, _ = fmt.Fprintln(sum, name, files[name].tag) // writing to a hash cannot fail
 		}
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:tagBytes])
@@ -119,8 +122,10 @@ func tagOf(files map[string]*file) string {
 
 const tagBytes = 12
 
-// find gives the file of a path, and whether the path has the tag of its content. Below /assets/ a path may have the tag of another release, from a page that was loaded before the server was
-// changed, or from a server of another release behind the same address: it is that of the file, too.
+// find returns the file of a path, and whether the path has the tag of its content. A path under
+// /assets/ may have the tag of another release, from a page that was loaded before the server was
+// updated, or from a server of another release behind the same address: find returns the file for
+// such a path too.
 func (p *Page) find(path string) (f *file, isTagged bool) {
 	if f := p.files[path]; f != nil {
 		return f, false
@@ -133,7 +138,7 @@ func (p *Page) find(path string) (f *file, isTagged bool) {
 	return p.files[assets+name], tag == p.tag
 }
 
-// leastPacked is the size from which on a file is worth packing.
+// leastPacked is the minimum size in bytes of files to compress.
 const leastPacked = 512
 
 func newFile(name string, b []byte) *file {
@@ -146,7 +151,8 @@ func newFile(name string, b []byte) *file {
 	}
 }
 
-// pack compresses b. It returns nil if that saves less than a tenth: fonts and images are already compressed.
+// pack compresses b. It returns nil if that saves less than a tenth: fonts and images are already
+// compressed.
 func pack(b []byte) []byte {
 	if len(b) < leastPacked {
 		return nil
@@ -160,7 +166,7 @@ func pack(b []byte) []byte {
 	return packed.Bytes()
 }
 
-// kinds are the types of content, which do not depend on the machine.
+// kinds are the content types by extension, independent of the machine's configuration.
 var kinds = map[string]string{
 	".css": "text/css; charset=utf-8", ".html": "text/html; charset=utf-8", ".ico": "image/x-icon", ".js": "text/javascript; charset=utf-8", ".json": "application/json",
 	".png": "image/png", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8", ".woff2": "font/woff2",
@@ -173,7 +179,8 @@ func kindOf(name string) string {
 	return "application/octet-stream"
 }
 
-// Patterns are the paths of the page, as http.ServeMux reads them: its routes, its files at the top, and the folders of the others.
+// Patterns returns the paths of the page as patterns of http.ServeMux: its routes, its top-level
+// files, and the directories of the other files.
 func (p *Page) Patterns() []string {
 	all := append([]string{"/{$}"}, routes...)
 	for name := range p.files {
@@ -186,7 +193,7 @@ func (p *Page) Patterns() []string {
 	return slices.Compact(all)
 }
 
-// Routes are what is behind the patterns: a method and a path.
+// Routes returns the routes behind the patterns, each as a method and a path.
 func (p *Page) Routes() []string {
 	var all []string
 	for _, at := range append([]string{"/"}, routes...) {
@@ -199,7 +206,7 @@ func (p *Page) Routes() []string {
 	return all
 }
 
-// ServeHTTP answers with a file, or for a route of the application with index.html.
+// ServeHTTP serves a file, or index.html for a route of the application.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -217,19 +224,23 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// NotFound answers a browser at an address that is none of the server: with the page, which says so, and status 404.
+// NotFound serves a browser that requests an unknown URL: with the page, which reports the error,
+// and status 404.
 func (p *Page) NotFound(w http.ResponseWriter, r *http.Request) {
 	p.serveIndex(w, r, http.StatusNotFound)
 }
 
-// policy is what browsers may do on the page, with the place of the nonce. Styles have one since parts of the page add styles by scripts; no text of the page becomes markup (SEC15).
+// policy is the content security policy of the page, with a placeholder for the nonce. It has a
+// nonce for styles because parts of the page add styles with scripts; no text of the page becomes
+// markup (SEC15).
 const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-%s'; img-src 'self'; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
 	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// serveIndex answers with index.html. It has no tag: an answer that a browser keeps would name the nonce of another policy.
+// serveIndex serves index.html. It has no entity tag: a cached response would contain the nonce of
+// another policy.
 func (p *Page) serveIndex(w http.ResponseWriter, r *http.Request, status int) {
 	var b [16]byte
-	_, _ = rand.Read(b[:]) // it ends the process before it gives bytes that are not random
+	_, _ = rand.Read(b[:]) // without randomness it ends the process
 	nonce := base64.RawStdEncoding.EncodeToString(b[:])
 	text := p.before + nonce + p.behind
 	h := w.Header()
@@ -239,11 +250,11 @@ func (p *Page) serveIndex(w http.ResponseWriter, r *http.Request, status int) {
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write([]byte(text)) // a client that leaves needs no page
+		_, _ = w.Write([]byte(text)) // the client may be gone
 	}
 }
 
-// secure sets what browsers shall make of the page, beside its policy.
+// secure sets the security headers of the page apart from its policy.
 func secure(h http.Header) {
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Referrer-Policy", "no-referrer")
@@ -252,7 +263,8 @@ func secure(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// serve answers with a file. Browsers ask for it each time, and get it where it changed; at an address with the tag of its content it never does.
+// serve serves a file. Browsers revalidate it each time and get it again if it has changed; at a
+// URL with the tag of its content it never does.
 func (f *file) serve(w http.ResponseWriter, r *http.Request, isTagged bool) {
 	h := w.Header()
 	secure(h)

@@ -26,7 +26,7 @@ func files() fstest.MapFS {
 	}
 }
 
-// show makes a page and gives a function that asks it.
+// show creates a page and returns a function that sends requests to it.
 func show(t *testing.T, base string) (p *page.Page, ask func(method, path string, header ...string) *httptest.ResponseRecorder) {
 	t.Helper()
 	p, err := page.New(page.Config{Files: files(), Base: base})
@@ -44,7 +44,8 @@ func show(t *testing.T, base string) (p *page.Page, ask func(method, path string
 	}
 }
 
-// Each route of the application gives index.html, with the base of the server and a nonce that the policy of this answer alone names.
+// TestIndex checks that each route of the application serves index.html, with the base of the
+// server and a nonce that only the policy of this response names.
 func TestIndex(t *testing.T) {
 	t.Parallel()
 	_, ask := show(t, "/hocket/")
@@ -80,7 +81,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// The base is written as text of an attribute, whatever the address of the server has.
+// TestBase checks that the base is written as attribute text, whatever the server's URL contains.
 func TestBase(t *testing.T) {
 	t.Parallel()
 	for base, want := range map[string]string{
@@ -93,7 +94,8 @@ func TestBase(t *testing.T) {
 	}
 }
 
-// What index.html names is kept by browsers for good, and is asked for anew where any of it changed. A page of another release gets the files that there are.
+// TestTagged checks that browsers cache the files that index.html refers to permanently, and
+// request them again if any of them has changed. A page of another release gets the current files.
 func TestTagged(t *testing.T) {
 	t.Parallel()
 	_, ask := show(t, "")
@@ -178,7 +180,8 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// What is built is a page: what index.html names is there, by addresses that the server can lead below any base.
+// TestBuilt checks that the build output is a complete page: the files that index.html refers to
+// exist, at URLs that the server can serve under any base.
 func TestBuilt(t *testing.T) {
 	t.Parallel()
 	p, err := page.New(page.Config{Files: web.Files(), Base: "/below"})

@@ -18,7 +18,8 @@ import (
 	"github.com/hocket-run/hocket/internal/view"
 )
 
-// resumeBody is the body of the operation resumeRun. New limits are not among it: nothing says that a caller may raise them.
+// resumeBody is the body of the operation resumeRun. It has no new limits, since nothing shows that
+// a caller may raise them.
 type resumeBody struct {
 	Decision  string          `json:"decision"`
 	Input     json.RawMessage `json:"input"`
@@ -28,7 +29,7 @@ type resumeBody struct {
 	Node      string          `json:"node"`
 }
 
-// maxKey bounds the header Idempotency-Key.
+// maxKey is the maximum length of the Idempotency-Key header.
 const maxKey = 255
 
 func (h *Handler) resume(w http.ResponseWriter, r *http.Request, who string) error {
@@ -82,7 +83,7 @@ func (h *Handler) resume(w http.ResponseWriter, r *http.Request, who string) err
 	return h.run(w, r, status, view.Page{Limit: view.DefaultPage})
 }
 
-// maxReason bounds the reason of a cancellation.
+// maxReason is the maximum length of the reason of a cancellation.
 const maxReason = 2000
 
 func (h *Handler) cancel(w http.ResponseWriter, r *http.Request, _ string) error {
@@ -98,7 +99,7 @@ func (h *Handler) cancel(w http.ResponseWriter, r *http.Request, _ string) error
 	ctx, id, s := r.Context(), r.PathValue("id"), h.cfg.Service
 	err := prompt(ctx, func(ctx context.Context) error { return s.Cancel(ctx, id, b.Reason) })
 	if head, herr := s.Head(ctx, id); errors.Is(err, engine.ErrEnded) && herr == nil && head.Status == journal.StatusCancelled {
-		err = nil // it is as it was asked for
+		err = nil // the state is already the requested one
 	}
 	if err != nil {
 		return err
@@ -106,7 +107,8 @@ func (h *Handler) cancel(w http.ResponseWriter, r *http.Request, _ string) error
 	return h.run(w, r, http.StatusOK, view.Page{Limit: view.DefaultPage})
 }
 
-// read reads the body of a request that changes a run: a JSON object, said to be JSON, which no form of a page of another site can send.
+// read reads the body of a request that changes a run: a JSON object with a JSON content type,
+// which no form on a page of another site can send.
 func (h *Handler) read(w http.ResponseWriter, r *http.Request, to any) error {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/json" {

@@ -1,9 +1,15 @@
-// Package runsapi serves the runs of one engine inside the server of a program: it lists and shows them, answers their waits and cancels them, in the JSON of the HTTP API.
+// Package runsapi serves the runs of one engine inside the server of a program: it lists and shows
+// them, answers their waits and cancels them, in the JSON of the HTTP API.
 //
-// It refuses to know who asks: the program's own function decides about each request, and nothing is read of a run before it has. It starts no runs and knows no documents, tokens and namespaces.
+// It does not authenticate callers: the program's own function decides about each request, and
+// nothing of a run is read before that. It starts no runs and has no documents, tokens or
+// namespaces.
 //
-// The flow of a request: its method and path are looked up; what would change a run must come from the server's own pages, as JSON, within the bound of bodies; Config.Authorize says who asks and
-// whether they may; the service is asked; errors are told as all transports tell them.
+// The flow of a request: its method and path are looked up; a change of a run must come from the
+// server's own pages, as JSON, within the size limit of bodies; Config.Authorize identifies the
+// caller and decides whether they may; the service is called; errors are written in the form that
+// all transports share.
 //
-// Invariants: a request that Authorize was not asked about, or refused, tells nothing of any run, not even that there is one. Lists have only runs that may be shown.
+// Invariants: a request that Authorize was not asked about, or that it denied, reveals nothing of
+// any run, not even that it exists. Lists contain only runs that may be shown.
 package runsapi

@@ -20,12 +20,12 @@ import (
 	"github.com/hocket-run/hocket/internal/view"
 )
 
-// filters are the query parameters of the list, those of the operation listRuns.
+// filters are the query parameters of the list, the same as those of the operation listRuns.
 var filters = []string{
 	"status", "prefix", "workflow", "parent", "interrupted", "createdFrom", "createdBefore", "q", "label", "format", "branch", "trigger", "code", "minCost", "maxCost", "minDuration", "maxDuration",
 }
 
-// Bounds of the pages of lists.
+// Limits of list pages.
 const (
 	defaultRuns = 50
 	maxRuns     = 200
@@ -62,7 +62,7 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, _ string) error {
 	return nil
 }
 
-// query reads the filters of a list.
+// query parses the filters of a list.
 func query(in url.Values) (q journal.Query, err error) {
 	q.Prefix, q.Workflow, q.Parent = in.Get("prefix"), in.Get("workflow"), in.Get("parent")
 	if text := in.Get("status"); text != "" {
@@ -106,7 +106,8 @@ func query(in url.Values) (q journal.Query, err error) {
 	return q, f.Apply(&q)
 }
 
-// number reads a number of a query from 1 to most; usual where it is not there.
+// number parses a query parameter as a number from 1 to most; if it is absent, number returns
+// usual.
 func number(in url.Values, name string, usual, most int) (int, error) {
 	text := in.Get(name)
 	if text == "" {
@@ -135,7 +136,7 @@ func (h *Handler) show(w http.ResponseWriter, r *http.Request, _ string) error {
 	return h.run(w, r, http.StatusOK, view.Page{Cursor: in.Get("cursor"), Limit: limit})
 }
 
-// run answers with the run object.
+// run writes the run object.
 func (h *Handler) run(w http.ResponseWriter, r *http.Request, status int, p view.Page) error {
 	ctx, id := r.Context(), r.PathValue("id")
 	reader, err := h.cfg.Service.View(ctx, id)
@@ -149,7 +150,7 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, status int, p view
 	return write(w, r, reader, status, o)
 }
 
-// paged gives the errors of pages their status.
+// paged maps paging errors to their status.
 func paged(err error) error {
 	if errors.Is(err, view.ErrCursor) {
 		return badf(http.StatusBadRequest, "query.cursor: %v", err)
@@ -157,7 +158,7 @@ func paged(err error) error {
 	return err
 }
 
-// write answers with a view of a run: long values are references to below the handler.
+// write writes a view of a run; long values are references to URLs under the handler.
 func write(w http.ResponseWriter, r *http.Request, reader *view.Reader, status int, v any) error {
 	doc, err := reader.Prepare(r.Context(), v, view.Style{Limit: view.Limit, Bounded: true, Href: func(digest string, isText bool) string {
 		path := base(r) + "/runs/" + url.PathEscape(r.PathValue("id")) + "/values/" + digest
@@ -172,7 +173,7 @@ func write(w http.ResponseWriter, r *http.Request, reader *view.Reader, status i
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	if err := doc.WriteTo(r.Context(), w); err != nil {
-		panic(http.ErrAbortHandler) // the client sees that it broke off
+		panic(http.ErrAbortHandler) // the client sees that the response was aborted
 	}
 	return nil
 }
@@ -201,10 +202,10 @@ func (h *Handler) value(w http.ResponseWriter, r *http.Request, _ string) error 
 	return nil
 }
 
-// errPageFull ends the reading of events.
+// errPageFull stops the reading of events.
 var errPageFull = errors.New("the page is full")
 
-// events streams where the client accepts that, else it gives a page.
+// events streams the events if the client accepts that, and otherwise writes a page of them.
 func (h *Handler) events(w http.ResponseWriter, r *http.Request, who string) error {
 	in := r.URL.Query()
 	if strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/event-stream") {
@@ -232,7 +233,7 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request, who string) err
 	}
 	out := page[json.RawMessage]{Items: []json.RawMessage{}}
 	folder := reader.Folder()
-	err = reader.Each(r.Context(), 0, func(e engine.Event) error { // an event refers to those before it
+	err = reader.Each(r.Context(), 0, func(e engine.Event) error { // an event refers to earlier ones
 		if e.Seq > after {
 			if len(out.Items) == limit {
 				out.Next = strconv.FormatUint(e.Seq-1, 10)
@@ -253,10 +254,10 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request, who string) err
 	return write(w, r, reader, http.StatusOK, out)
 }
 
-// storeTime bounds how long a store that takes nothing is tried.
+// storeTime is how long a store that accepts no writes is retried.
 const storeTime = 20 * time.Second
 
-// prompt does something to a run that a store which does not answer would hold up.
+// prompt calls do, which acts on a run and would block on a store that does not respond.
 func prompt(ctx context.Context, do func(context.Context) error) error {
 	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// What a request wants.
+// Actions that a request can perform.
 const (
 	ActionList    = "list"
 	ActionShow    = "show"
@@ -25,20 +25,21 @@ const (
 	ActionCancel  = "cancel"
 )
 
-// DefaultMaxBody bounds bodies where nothing else is said, in bytes.
+// DefaultMaxBody is the default maximum size of a request body in bytes.
 const DefaultMaxBody = 1 << 20
 
-// Config is what a Handler is made of.
+// Config configures a Handler.
 type Config struct {
-	// Service has the runs. Required.
+	// Service provides the runs. It is required.
 	Service *service.Service
-	// Authorize gives the name of who makes a request, if they may do it to the run, "" for the list. Required; an empty name is refused too.
+	// Authorize returns the name of the caller if they may perform the action on the run; run is ""
+	// for the list. It is required; a request for which it returns an empty name is rejected too.
 	Authorize func(r *http.Request, action, run string) (name string, err error)
-	// MaxBody bounds the bytes of a body; 0: DefaultMaxBody.
+	// MaxBody is the maximum size of a request body in bytes; 0 means DefaultMaxBody.
 	MaxBody int64
 }
 
-// Handler serves runs. Safe for concurrent use.
+// Handler serves runs. It is safe for concurrent use.
 type Handler struct {
 	cfg    Config
 	live   *live.Handler
@@ -46,18 +47,20 @@ type Handler struct {
 	origin *http.CrossOriginProtection
 }
 
-// serve answers a request of someone who may make it; an error is told as a problem, and nothing was written then.
+// serve handles a request of an authorized caller. An error is written as a problem; if serve
+// returns an error, it must not have written anything.
 type serve func(w http.ResponseWriter, r *http.Request, who string) error
 
-// route is what a method of a path does.
+// route is the implementation of a method of a path.
 type route struct {
 	action string
 	serve  serve
-	// params are those that the query may have.
+	// params are the allowed query parameters.
 	params []string
 }
 
-// New makes a Handler. The caller closes it. Errors: the configuration lacks something.
+// New returns a Handler, which the caller must close. It returns an error if the configuration is
+// incomplete.
 func New(cfg Config) (*Handler, error) {
 	switch {
 	case cfg.Authorize == nil:
@@ -81,13 +84,13 @@ func New(cfg Config) (*Handler, error) {
 	return h, nil
 }
 
-// Close ends all event streams and waits for them.
+// Close ends all event streams and waits for them to end.
 func (h *Handler) Close() { h.live.Close() }
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
 
-// add serves a path.
+// add registers a path.
 func (h *Handler) add(path string, methods map[string]route) {
 	allow := slices.Sorted(maps.Keys(methods))
 	if _, ok := methods[http.MethodGet]; ok {
@@ -114,7 +117,7 @@ func (h *Handler) add(path string, methods map[string]route) {
 }
 
 func (h *Handler) answer(w http.ResponseWriter, r *http.Request, to route) error {
-	if err := h.origin.Check(r); err != nil { // a page of another site makes the browser of a user ask
+	if err := h.origin.Check(r); err != nil { // cross-site request from a user's browser
 		return &transport.ForbiddenError{Reason: "the request comes from a page of another site"}
 	}
 	who, err := h.authorize(r, to.action, r.PathValue("id"))
@@ -127,7 +130,8 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, to route) error
 	return to.serve(w, r, who)
 }
 
-// authorize asks the program. Its error is not told: it may say of a run what the caller must not know.
+// authorize calls the program's function. Its error is not disclosed: it may reveal something about
+// a run that the caller must not know.
 func (h *Handler) authorize(r *http.Request, action, run string) (string, error) {
 	who, err := h.cfg.Authorize(r, action, run)
 	if err != nil || who == "" {
@@ -136,12 +140,12 @@ func (h *Handler) authorize(r *http.Request, action, run string) (string, error)
 	return who, nil
 }
 
-// caller is who makes a request, for code that serves all transports.
+// caller returns the caller of a request in the form that the code for all transports expects.
 func (h *Handler) caller(who string) *transport.Caller {
 	return &transport.Caller{Principal: access.Principal{Name: who, Role: access.RoleRun}, Service: h.cfg.Service}
 }
 
-// formError says that the form of a request is wrong.
+// formError is returned when a request is malformed.
 type formError struct {
 	status int
 	detail string
@@ -153,7 +157,7 @@ func badf(status int, format string, args ...any) error {
 	return &formError{status, fmt.Sprintf(format, args...)}
 }
 
-// problemOf is the problem of an error.
+// problemOf returns the problem of an error.
 func problemOf(err error) transport.Problem {
 	if bad, ok := errors.AsType[*formError](err); ok {
 		p := transport.NewProblem(errcode.Invalid, bad.detail)
@@ -168,7 +172,8 @@ func refuse(w http.ResponseWriter, r *http.Request, p transport.Problem) {
 	transport.WriteProblem(w, r, p)
 }
 
-// checkQuery refuses query parameters that the path does not have, and those that are there twice: one that is passed over is a filter that does not filter (SEC7).
+// checkQuery rejects query parameters that the path does not have or that are repeated: ignoring
+// one would mean a filter that does not filter (SEC7).
 func checkQuery(r *http.Request, known []string) error {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -185,7 +190,7 @@ func checkQuery(r *http.Request, known []string) error {
 	return nil
 }
 
-// base gives the address below which the handler is served, "" where that is the root of the server.
+// base returns the path under which the handler is served, or "" if that is the root of the server.
 func base(r *http.Request) string {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
 	prefix, ok := strings.CutSuffix(path, r.URL.EscapedPath())

@@ -32,7 +32,8 @@ workflow:
   - {type: approval, id: agree, prompt: "Send it?"}
 `
 
-// world is a service with a run that waits, behind a handler below /ops that lets alice do all, bob all but approve, and carol see one run alone.
+// world is a service with a waiting run, behind a handler under /ops that lets alice do everything,
+// bob everything but approve, and carol see only one run.
 type world struct {
 	*httptest.Server
 	t     *testing.T
@@ -75,7 +76,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// start begins a run and waits until it asks.
+// start starts a run and waits until it asks.
 func (w *world) start(id string) {
 	w.t.Helper()
 	doc, problems, err := w.s.Load(w.t.Context(), "doc.yaml", []byte(document), service.LoadOptions{})
@@ -91,7 +92,7 @@ func (w *world) start(id string) {
 	}
 }
 
-// ask makes a request; headers are pairs.
+// ask sends a request; headers are name-value pairs.
 func (w *world) ask(method, path, body string, headers ...string) (int, string) {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), method, w.URL+path, strings.NewReader(body))
@@ -117,7 +118,7 @@ func (w *world) ask(method, path, body string, headers ...string) (int, string) 
 	return resp.StatusCode, string(text)
 }
 
-// api answers a request as the HTTP API does.
+// api responds to a request like the HTTP API.
 func (w *world) api(path string) any {
 	w.t.Helper()
 	r := httptest.NewRequest(http.MethodGet, "/api/v1"+path, nil)
@@ -141,7 +142,8 @@ func decoded(t *testing.T, text string) (v any) {
 	return v
 }
 
-// X-153: paths, queries and JSON are those of the HTTP API, with addresses of long values below the handler, which gives them.
+// TestSameAsTheAPI checks X-153: paths, queries and JSON equal those of the HTTP API, except that
+// URLs of long values are under the handler, which serves them.
 func TestSameAsTheAPI(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -166,7 +168,8 @@ func TestSameAsTheAPI(t *testing.T) {
 	}
 }
 
-// X-153: an answer and a cancellation change the run, with the name of who gave it.
+// TestChanges checks X-153: an answer and a cancellation change the run and record the name of the
+// caller.
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -194,7 +197,7 @@ func TestChanges(t *testing.T) {
 			t.Errorf("the journal lacks %s", want)
 		}
 	}
-	for range 2 { // the second time it is as it was asked for
+	for range 2 { // the second time there is nothing left to do
 		if status, text := w.ask(http.MethodPost, "/ops/runs/two/cancel", `{"reason": "enough"}`); status != http.StatusOK || !strings.Contains(text, `"status":"cancelled"`) {
 			t.Errorf("%d %s", status, text)
 		}
@@ -204,7 +207,9 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// X-154: nothing is told or changed that the program does not allow, and nothing is changed by a page of another site, by a form, or by what is no request of this API.
+// TestRefusals checks X-154: nothing is disclosed or changed that the program does not allow, and
+// nothing is changed by a page of another site, by a form, or by anything else that is not a
+// request of this API.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -272,7 +277,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// X-153: with Accept: text/event-stream the events are a stream, which goes on with what happens, and ends with the run.
+// TestStream checks X-153: with Accept: text/event-stream the events are a stream, which continues
+// as the run does and ends with it.
 func TestStream(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -12,9 +12,10 @@ import (
 	"github.com/hocket-run/hocket/internal/inflight"
 )
 
-// SlowBodyError says that a body stopped arriving, or arrived too slowly, and was cut off (SEC17).
+// SlowBodyError is returned when a body stopped arriving or arrived too slowly and was cut off
+// (SEC17).
 type SlowBodyError struct {
-	// Least is how many bytes had to come within Within.
+	// Least is the minimum number of bytes that had to arrive within Within.
 	Least  int64
 	Within time.Duration
 }
@@ -23,15 +24,16 @@ func (e *SlowBodyError) Error() string {
 	return fmt.Sprintf("the body arrived too slowly: less than %d bytes within %s (server: {limits: {bodyIdle: …}})", e.Least, e.Within)
 }
 
-// BrokenBodyError says that a body ended early or is malformed.
+// BrokenBodyError is returned when a body ends early or is malformed.
 type BrokenBodyError struct{ Err error }
 
 func (e *BrokenBodyError) Error() string { return "incomplete request body: " + e.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *BrokenBodyError) Unwrap() error { return e.Err }
 
-// BodyError makes an error that ProblemOf knows of one that reading a body gave. It is nil for nil and io.EOF.
+// BodyError converts an error from reading a body to an error that ProblemOf knows. It returns nil
+// for nil and io.EOF.
 func BodyError(err error) error {
 	if err == nil || errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
@@ -48,9 +50,10 @@ func BodyError(err error) error {
 	return &BrokenBodyError{err}
 }
 
-// ReadBody reads the body of a request, of at most limit bytes. The buffer grows with what arrives: Content-Length reserves nothing. The slice is the caller's.
+// ReadBody reads the body of a request, of at most limit bytes. The buffer grows as data arrives:
+// nothing is allocated for Content-Length. The caller owns the slice.
 //
-// Errors: those of BodyError, each of which ProblemOf knows.
+// The errors are those of BodyError, all of which ProblemOf knows.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err = BodyError(err); err != nil {
@@ -59,7 +62,8 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	return data, nil
 }
 
-// RetryText is the header Retry-After of a problem, in whole seconds; "" where it has none.
+// RetryText returns the value of the Retry-After header of a problem, in whole seconds, or "" if it
+// has none.
 func (p Problem) RetryText() string {
 	switch {
 	case p.RetryAfter > 0:

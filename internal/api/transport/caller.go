@@ -8,22 +8,24 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// Caller is who makes a request, with the service of their namespace.
+// Caller is the principal that makes a request, with the service of its namespace.
 type Caller struct {
 	access.Principal
 	Service *service.Service
-	// Session is the secret of the session that a browser sent; "": the caller sent a token.
+	// Session is the secret of the session that a browser sent; "" means that the caller sent a
+	// token.
 	Session string
 }
 
 type callerKey struct{}
 
-// With gives a context that carries the caller.
+// With returns a context that carries the caller.
 func With(ctx context.Context, c *Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// From gives the caller of a request. A context without one has a caller that may do nothing and has no service: ask Require first.
+// From returns the caller of a request. If the context has none, the returned caller has no
+// permissions and no service: call Require first.
 func From(ctx context.Context) *Caller {
 	if c, ok := ctx.Value(callerKey{}).(*Caller); ok {
 		return c
@@ -31,7 +33,8 @@ func From(ctx context.Context) *Caller {
 	return &Caller{}
 }
 
-// Require gives the caller if they may do what needs the role. Errors: ErrUnauthorized, *ForbiddenError.
+// Require returns the caller if they have the role. The error is ErrUnauthorized or a
+// *ForbiddenError.
 func Require(ctx context.Context, need access.Role) (*Caller, error) {
 	c := From(ctx)
 	switch {
@@ -43,19 +46,20 @@ func Require(ctx context.Context, need access.Role) (*Caller, error) {
 	return c, nil
 }
 
-// Actor gives the caller as answers are recorded that came by a channel.
+// Actor returns the caller in the form recorded with answers that arrive through the channel.
 func (c *Caller) Actor(channel service.Channel) service.Actor {
 	by := service.Actor{Name: c.Name, Token: c.Token, Channel: channel}
-	if c.Token != "" { // others have no role that a wait may ask for
+	if c.Token != "" { // other callers have no role that a wait may require
 		by.Role = string(c.Role)
 	}
 	return by
 }
 
-// SeesDrafts tells whether the caller sees documents that are not published: drafts, and former versions.
+// SeesDrafts reports whether the caller may see documents that are not published: drafts and
+// earlier versions.
 func (c *Caller) SeesDrafts() bool { return c.May(access.RoleEdit) }
 
-// RequireDrafts is SeesDrafts as an error. Errors: *ForbiddenError.
+// RequireDrafts returns a *ForbiddenError unless SeesDrafts is true.
 func (c *Caller) RequireDrafts() error {
 	if c.SeesDrafts() {
 		return nil
@@ -63,7 +67,7 @@ func (c *Caller) RequireDrafts() error {
 	return &ForbiddenError{fmt.Sprintf("drafts and former versions need the role %s; the token %q has %s", access.RoleEdit, c.Name, c.Role)}
 }
 
-// RequireApproval tells whether the caller may answer approvals (SEC12, D32). Errors: *ForbiddenError.
+// RequireApproval returns a *ForbiddenError unless the caller may answer approvals (SEC12, D32).
 func (c *Caller) RequireApproval() error {
 	if c.Approve {
 		return nil

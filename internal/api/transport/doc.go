@@ -1,7 +1,9 @@
-// Package transport is what all ways into a server share: who calls and which namespace's service they reach, and the one table of problems.
+// Package transport is the code that all transports of a server share: the caller and the service
+// of the caller's namespace, and the one table of problems.
 //
-// The server's guard finds out who calls and puts a [Caller] into the request's context. The HTTP API, the MCP server, the OpenAI-compatible endpoint and webhooks
-// take it from there: no transport sees a service of another namespace (SEC10).
+// The server's guard authenticates the caller and puts a [Caller] into the request's context. The
+// HTTP API, the MCP server, the OpenAI-compatible endpoint and webhooks take it from there: no
+// transport sees a service of another namespace (SEC10).
 //
-// It refuses to know any protocol but the numbers of HTTP's statuses.
+// The package knows no protocol apart from the numbers of HTTP statuses.
 package transport

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// TakesGzip tells whether the client of a request takes an answer that is packed with gzip: it names the coding, or all codings, with a weight above 0.
+// TakesGzip reports whether the client of a request accepts a response compressed with gzip: its
+// request lists this coding, or all codings, with a weight above 0.
 func TakesGzip(r *http.Request) bool {
 	named, all := -1.0, -1.0
 	for _, line := range r.Header.Values("Accept-Encoding") {
@@ -26,7 +27,7 @@ func TakesGzip(r *http.Request) bool {
 	return named > 0
 }
 
-// weight reads the parameter q: 1 where there is none, 0 where it is malformed.
+// weight returns the value of the parameter q: 1 if it is absent, 0 if it is malformed.
 func weight(params string) float64 {
 	for p := range strings.SplitSeq(params, ";") {
 		if name, value, ok := strings.Cut(strings.TrimSpace(p), "="); ok && strings.EqualFold(strings.TrimSpace(name), "q") {

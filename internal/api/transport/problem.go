@@ -15,45 +15,51 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// ErrUnauthorized says that the request has no valid token.
+// ErrUnauthorized is returned when a request has no valid token.
 var ErrUnauthorized = errors.New("authentication required: send Authorization: Bearer TOKEN")
 
-// ForbiddenError says that the caller is known and may not.
+// ForbiddenError is returned when the caller is known but lacks the permission.
 type ForbiddenError struct{ Reason string }
 
 func (e *ForbiddenError) Error() string { return e.Reason }
 
-// TooLargeError says that a request is larger than the server takes (SEC17). Limit names the limit.
+// TooLargeError is returned when a request exceeds the size that the server accepts (SEC17). Limit
+// names the limit.
 type TooLargeError struct{ Limit string }
 
 func (e *TooLargeError) Error() string { return "request too large: " + e.Limit }
 
-// Problem is an error as all transports report it: RFC 9457 over HTTP, the same fields elsewhere.
+// Problem is an error in the form that all transports report: RFC 9457 over HTTP, the same fields
+// elsewhere.
 type Problem struct {
-	// Status is HTTP's.
+	// Status is the HTTP status.
 	Status int `json:"status"`
-	// Code is a word for programs: that of the family, which decides the exit status of the command line.
+	// Code is the code for programs: the error family, which determines the exit status of the
+	// command line.
 	Code   errcode.Family `json:"code"`
 	Title  string         `json:"title"`
 	Detail string         `json:"detail,omitempty"`
-	// Reason is the code within the family, and Fields are the values of this case; "" and nil: the error has none.
+	// Reason is the code within the family, and Fields are its values; "" and nil mean that the
+	// error has none.
 	Reason errcode.Code   `json:"reason,omitempty"`
 	Fields errcode.Fields `json:"fields,omitempty"`
-	// Hint says what to do about it, in the words of the transport; "": nothing to add.
+	// Hint says what to do about the problem, in the terms of the transport; "" means that there is
+	// nothing to add.
 	Hint string `json:"hint,omitempty"`
-	// Diagnostics say where a document is wrong.
+	// Diagnostics are the problems of a document.
 	Diagnostics diag.List `json:"diagnostics,omitempty"`
-	// RetryAfter is when the same request may be made again; 0: nothing is said of it, or RetryAfter with status 503.
+	// RetryAfter is the time after which the same request may be repeated; 0 means that it is
+	// unspecified, or the constant RetryAfter with status 503.
 	RetryAfter time.Duration `json:"-"`
 }
 
-// NewProblem returns the problem of a family. Detail is "" for the one of the family.
+// NewProblem returns the problem of a family. If detail is "", the family's own detail is used.
 func NewProblem(f errcode.Family, detail string) Problem {
 	g := errcode.GroupOf(f)
 	return Problem{Status: g.Status, Code: g.Family, Title: g.Title, Detail: cmp.Or(detail, g.Detail)}
 }
 
-// Text is the detail of a problem with its hint, or its title if it has no detail.
+// Text returns the detail of a problem with its hint, or its title if it has no detail.
 func (p Problem) Text() string {
 	text := cmp.Or(p.Detail, p.Title)
 	if p.Hint != "" {
@@ -62,18 +68,19 @@ func (p Problem) Text() string {
 	return text
 }
 
-// NoPath is the problem of a path that does not exist.
+// NoPath returns the problem of a path that does not exist.
 func NoPath(path string) Problem { return NewProblem(errcode.NotFound, "no such path: "+cut(path)) }
 
-// NoMethod is the problem of a path that supports other methods: those in allow, as the header Allow has them.
+// NoMethod returns the problem of a path that supports only other methods, which allow lists in the
+// form of the Allow header.
 func NoMethod(path, allow string) Problem {
 	return NewProblem(errcode.MethodNotAllowed, cut(path)+" allows only "+allow)
 }
 
-// Unavailable is the problem of a request that may be repeated later.
+// Unavailable returns the problem of a request that may be repeated later.
 func Unavailable(reason string) Problem { return NewProblem(errcode.Unavailable, reason) }
 
-// maxEcho bounds what is told back of a path, in bytes.
+// maxEcho is the maximum number of bytes of a path that a response repeats.
 const maxEcho = 200
 
 func cut(path string) string {
@@ -88,10 +95,11 @@ func cut(path string) string {
 	return path[:n] + "…"
 }
 
-// ProblemOf returns the problem of an error, with hints in the words of HTTP. An internal error is not described: the log has it.
+// ProblemOf returns the problem of an error, with hints in the terms of HTTP. An internal error is
+// not described; its details are in the log.
 func ProblemOf(err error) Problem { return ProblemFor(err, errcode.HTTP) }
 
-// ProblemFor is ProblemOf with hints in the words of a transport.
+// ProblemFor is ProblemOf with hints in the terms of the given transport.
 func ProblemFor(err error, t errcode.Transport) Problem {
 	var (
 		forbidden *ForbiddenError
@@ -147,7 +155,7 @@ func described(err error, t errcode.Transport) Problem {
 	return p
 }
 
-// accessFamily is the family of an error of package access; "" for others.
+// accessFamily returns the family of an error of package access, or "" for any other error.
 func accessFamily(err error) errcode.Family {
 	var wrong *access.InvalidError
 	var limit *access.LimitError

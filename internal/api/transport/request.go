@@ -10,30 +10,35 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 )
 
-// Deed is one action of a principal, as the audit log has it. It holds neither bodies nor secrets.
+// Deed is one action of a principal, as recorded in the audit log. It contains neither bodies nor
+// secrets.
 type Deed struct {
-	// At is when the request began, UTC in microseconds.
+	// At is the start time of the request, in UTC with microseconds.
 	At time.Time
-	// Principal is who did it; the zero Principal is a client of a route that requires no token.
+	// Principal is the principal that acted; the zero Principal is a client of a route that
+	// requires no token.
 	Principal access.Principal
-	// Channel is the way in, such as `http` or `mcp`.
+	// Channel is the transport, such as `http` or `mcp`.
 	Channel string
-	// Action is a word such as `runs.start`, and Target the id of what it was done to; "" where none was named.
+	// Action is the name of the action, such as `runs.start`, and Target the id of its object, or
+	// "" if none was named.
 	Action, Target string
-	// Method, Route and Status are HTTP's; Route is the pattern, which has no ids and no secrets.
+	// Method, Route and Status describe the HTTP request; Route is the pattern, which contains no
+	// ids and no secrets.
 	Method, Route string
 	Status        int
-	// RequestID is the one of the answer's X-Request-Id, Remote the address of the connection.
+	// RequestID is the X-Request-Id of the response, and Remote the address of the connection.
 	RequestID, Remote string
 }
 
-// Request is what the guard of a server knows of a request, beside the caller. Safe for concurrent use.
+// Request holds what the guard of a server knows about a request, apart from the caller. It is safe
+// for concurrent use.
 type Request struct {
-	// ID is what log and answer call the request.
+	// ID is the id of the request in the log and in the response.
 	ID string
 	// Remote is the address of the connection, or of the client if a trusted proxy names it.
 	Remote string
-	// Closing is closed when the server begins to end.
+	// Closing is closed when the server starts to shut down.
 	Closing <-chan struct{}
 
 	mu    sync.Mutex
@@ -44,7 +49,7 @@ type Request struct {
 
 type requestKey struct{}
 
-// WithRequest gives a context that carries the request.
+// WithRequest returns a context that carries the request.
 func WithRequest(ctx context.Context, r *Request) context.Context {
 	return context.WithValue(ctx, requestKey{}, r)
 }
@@ -56,27 +61,33 @@ func requestOf(ctx context.Context) *Request {
 	return &Request{}
 }
 
-// RequestID is what log and answer call the request of a context; "" without a server around it.
+// RequestID returns the id of the request of a context in the log and in the response, or ""
+// without a server.
 func RequestID(ctx context.Context) string { return requestOf(ctx).ID }
 
-// Remote is the client's address of a context; "" without a server around it.
+// Remote returns the client's address of a context, or "" without a server.
 func Remote(ctx context.Context) string { return requestOf(ctx).Remote }
 
-// Closing is closed when the server begins to end: what would last longer than a moment ends then, in a way that its client understands. Nil, which is never
-// closed, without a server around it.
+// Closing returns a channel that is closed when the server starts to shut down: anything that lasts
+// longer than a moment must then end in a way that its client understands. Without a server it
+// returns nil, which is never closed.
 func Closing(ctx context.Context) <-chan struct{} { return requestOf(ctx).Closing }
 
-// ActAnswer is the action of an answer to a wait; its target is the run's id, a blank and the wait's.
+// ActAnswer is the action of an answer to a wait; its target is the ids of the run and of the wait,
+// separated by a space.
 const ActAnswer = "runs.answer"
 
-// ActSignal is the action of a signal to a run; its target is the run's id, a blank and the signal's name.
+// ActSignal is the action of a signal to a run; its target is the id of the run and the name of the
+// signal, separated by a space.
 const ActSignal = "runs.signal"
 
-// ActSchedule is what the actions of schedules begin with; pause, resume, skip or run follows. Their target is the workflow's id, and the schedule's branch and id where it has them.
+// ActSchedule is the prefix of the actions on schedules, followed by pause, resume, skip or run.
+// Their target is the workflow's id, and the schedule's branch and id if it has them.
 const ActSchedule = "schedules."
 
-// RecordAction records for the audit log what the request of a context does: an action such as `runs.start`, and the id of its object. One request may do several
-// actions. Without a server, it does nothing.
+// RecordAction records for the audit log what the request of a context does: an action such as
+// `runs.start`, and the id of its object. One request may perform several actions. Without a
+// server, it does nothing.
 func RecordAction(ctx context.Context, action, target string) {
 	r := requestOf(ctx)
 	r.mu.Lock()
@@ -84,7 +95,8 @@ func RecordAction(ctx context.Context, action, target string) {
 	r.acts = append(r.acts, [2]string{action, target})
 }
 
-// Known records for the audit log the caller of an endpoint that needs no token: a webhook, or the holder of a link. Without a server, it does nothing.
+// Known records for the audit log the caller of an endpoint that needs no token: a webhook, or the
+// holder of a link. Without a server, it does nothing.
 func Known(ctx context.Context, p access.Principal) {
 	r := requestOf(ctx)
 	r.mu.Lock()
@@ -92,8 +104,8 @@ func Known(ctx context.Context, p access.Principal) {
 	r.who = p
 }
 
-// RecordError records for the server's log why the request of a context is answered with a status of 500 or above; the caller does not see it. Without a server,
-// it does nothing.
+// RecordError records for the server's log why the request of a context is answered with a status
+// of 500 or above; the caller does not see it. Without a server, it does nothing.
 func RecordError(ctx context.Context, cause error) {
 	r := requestOf(ctx)
 	r.mu.Lock()
@@ -101,21 +113,22 @@ func RecordError(ctx context.Context, cause error) {
 	r.cause = cause
 }
 
-// Cause is the error that RecordError was given; nil: none.
+// Cause returns the error passed to RecordError, or nil if there is none.
 func (r *Request) Cause() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.cause
 }
 
-// Who is the principal that Known was given.
+// Who returns the principal passed to Known.
 func (r *Request) Who() access.Principal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.who
 }
 
-// Deeds gives what RecordAction was given, each as d with its action and target; d alone if there was nothing.
+// Deeds returns the recorded actions, each as a copy of d with its action and target, and whether
+// there were any. If there were none, it returns only d.
 func (r *Request) Deeds(d Deed) (deeds []Deed, told bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,10 +142,11 @@ func (r *Request) Deeds(d Deed) (deeds []Deed, told bool) {
 	return deeds, true
 }
 
-// RetryAfter is the header of that name, in seconds, of answers with status 503.
+// RetryAfter is the value of the Retry-After header, in seconds, of responses with status 503.
 const RetryAfter = "5"
 
-// WriteProblem answers a request with a problem (RFC 9457). What is broken inside is told by the request's id alone, under which the log has it.
+// WriteProblem writes a problem (RFC 9457) as the response to a request. An internal error is
+// reported only with the id of the request, under which the log has the details.
 func WriteProblem(w http.ResponseWriter, r *http.Request, p Problem) {
 	if id := RequestID(r.Context()); p.Status >= http.StatusInternalServerError && p.Detail == "" && id != "" {
 		p.Detail = "see the server's log for request " + id

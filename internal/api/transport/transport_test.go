@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// TestProblemOf is the one table of problems, and tells that nothing from inside is told outside.
+// TestProblemOf checks the table of problems, and that no internal details are exposed.
 func TestProblemOf(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -48,7 +48,7 @@ func TestProblemOf(t *testing.T) {
 	}
 }
 
-// TestRequire refuses callers who are unknown or not permitted (SEC1, SEC2).
+// TestRequire checks that callers who are unknown or lack the permission are rejected (SEC1, SEC2).
 func TestRequire(t *testing.T) {
 	t.Parallel()
 	if _, err := transport.Require(t.Context(), access.RoleRun); !errors.Is(err, transport.ErrUnauthorized) {

@@ -1,4 +1,4 @@
-// Package catalogtest is the one suite that all stores of the catalog pass.
+// Package catalogtest is the test suite that all stores of the catalog must pass.
 //
-// It refuses to know any store: it is given a function that opens an empty one.
+// It depends on no particular store: the caller passes a function that opens an empty one.
 package catalogtest

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/catalog"
 )
 
-// tagOf gives the tag of a stored workflow.
+// tagOf returns the tag of a stored workflow.
 func tagOf(t *testing.T, s catalog.Store, id string) string {
 	t.Helper()
 	e, err := s.Entry(t.Context(), id)
@@ -30,7 +30,8 @@ func tagOf(t *testing.T, s catalog.Store, id string) string {
 	return catalog.Tag(e, &rows)
 }
 
-// testExpected: whatever changes a workflow changes its tag, and is answered with the new one; nothing is done where the tag is another (P39).
+// testExpected checks that every change of a workflow changes its tag and returns the new one, and
+// that nothing happens if the tag differs from the expected one (P39).
 func testExpected(t *testing.T, s catalog.Store) {
 	ctx := t.Context()
 	put := func(p catalog.Put, tag string) (catalog.Stored, error) {
@@ -125,7 +126,8 @@ func testExpectedAgents(t *testing.T, s catalog.Store) {
 	}
 }
 
-// testExpectedOnce: of several that read one state and store another at once, one is stored (P39).
+// testExpectedOnce checks that of several writers that read the same state and store different ones
+// simultaneously, one succeeds (P39).
 func testExpectedOnce(t *testing.T, s catalog.Store) {
 	for round := range 5 {
 		now, won := tagOf(t, s, "w"), atomic.Int32{}

@@ -2,7 +2,8 @@ package catalogtest
 
 import "strings"
 
-// GoodIDs are ids that are hard to carry and may be stored: each must be stored, shown and deleted by every transport.
+// GoodIDs returns unusual but valid ids: every transport must be able to store, show and delete
+// each of them.
 func GoodIDs() []string {
 	return []string{
 		"a", "0", "007", "null", "true", "a b", "a.b", "a..b", "100%", "%2F", "%00", "a?b=c", "a#b", "a+b", "a&b", "a;b", "a:b", "a,b", "*", "~", "@me", `"quoted"`, "it's", "<b>", "{id}", "$HOME",
@@ -10,7 +11,7 @@ func GoodIDs() []string {
 	}
 }
 
-// BadIDs may not be stored.
+// BadIDs returns invalid ids, which must not be stored.
 func BadIDs() []string {
 	return []string{
 		"", " ", " a", "a ", "\ta", "a\tb", "a\nb", "a\x00b", "a\x1bb", "a\u202eb", "a\u200bb", "\ufeffa", "a/b", "/", `a\b`, ".", "..", ".a", "-", "-a", "--", "a\xff", "../../etc/passwd",

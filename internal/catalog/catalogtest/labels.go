@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// testLabels: X-76. A version keeps the labels of its document, and a workflow has those of the version that its name is of: the published one, else the draft. Rows have none.
+// testLabels checks X-76: a version keeps the labels of its document, and a workflow has the labels
+// of the version that its name is taken from: the published one, or else the draft. Rows have none.
 func testLabels(t *testing.T, s catalog.Store) {
 	ctx := t.Context()
 	labelled := func(id, text string, l workflow.Labels) catalog.Put {

@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/catalog"
 )
 
-// testLayouts: a layout is stored beside a workflow without a version, only where the present one is the expected one, and goes with the workflow.
+// testLayouts checks that a layout is stored next to a workflow without a new version, only if the
+// present layout is the expected one, and is deleted with the workflow.
 func testLayouts(t *testing.T, s catalog.Store) {
 	ctx := t.Context()
 	layoutIs := func(want string) {

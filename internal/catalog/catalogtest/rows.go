@@ -13,7 +13,7 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// routes is a routes document with rows; the words are the ids of its nodes, and an edge leads to each.
+// routes returns a routes document with rows; nodes are the ids of its nodes, with an edge to each.
 func routes(id, text string, nodes ...string) catalog.Put {
 	p := doc(id, text)
 	p.Format = catalog.FormatRoutes
@@ -36,7 +36,8 @@ func rowsAre(t *testing.T, s catalog.Store, id string, want catalog.Rows) {
 	}
 }
 
-// testRows: S3-20. Rows with the same id are changed, those that the document lacks are deleted; other workflows may have rows with the same ids.
+// testRows checks S3-20: rows with the same id are updated, and rows that are not in the document
+// are deleted; other workflows may have rows with the same ids.
 func testRows(t *testing.T, s catalog.Store) {
 	other := routes("other", "one", "n1", "n2", "n3")
 	put(t, s, other, "version 1: published 1, draft 0")
@@ -75,7 +76,8 @@ func testRowOrder(t *testing.T, s catalog.Store) {
 	rowsAre(t, s, "w", *p.Rows)
 }
 
-// testRowTexts: SEC7. Whatever is in a document, ids too, is stored as it is, or is refused by the name of its column with nothing stored.
+// testRowTexts checks SEC7: any content of a document, including ids, is stored unchanged, or
+// rejected with the name of its column and nothing stored.
 func testRowTexts(t *testing.T, s catalog.Store, refuses func(string) bool) {
 	all := []string{"'", `"`, "'); DROP TABLE agents; --", "\x00", "a\x00b", "%", "\\", "ü\u2028🙂", "", "NULL", "\n"}
 	texts := slices.DeleteFunc(slices.Clone(all), refuses)
@@ -115,7 +117,8 @@ func testRowTexts(t *testing.T, s catalog.Store, refuses func(string) bool) {
 	}
 }
 
-// testRefused: a text that the store cannot keep is refused wherever it is, and the column is named.
+// testRefused checks that a string that the store cannot store is rejected wherever it occurs, and
+// that the error names the column.
 func testRefused(t *testing.T, s catalog.Store, p catalog.Put, bad string) {
 	rows := func(change func(r *catalog.Rows)) catalog.Put {
 		q := p
@@ -150,7 +153,8 @@ func testRefused(t *testing.T, s catalog.Store, p catalog.Put, bad string) {
 	}
 }
 
-// testRowsGiveWay: a document of another format takes the place of rows, and a draft leaves them alone.
+// testRowsGiveWay checks that a document of another format replaces rows, and that a draft leaves
+// them alone.
 func testRowsGiveWay(t *testing.T, s catalog.Store) {
 	p := routes("w", "one")
 	put(t, s, p, "version 1: published 1, draft 0")
@@ -167,7 +171,7 @@ func testRowsGiveWay(t *testing.T, s catalog.Store) {
 	rowsAre(t, s, "w", *p.Rows)
 }
 
-// testLaw: random calls give what an obvious list of texts gives.
+// testLaw checks that random calls have the same results as on a naive list of texts.
 func testLaw(t *testing.T, s catalog.Store, refuses func(string) bool) {
 	id := 0
 	kept := func(text string) bool { return !refuses(text) }

@@ -15,8 +15,9 @@ import (
 	"github.com/hocket-run/hocket/internal/catalog"
 )
 
-// Run checks that a store does what package catalog says. open gives an empty store for each test. refuses tells which texts the store refuses with a *catalog.TextError where they are not
-// documents; nil: none.
+// Run checks that a store conforms to package catalog. open returns an empty store for each test.
+// refuses reports whether the store rejects a string outside documents with a *catalog.TextError;
+// nil means that it rejects none.
 func Run(t *testing.T, refuses func(text string) bool, open func(t *testing.T) catalog.Store) {
 	if refuses == nil {
 		refuses = func(string) bool { return false }
@@ -64,7 +65,7 @@ func draft(p catalog.Put) catalog.Put {
 	return p
 }
 
-// put stores one document and compares what became of it: version, published, draft, unchanged.
+// put stores one document and compares the result: version, published, draft, unchanged.
 func put(t *testing.T, s catalog.Store, p catalog.Put, want string) {
 	t.Helper()
 	got, err := s.Put(t.Context(), []catalog.Put{p}, nil)
@@ -112,7 +113,7 @@ func testVersions(t *testing.T, s catalog.Store) {
 	}
 }
 
-// testDrafts: P38.
+// testDrafts checks P38.
 func testDrafts(t *testing.T, s catalog.Store) {
 	put(t, s, draft(doc("w", "one")), "version 1: published 0, draft 1")
 	put(t, s, draft(doc("w", "one")), "version 1: published 0, draft 1, unchanged")
@@ -135,7 +136,7 @@ func testDrafts(t *testing.T, s catalog.Store) {
 	}
 }
 
-// testTexts: P29.
+// testTexts checks P29.
 func testTexts(t *testing.T, s catalog.Store) {
 	texts := []string{"", "a: 1 # why\r\nb: 2\r\n", "\xef\xbb\xbf{}", "\x00\x01\xff\xfe", "tail without end", strings.Repeat("long ", 300_000)}
 	for i, text := range texts {
@@ -205,7 +206,7 @@ func testDelete(t *testing.T, s catalog.Store) {
 	if entries, err := s.Entries(t.Context()); err != nil || len(entries) != 1 {
 		t.Errorf("entries %v, %v", entries, err)
 	}
-	// A run may still show version 1 of what was deleted.
+	// A run may still show version 1 of the deleted workflow.
 	put(t, s, doc("w", "one"), "version 3: published 3, draft 0")
 	if err := s.Delete(t.Context(), "w", ""); err != nil {
 		t.Fatal(err)
@@ -298,7 +299,7 @@ func testContext(t *testing.T, s catalog.Store) {
 	}
 }
 
-// testSlices: what the caller does with its slices afterwards changes nothing.
+// testSlices checks that the caller can modify its slices afterwards without affecting the store.
 func testSlices(t *testing.T, s catalog.Store) {
 	p := routes("w", "one")
 	put(t, s, p, "version 1: published 1, draft 0")

@@ -1,2 +1,3 @@
-// Package checkpointtest holds the suite that all stores of checkpoints pass. It refuses to know how they store.
+// Package checkpointtest holds the suite that all checkpoint stores pass. It does not depend on how
+// they store.
 package checkpointtest

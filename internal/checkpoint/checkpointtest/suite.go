@@ -17,10 +17,11 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// Store is what is tested.
+// Store is the interface under test.
 type Store = checkpoint.Store
 
-// Run checks that a store does what hocket.Checkpointer says (S2-65). open gives an empty store for each test; it may be called from within rapid.
+// Run checks that a store conforms to hocket.Checkpointer (S2-65). open returns an empty store for
+// each test; it may be called from within rapid.
 func Run(t *testing.T, open func(t *testing.T) Store) {
 	for _, tt := range []struct {
 		name string
@@ -55,7 +56,8 @@ func save(t *testing.T, s Store, execution, label, state string) {
 	}
 }
 
-// expect compares what a run has: its labels, oldest first, and the state of each, written `label=state`.
+// expect compares the checkpoints of a run: its labels, oldest first, and the state of each,
+// written as `label=state`.
 func expect(t *testing.T, s Store, execution string, want ...string) {
 	t.Helper()
 	labels, err := s.List(t.Context(), execution)
@@ -135,7 +137,7 @@ func testNothing(t *testing.T, s Store) {
 	expect(t, s, "r", "a=1")
 }
 
-// testNames: ids and labels are no paths (SEC16).
+// testNames checks that ids and labels are not treated as paths (SEC16).
 func testNames(t *testing.T, s Store) {
 	names := []string{
 		"a", "A", "../a", "..", ".", "/", "/etc/passwd", `C:\x`, "con", "a b", "é", "e\u0301", "%41", "a'; DROP TABLE checkpoints; --", "\n", "a\tb",
@@ -195,7 +197,8 @@ func testBytes(t *testing.T, s Store) {
 	}
 }
 
-// testSlices: what is handed in stays the caller's, what is handed out is the caller's.
+// testSlices checks that the caller keeps ownership of the slices it passes and owns the slices it
+// receives.
 func testSlices(t *testing.T, s Store) {
 	state := []byte(`[1]`)
 	if err := s.Save(t.Context(), "r", state, "a"); err != nil {
@@ -272,7 +275,7 @@ func testContext(t *testing.T, s Store) {
 	expect(t, s, "r", "a=1")
 }
 
-// testLaw compares a store with a list, over calls in any order.
+// testLaw compares a store with a list over calls in random order.
 func testLaw(t *testing.T, s Store) {
 	round := 0
 	rapid.Check(t, func(rt *rapid.T) {

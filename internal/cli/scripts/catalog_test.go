@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	_ "modernc.org/sqlite" // as other programs write the tables
+	_ "modernc.org/sqlite" // other programs write the tables with it
 )
 
-// cmdSQL runs statements on a database, as another program does: sql DB FILE
+// cmdSQL runs statements on a database, as another program would: sql DB FILE
 func cmdSQL(ts *testscript.TestScript, _ bool, args []string) {
 	db, err := sql.Open("sqlite", "file:"+ts.MkAbs(args[0])+"?_pragma=busy_timeout(10000)")
 	ts.Check(err)
@@ -20,7 +20,8 @@ func cmdSQL(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-// cmdPage copies the first block of a language on a page of docs/ into a file: page PAGE LANGUAGE FILE
+// cmdPage copies the first code block in a language from a page in docs/ to a file: page PAGE
+// LANGUAGE FILE
 func cmdPage(ts *testscript.TestScript, _ bool, args []string) {
 	page, err := os.ReadFile(filepath.Join(repository, "docs", args[0]))
 	ts.Check(err)
@@ -32,7 +33,7 @@ func cmdPage(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(block), 0o600))
 }
 
-// cmdBytes writes a file that is no text: bytes FILE QUOTED
+// cmdBytes writes a binary file: bytes FILE QUOTED
 func cmdBytes(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: bytes FILE QUOTED")
@@ -42,7 +43,7 @@ func cmdBytes(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
-// cmdCRLF copies a file with a byte order mark and Windows' line ends: crlf FROM TO
+// cmdCRLF copies a file, adding a byte order mark and Windows line endings: crlf FROM TO
 func cmdCRLF(ts *testscript.TestScript, _ bool, args []string) {
 	text := "\ufeff" + strings.ReplaceAll(ts.ReadFile(args[0]), "\n", "\r\n")
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))

@@ -34,10 +34,12 @@ type child struct {
 	exited chan struct{}
 }
 
-// process is what belongs to the process and not to a script: the working directory and the environment. A command line has it for itself.
+// process guards what belongs to the process and not to a script: the working directory and the
+// environment. A command line has them for itself.
 var process sync.Mutex
 
-// run runs a command line in this process, with the folder and the environment of the script, and returns its exit status.
+// run runs a command line in this process, with the directory and the environment of the script,
+// and returns its exit status.
 func run(ts *testscript.TestScript, args []string) int {
 	process.Lock()
 	defer process.Unlock()
@@ -48,14 +50,16 @@ func run(ts *testscript.TestScript, args []string) int {
 	return cli.Main(context.Background(), args, cli.Streams{In: strings.NewReader(""), Out: ts.Stdout(), Err: ts.Stderr(), Env: ts.Getenv}, wiring)
 }
 
-// cmdHocket runs a command line in this process: hocket ARG... A script says `exec hocket` where the process matters, or its standard input.
+// cmdHocket runs a command line in this process: hocket ARG... A script uses `exec hocket` if the
+// process or its standard input matters.
 func cmdHocket(ts *testscript.TestScript, neg bool, args []string) {
 	if status := run(ts, args); (status != 0) != neg {
 		ts.Fatalf("exit status %d", status)
 	}
 }
 
-// cmdExits runs a command line in this process, or another program, and compares the exit status: exits STATUS hocket ARG..., exits STATUS exec PROGRAM ARG...
+// cmdExits runs a command line in this process, or another program, and compares the exit status:
+// exits STATUS hocket ARG..., exits STATUS exec PROGRAM ARG...
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits STATUS hocket ARG..., or exits STATUS exec PROGRAM ARG...")
@@ -81,7 +85,8 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdStart runs a program in the background, with its output in NAME.out and NAME.err: start NAME PROGRAM ARG...
+// cmdStart runs a program in the background, with its output in NAME.out and NAME.err: start NAME
+// PROGRAM ARG...
 func cmdStart(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: start NAME PROGRAM ARG...")
@@ -104,7 +109,7 @@ func cmdStart(ts *testscript.TestScript, _ bool, args []string) {
 		_ = stderr.Close()
 	}()
 	ts.Defer(func() {
-		_ = c.cmd.Process.Kill() // our own child; it may have ended
+		_ = c.cmd.Process.Kill() // our own child process, which may have ended
 		<-c.exited
 	})
 }
@@ -117,13 +122,14 @@ func find(ts *testscript.TestScript, name string) *child {
 	return c
 }
 
-// cmdSignal sends INT, TERM or KILL to a process of start: signal NAME SIGNAL
+// cmdSignal sends INT, TERM or KILL to a process started with start: signal NAME SIGNAL
 func cmdSignal(ts *testscript.TestScript, _ bool, args []string) {
 	sig := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM, "KILL": os.Kill}[args[1]]
 	ts.Check(find(ts, args[0]).cmd.Process.Signal(sig))
 }
 
-// cmdFinish waits for a process of start and compares its exit status, -1 for one that was killed: finish NAME STATUS
+// cmdFinish waits for a process started with start and compares its exit status, -1 if it was
+// killed: finish NAME STATUS
 func cmdFinish(ts *testscript.TestScript, _ bool, args []string) {
 	c := find(ts, args[0])
 	want, err := strconv.Atoi(args[1])
@@ -138,10 +144,10 @@ func cmdFinish(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdAwait waits until a file holds a text: await FILE TEXT
+// cmdAwait waits until a file contains a text: await FILE TEXT
 func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
 	deadline := time.Now().Add(patience)
-	look := time.NewTicker(5 * time.Millisecond) // what another process writes is seen only by looking
+	look := time.NewTicker(5 * time.Millisecond) // writes of another process can only be polled
 	defer look.Stop()
 	for ; time.Now().Before(deadline); <-look.C {
 		if data, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && bytes.Contains(data, []byte(args[1])) {
@@ -151,7 +157,8 @@ func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("%s does not get %q:\n%s", args[0], args[1], ts.ReadFile(args[0]))
 }
 
-// at finds a value: fields and places separated by dots, `-1` for the last of a list, `len` for its length.
+// at returns the value at a path: fields and indexes separated by dots, `-1` for the last item of a
+// list, `len` for its length.
 func at(ts *testscript.TestScript, v any, path string) any {
 	for key := range strings.SplitSeq(strings.Trim(path, "."), ".") {
 		switch x := v.(type) {
@@ -189,7 +196,8 @@ func decode(ts *testscript.TestScript, file string) any {
 	return v
 }
 
-// cmdValue compares a value inside JSON, or keeps it in a variable: value FILE PATH JSON, value FILE PATH -> NAME
+// cmdValue compares a value inside JSON, or stores it in a variable: value FILE PATH JSON, value
+// FILE PATH -> NAME
 func cmdValue(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 3 {
 		ts.Fatalf("usage: value FILE PATH JSON")
@@ -210,7 +218,8 @@ func cmdValue(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdShape prints the paths of a JSON value with their types, so that the next command can compare them: shape FILE
+// cmdShape prints the paths of a JSON value with their types, so that the next command can compare
+// them: shape FILE
 func cmdShape(ts *testscript.TestScript, _ bool, args []string) {
 	seen := map[string]string{}
 	var walk func(path string, v any)
@@ -249,7 +258,8 @@ func cmdShape(ts *testscript.TestScript, _ bool, args []string) {
 	fmt.Fprintln(ts.Stdout(), strings.Join(lines, "\n"))
 }
 
-// cmdEvents checks that a file holds events, one valid JSON line each, numbered without gaps from FIRST (1) to LAST, if given: events FILE [FIRST [LAST]]
+// cmdEvents checks that a file contains events, one valid JSON line each, numbered without gaps
+// from FIRST (default 1) to LAST, if specified: events FILE [FIRST [LAST]]
 func cmdEvents(ts *testscript.TestScript, _ bool, args []string) {
 	next := 1
 	if len(args) > 1 {
@@ -273,7 +283,8 @@ func cmdEvents(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdDamage changes one byte of a file in the middle of each TEXT, since pages may have what was moved from them: damage FILE TEXT
+// cmdDamage changes one byte in the middle of each occurrence of TEXT in a file, since database
+// pages may contain leftover copies: damage FILE TEXT
 func cmdDamage(ts *testscript.TestScript, _ bool, args []string) {
 	path := ts.MkAbs(args[0])
 	data, err := os.ReadFile(path)
@@ -309,7 +320,7 @@ func cmdEmpty(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdFill puts the values of variables into files where they stand as @NAME@: fill NAME FILE...
+// cmdFill replaces @NAME@ in files with the value of the variable: fill NAME FILE...
 func cmdFill(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range args[1:] {
 		text := strings.ReplaceAll(ts.ReadFile(name), "@"+args[0]+"@", ts.Getenv(args[0]))
@@ -317,7 +328,8 @@ func cmdFill(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdUntil runs a program until its output matches, as what other processes do is seen only by looking: until COMMAND REGEXP
+// cmdUntil runs a program until its output matches, since the actions of other processes can only
+// be polled: until COMMAND REGEXP
 func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: until COMMAND REGEXP")
@@ -328,13 +340,15 @@ func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
 		if err := ts.Exec(words[0], words[1:]...); err == nil && want.MatchString(ts.ReadFile("stdout")) {
 			return
 		}
-		time.Sleep(50 * time.Millisecond) // a program takes the processor from what it looks at
+		time.Sleep(50 * time.Millisecond) // a program takes CPU time from the process it watches
 	}
 	ts.Fatalf("%s never prints %s", args[0], args[1])
 }
 
-// gates hold the calls of models that are named held-NAME until the script says `release NAME`. Then each answers with what stands behind the last - of the name.
-// Models that are named busy-NAME do that too, and say "again" before: in a loop a follower of the run gets it, however late it begins.
+// gates hold the calls of models named held-NAME until the script executes `release NAME`. Each
+// model then replies with the part of its name after the last -. Models named busy-NAME do the
+// same, but first reply with "again": in a loop, a follower of the run receives that however late
+// it starts.
 type gates struct {
 	mu   sync.Mutex
 	open map[string]chan struct{}
@@ -361,7 +375,7 @@ func (g *gates) openAll() {
 	}
 }
 
-// cmdRelease lets held models answer, from now on: release NAME...
+// cmdRelease lets held models reply from now on: release NAME...
 func (g *gates) cmdRelease(_ *testscript.TestScript, _ bool, args []string) {
 	for _, name := range args {
 		close(g.of(name))

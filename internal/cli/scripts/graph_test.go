@@ -19,8 +19,9 @@ type letter struct {
 	Log  []string `json:"log,omitempty"`
 }
 
-// goProgram is a program that embeds Hocket: it starts the run of a graph that writes a letter and asks before it sends it (`goprogram start RUN TO`),
-// answers it (`goprogram answer RUN ANSWER`), or works until it has ended (`goprogram work RUN`).
+// goProgram is a program that embeds Hocket: it starts the run of a graph that writes a letter and
+// asks before it sends it (`goprogram start RUN TO`), answers it (`goprogram answer RUN ANSWER`),
+// or works until it has ended (`goprogram work RUN`).
 func goProgram() {
 	if err := letters(context.Background(), os.Args[1], os.Args[2], os.Args[3:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -78,7 +79,8 @@ func letters(ctx context.Context, verb, run string, args []string) error {
 	return nil
 }
 
-// work takes up what is left of the program's runs until one of them, which need not be there yet, has ended, and prints its status.
+// work resumes the unfinished runs of the program until the given run, which need not exist yet,
+// has ended, and prints its status.
 func work(ctx context.Context, eng *hocket.Engine, g *graph.Compiled[letter], run string) error {
 	if err := hocket.Register(eng, g); err != nil {
 		return err

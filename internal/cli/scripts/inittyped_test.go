@@ -8,11 +8,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// statusIn finds the exit status that the comment of a command promises.
+// statusIn matches the exit status that the comment of a command promises.
 var statusIn = regexp.MustCompile(` # .*\bstatus (\d+)`)
 
-// cmdTyped types the commands that `hocket init` printed into FILE, in their order, into a shell; each must end with the status that its comment names, else with
-// 0. What the last one printed is stdout of the script. A command with "until Ctrl-C" in its comment is interrupted once a run has ended: typed FILE
+// cmdTyped types the commands that `hocket init` printed into FILE, in order, into a shell; each
+// must exit with the status that its comment states, or with 0. The output of the last command
+// becomes the stdout of the script. A command with "until Ctrl-C" in its comment is interrupted
+// once a run has ended: typed FILE
 func cmdTyped(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: typed FILE")

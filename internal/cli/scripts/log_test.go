@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestLogIDs: each line that is logged of a run has its id, and each of a step the node and the step; what was said in the run is in none of them.
+// TestLogIDs checks that each log line about a run has the run's id, that each line about a step
+// has the node and the step, and that no line contains anything that was said in the run.
 func TestLogIDs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

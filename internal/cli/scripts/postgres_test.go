@@ -18,12 +18,13 @@ import (
 	"github.com/hocket-run/hocket/internal/store/postgres"
 )
 
-// TestScriptsPostgres runs scripts a second time on stores in PostgreSQL: the same lines say the same, and end with the same statuses.
+// TestScriptsPostgres runs scripts a second time on stores in PostgreSQL: the same lines print the
+// same output and exit with the same statuses.
 func TestScriptsPostgres(t *testing.T) {
 	t.Parallel()
 	p := scripts(t, false)
 	names := []string{"run", "webhooks", "serve", "migrate"}
-	if longtest.Enabled() { // the suites of all stores and of the driver have what they do with a store
+	if longtest.Enabled() { // the suites of all stores and of the driver cover these scripts' use of a store
 		names = append(names, "approval", "retry", "schedule")
 	}
 	for _, name := range names {
@@ -37,7 +38,8 @@ func TestScriptsPostgres(t *testing.T) {
 	testscript.Run(t, p)
 }
 
-// TestPostgres runs the scripts of what is said of stores in PostgreSQL alone. PG_URL is that of an empty store, with a password that the server does not ask for.
+// TestPostgres runs the scripts that apply only to stores in PostgreSQL. PG_URL is the URL of an
+// empty store, with a password that the server does not require.
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	p := scripts(t, false)
@@ -59,7 +61,7 @@ func TestPostgres(t *testing.T) {
 	testscript.Run(t, p)
 }
 
-// cmdCarried makes a run of the store PG_URL one that Temporal carries: carried RUN
+// cmdCarried marks a run in the store PG_URL as executed by Temporal: carried RUN
 func cmdCarried(ts *testscript.TestScript, _ bool, args []string) {
 	s, err := postgres.Open(context.Background(), postgres.Config{URL: ts.Getenv("PG_URL"), Kind: journal.KindTemporal})
 	ts.Check(err)
@@ -67,11 +69,12 @@ func cmdCarried(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(s.SetKind(context.Background(), args[0], journal.KindTemporal))
 }
 
-// cmdHides holds that the arguments of a process, as the system shows them, do not have a text: hides NAME TEXT
+// cmdHides checks that the arguments of a process, as the system shows them, do not contain a text:
+// hides NAME TEXT
 func cmdHides(ts *testscript.TestScript, _ bool, args []string) {
 	c := find(ts, args[0])
 	if runtime.GOOS != "linux" {
-		return // arguments are not in a file there
+		return // the system has no file with the arguments
 	}
 	shown, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", c.cmd.Process.Pid))
 	ts.Check(err)

@@ -21,13 +21,15 @@ import (
 	"github.com/hocket-run/hocket/internal/store/pghome"
 )
 
-// wiring is that of all command lines of scripts.
-var wiring = cli.Wiring{Version: "v0-test", Adapters: providers.Adapters(nil), Postgres: pghome.New(nil), CompleteWithin: time.Minute} // a busy machine takes its time
+// wiring is the wiring of all command lines in scripts.
+// for slow machines
+var wiring = cli.Wiring{Version: "v0-test", Adapters: providers.Adapters(nil), Postgres: pghome.New(nil), CompleteWithin: time.Minute}
 
-// repository is the root of the module. The working directory is that of a script.
+// repository is the root of the module. The working directory belongs to a script.
 var repository string
 
-// programs are what scripts run as processes of their own: this test binary under other names. (testscript.Main would keep the name hocket for itself.)
+// programs are the programs that scripts run as separate processes: this test binary under other
+// names. (testscript.Main would reserve the name hocket.)
 var programs = map[string]func(){
 	"hocket":    func() { os.Exit(cli.Process(wiring)) },
 	"mcptool":   mcpTool,
@@ -43,7 +45,7 @@ func TestMain(m *testing.M) {
 	os.Exit(test(m))
 }
 
-// test puts the programs into the path and runs the tests.
+// test adds the programs to the path and runs the tests.
 func test(m *testing.M) int {
 	here, err := os.Getwd()
 	if err != nil {
@@ -70,7 +72,8 @@ func test(m *testing.M) int {
 	return m.Run()
 }
 
-// TestScripts holds the command line to the outer contract, one script for each part of it.
+// TestScripts checks the command line against the outer contract, with one script for each part of
+// it.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	p := scripts(t, false)
@@ -78,7 +81,8 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, p)
 }
 
-// TestScriptsThere runs the scripts of stored definitions a second time, against a server: the same lines say the same, and end with the same statuses.
+// TestScriptsThere runs the scripts for stored definitions a second time, against a server: the
+// same lines print the same output and exit with the same statuses.
 func TestScriptsThere(t *testing.T) {
 	t.Parallel()
 	p := scripts(t, true)
@@ -91,7 +95,7 @@ func script(name string) string {
 	return filepath.Join(repository, "internal", "cli", "scripts", "testdata", "script", name+".txtar")
 }
 
-// scripts says how scripts are run. Their condition `there` is isThere.
+// scripts returns the parameters for running scripts. Their condition `there` is isThere.
 func scripts(t *testing.T, isThere bool) testscript.Params {
 	t.Helper()
 	held := &gates{open: map[string]chan struct{}{}}
@@ -135,7 +139,7 @@ func scripts(t *testing.T, isThere bool) testscript.Params {
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
-			case "root": // permissions do not bind root
+			case "root": // permissions do not restrict root
 				return os.Geteuid() == 0, nil
 			case "there":
 				return isThere, nil
@@ -163,7 +167,8 @@ func mcpTool() {
 	}
 }
 
-// mcpServer has the tools `shout`, and `buy`, which notes in began.txt that it was called and never answers.
+// mcpServer returns a server with the tools `shout`, and `buy`, which records in began.txt that it
+// was called and never returns.
 func mcpServer() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	schema := json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)
@@ -195,5 +200,5 @@ func mcpServer() *sdk.Server {
 	return s
 }
 
-// patience bounds what a script waits for.
+// patience is the timeout of the waits in a script.
 const patience = 5 * time.Minute

@@ -21,22 +21,23 @@ import (
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 )
 
-// canaries are the secrets of secrets.txtar: of a variable of a server, of a server's header, and the key of the model provider; and those of
-// secretsweb.txtar: of HTTP calls, of searches, of a shell, in an address, of a collector.
+// canaries are the secrets of secrets.txtar (a server's variable, a server's header, and the key of
+// the model provider) and of secretsweb.txtar (HTTP calls, searches, a shell, a URL, a collector).
 var canaries = []string{
 	"ca/nary+tool-7f3a9b1c", "canary-header-5e8d2f40", "canary-model-c41b77aa",
 	"canary-api-11aa22bb", "canary-search-33cc44dd", "canary-shell-55ee66ff", "canary-user-90ab12cd", "canary-otel-77aa88bb",
 }
 
-// newGossip answers with the key that it was sent: in its text, in the error of a failure, in one that is worth another try, and in a call of a tool.
+// newGossip returns a model that replies with the key that it received: in its text, in the error
+// of a failure, in the error of a retryable failure, and in a tool call.
 func newGossip() func(modeltest.Request) modeltest.Answer {
-	var busy atomic.Int64 // scripts share the server, so what it counts at large depends on their order
+	var busy atomic.Int64 // scripts share the server, so its counter depends on their order
 	return func(r modeltest.Request) modeltest.Answer {
 		return gossip(r, func() bool { return busy.Add(1)%2 == 1 })
 	}
 }
 
-// gossip is one answer; busy says whether a model that is busy refuses this time.
+// gossip returns one reply; busy reports whether a busy model fails this time.
 func gossip(r modeltest.Request, busy func() bool) modeltest.Answer {
 	told := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	last := r.LastText()
@@ -45,7 +46,7 @@ func gossip(r modeltest.Request, busy func() bool) modeltest.Answer {
 		return modeltest.Answer{Status: 429, Code: "rate_limit", Error: "slow down, owner of " + told}
 	case r.Model == "angry":
 		return modeltest.Answer{Status: 401, Code: "auth", Error: "the key " + told + " is bad, in base64 " + base64.StdEncoding.EncodeToString([]byte("user:"+told))}
-	case r.Model == "caller" && !strings.Contains(last, " "): // the name of a tool, and no result
+	case r.Model == "caller" && !strings.Contains(last, " "): // the name of a tool, not a result
 		name := map[string]string{"user_prompt": "message", "web_search": "query", "shell": "cmd"}[last]
 		text := told
 		if last == "shell" {
@@ -60,7 +61,8 @@ func gossip(r modeltest.Request, busy func() bool) modeltest.Answer {
 	return modeltest.Answer{Text: "you have the key " + told + " and said: " + last, Reasoning: "it is " + told}
 }
 
-// gossipServer is an MCP server whose tools say, fail and break tell what it was given.
+// gossipServer returns an MCP server whose tools say, fail and break return the secret that it
+// received.
 func gossipServer(secret func(*sdk.CallToolRequest) string, description string) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "gossip", Version: "1"}, &sdk.ServerOptions{Instructions: "instructions " + description})
 	schema := json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)
@@ -80,7 +82,7 @@ func gossipServer(secret func(*sdk.CallToolRequest) string, description string) 
 	return s
 }
 
-// gossipTool is gossipServer on standard input and output, for its variable LEAK.
+// gossipTool runs gossipServer on standard input and output, with its variable LEAK as the secret.
 func gossipTool() {
 	leak := os.Getenv("LEAK")
 	fmt.Fprintln(os.Stderr, "started with", leak)
@@ -89,7 +91,8 @@ func gossipTool() {
 	}
 }
 
-// tell serves those who repeat what they were sent, in results, errors, documents, and in what a collector says of telemetry; false where it is none of them.
+// tell serves endpoints that repeat what they received, in results, errors, documents, and in a
+// collector's response to telemetry. It returns false if the request is for none of them.
 func tell(w http.ResponseWriter, r *http.Request) bool {
 	told := r.Header.Get("Authorization") + r.Header.Get("X-Key") + r.Header.Get("X-Subscription-Token")
 	heard := fmt.Sprintf("heard %s, %q, %s, of %s", told, told, base64.StdEncoding.EncodeToString([]byte("a:"+told)), r.URL)
@@ -107,17 +110,18 @@ func tell(w http.ResponseWriter, r *http.Request) bool {
 			return false
 		}
 		fmt.Fprintf(w, `{"web":{"results":[{"title":%s,"url":"https://a.example/","description":%s}]}}`, text, text)
-	case strings.HasPrefix(path, "/otlp/"): // a partial success: one entry is rejected, and why
+	case strings.HasPrefix(path, "/otlp/"): // a partial success: one entry is rejected, with a reason
 		text := "for " + told
 		partial := append([]byte{0x08, 1, 0x12, byte(len(text))}, text...)
-		_, _ = w.Write(append([]byte{0x0a, byte(len(partial))}, partial...)) // the client may have left
+		_, _ = w.Write(append([]byte{0x0a, byte(len(partial))}, partial...)) // the client may be gone
 	default:
 		return false
 	}
 	return true
 }
 
-// gossipHandler serves gossipServer for the header Authorization; below /broken it answers every request with an error that holds it.
+// gossipHandler serves gossipServer with the Authorization header as the secret; under /broken it
+// responds to every request with an error that contains it.
 func gossipHandler() http.Handler {
 	mcp := sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
 		told := r.Header.Get("Authorization")
@@ -134,7 +138,8 @@ func gossipHandler() http.Handler {
 	})
 }
 
-// cmdLeaks holds that no canary is in the last output, nor in any file below the script's folder but those that are named: leaks FILE...
+// cmdLeaks checks that no canary is in the last output, nor in any file in the script's directory
+// except the named ones: leaks FILE...
 func cmdLeaks(ts *testscript.TestScript, neg bool, args []string) {
 	if !neg {
 		ts.Fatalf("usage: ! leaks FILE...")

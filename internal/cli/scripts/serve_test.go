@@ -13,10 +13,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// listening is how a server tells where it is.
+// listening matches the line in which a server prints its URL.
 var listening = regexp.MustCompile(`listening +(https?://\S+)|"msg":"listening","url":"([^"]+)"`)
 
-// cmdAsk sends a request with the token to a server of start, and prints the body of its answer: ask STATUS NAME METHOD PATH [BODY]
+// cmdAsk sends a request with the token to a server started with start, and prints the response
+// body: ask STATUS NAME METHOD PATH [BODY]
 func cmdAsk(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 4 || len(args) > 5 {
 		ts.Fatalf("usage: ask STATUS NAME METHOD PATH [BODY]")
@@ -54,7 +55,7 @@ func cmdAsk(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// cmdAt puts the address of a server of start into a variable: at NAME VARIABLE
+// cmdAt stores the URL of a server started with start in a variable: at NAME VARIABLE
 func cmdAt(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: at NAME VARIABLE")

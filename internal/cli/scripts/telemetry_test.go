@@ -22,7 +22,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// collector receives OTLP over HTTP and reads it with OpenTelemetry's own protocol definitions. TracesData and MetricsData are the export requests on the wire.
+// collector receives OTLP over HTTP and reads it with OpenTelemetry's own protocol definitions.
+// TracesData and MetricsData are the export requests on the wire.
 type collector struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -30,7 +31,7 @@ type collector struct {
 	spans   []*tracepb.Span
 	metrics map[string]*metricspb.Metric
 	service string
-	// caller is the span of another program below which the run is.
+	// caller is the span of another program that is the parent of the run.
 	caller string
 }
 
@@ -76,7 +77,8 @@ func startCollector(t *testing.T) *collector {
 	return c
 }
 
-// tree prints the spans as name < parent's name, sorted; what is wrong with them is an error. With unfinished, the run goes on: spans may come before their parents.
+// tree returns the spans as name < parent's name, sorted; invalid spans are errors. If unfinished
+// is set, the run continues, and spans may arrive before their parents.
 func (c *collector) tree(t *testing.T, unfinished ...bool) []string {
 	t.Helper()
 	c.mu.Lock()
@@ -113,7 +115,7 @@ func (c *collector) tree(t *testing.T, unfinished ...bool) []string {
 	return out
 }
 
-// attributes gives those of the first span with a name, as texts.
+// attributes returns the attributes of the first span with a name, as strings.
 func (c *collector) attributes(t *testing.T, name string) map[string]string {
 	t.Helper()
 	c.mu.Lock()
@@ -180,7 +182,7 @@ workflow:
 `,
 }
 
-// command runs the command as a process of its own and checks its exit status.
+// command runs the command as a separate process and checks its exit status.
 func command(t *testing.T, dir string, status int, env []string, args ...string) (stdout, stderr string) {
 	t.Helper()
 	for name, text := range telemetryFiles {
@@ -199,8 +201,9 @@ func command(t *testing.T, dir string, status int, env []string, args ...string)
 	return out.String(), errs.String()
 }
 
-// TestTelemetryAcrossProcesses: a run that pauses in one process and is answered in another is one trace, each span once, whole, below its parent (P35); of what
-// people wrote and models said nothing is in it.
+// TestTelemetryAcrossProcesses checks that a run that pauses in one process and is answered in
+// another is one trace, with each span once, complete, and under its parent (P35), and that it
+// contains nothing that people wrote or models output.
 func TestTelemetryAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	c, dir := startCollector(t), t.TempDir()
@@ -245,8 +248,9 @@ func TestTelemetryAcrossProcesses(t *testing.T) {
 	}
 }
 
-// TestTraceJoins: a run that TRACEPARENT starts is below its caller's span, in whatever process it goes on; who answers it from another trace is linked. A caller that
-// records nothing is followed.
+// TestTraceJoins checks that a run started with TRACEPARENT is under its caller's span, whichever
+// process it continues in, and that an answer from another trace is linked. A caller that does not
+// record is followed.
 func TestTraceJoins(t *testing.T) {
 	t.Parallel()
 	const trace, span, other = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", "0af7651916cd43dd8448eb211c80319c"
@@ -288,7 +292,8 @@ func TestTraceJoins(t *testing.T) {
 	}
 }
 
-// TestTelemetryBranches: parallel branches are below their own steps, and a call is one span over its attempts (P35).
+// TestTelemetryBranches checks that parallel branches are under their own steps, and that a call is
+// one span over its attempts (P35).
 func TestTelemetryBranches(t *testing.T) {
 	t.Parallel()
 	c, dir := startCollector(t), t.TempDir()
@@ -308,7 +313,8 @@ func TestTelemetryBranches(t *testing.T) {
 	}
 }
 
-// TestTelemetryContent: who asks for content by the conventions' variable gets it.
+// TestTelemetryContent checks that content is exported if the variable of the conventions requests
+// it.
 func TestTelemetryContent(t *testing.T) {
 	t.Parallel()
 	c, dir := startCollector(t), t.TempDir()
@@ -330,7 +336,8 @@ func TestTelemetryContent(t *testing.T) {
 	}
 }
 
-// TestTelemetryDeadCollector: a collector that refuses, one that fails and one that accepts and never answers fail no run, and each is told once (P11, P35).
+// TestTelemetryDeadCollector checks that a collector that refuses connections, one that fails and
+// one that accepts and never responds fail no run, and that each is reported once (P11, P35).
 func TestTelemetryDeadCollector(t *testing.T) {
 	t.Parallel()
 	hang := make(chan struct{})
@@ -352,7 +359,8 @@ func TestTelemetryDeadCollector(t *testing.T) {
 	}
 }
 
-// TestTelemetryVariables: variables that cannot be used are named and keep nothing from running; those that switch telemetry off do.
+// TestTelemetryVariables checks that unusable variables are reported and keep nothing from running,
+// and that the variables that turn telemetry off do so.
 func TestTelemetryVariables(t *testing.T) {
 	t.Parallel()
 	c := startCollector(t)

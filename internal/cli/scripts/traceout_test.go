@@ -19,7 +19,8 @@ import (
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 )
 
-// joining is a workflow whose agents ask models by all three protocols, and whose first one calls tools of all kinds that reach other programs.
+// joining is a workflow whose agents call models through all three protocols, and whose first agent
+// calls tools of all kinds that reach other programs.
 const joining = `agents:
   caller:
     model: warm
@@ -39,7 +40,7 @@ workflow:
   - {type: agent, name: third}
 `
 
-// echoMeta adds a tool that answers with the traceparent of its call's _meta.
+// echoMeta adds a tool that returns the traceparent of its call's _meta.
 func echoMeta(s *sdk.Server, name string, seen func(string)) {
 	s.AddTool(&sdk.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		text, _ := req.Params.Meta["traceparent"].(string)
@@ -50,8 +51,9 @@ func echoMeta(s *sdk.Server, name string, seen func(string)) {
 	})
 }
 
-// TestTraceGoesOut: calls of models, HTTP APIs and MCP servers carry the span that is exported for them, so that what happens there is below it; web pages get nothing,
-// and without telemetry no request has a trace context.
+// TestTraceGoesOut checks that calls of models, HTTP APIs and MCP servers carry the span that is
+// exported for them, so that the spans of the callee are under it, that requests for web pages
+// carry none, and that without telemetry no request has a trace context.
 func TestTraceGoesOut(t *testing.T) {
 	t.Parallel()
 	for name, on := range map[string]bool{"on": true, "off": false} {
@@ -151,7 +153,7 @@ func TestTraceGoesOut(t *testing.T) {
 	}
 }
 
-// wantDetails checks what the span of the first model call says of the request and the answer.
+// wantDetails checks the request and reply attributes of the span of the first model call.
 func wantDetails(t *testing.T, c *collector, url string) {
 	t.Helper()
 	got := map[string]string{}

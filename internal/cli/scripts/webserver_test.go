@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// shopDocument is an OpenAPI document beside its API.
+// shopDocument is an OpenAPI document served next to its API.
 const shopDocument = `openapi: 3.1.0
 info: {title: Shop}
 servers: [{url: /}]
@@ -20,7 +20,7 @@ paths:
     post: {operationId: addThing, requestBody: {required: true, content: {application/json: {schema: {type: object}}}}}
 `
 
-// webServer is the web that scripts reach: a page, a place that is moved to it, and a shop.
+// webServer returns the web server that scripts can reach: a page, a redirect to it, and a shop.
 func webServer(t *testing.T) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()

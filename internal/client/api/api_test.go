@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/client/api"
 )
 
-// TestOperations: each operation of the document has its method, so that the client is of this document.
+// TestOperations checks that each operation of the document has its method, so that the client
+// matches the document.
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "openapi.json"))

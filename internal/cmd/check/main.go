@@ -1,13 +1,16 @@
-// Check builds, lints and tests what a change touches: it runs before each commit.
+// Check builds, lints and tests what a change affects: it runs before each commit.
 //
 // Usage, from the root of the module:
 //
 //	go run ./internal/cmd/check [-base REVISION] [-lint PROGRAM]
 //
-// A change is what differs from the revision, untracked files included: HEAD by default, or its parent if the work tree is as committed. All of the
-// module is built, and the module in temporal, which is linted and tested if it changes itself. The packages of changed files are linted. They and the packages that import them are tested, with -short and without the race
-// detector; the few packages whose tests take minutes are tested only if they change themselves, and named at the end. Changed sources of the page are
-// checked and tested by their own programs.
+// A change is everything that differs from the revision, including untracked files; the revision is
+// HEAD by default, or its parent if the work tree has no changes. The whole module is built, and so
+// is the module in temporal, which is linted and tested if it has changed itself. The packages of
+// changed files are linted. They and the packages that import them are tested, with -short and
+// without the race detector; the few packages whose tests take minutes are tested only if they have
+// changed themselves, and are listed at the end. Changed sources of the page are checked and tested
+// by their own programs.
 package main
 
 import (
@@ -26,13 +29,14 @@ import (
 
 const module = "github.com/hocket-run/hocket"
 
-// temporal is the folder of the module that uses this one.
+// temporal is the directory of the module that uses this one.
 const temporal = "temporal/"
 
-// readers are the packages whose tests read its sources.
+// readers are the packages whose tests read the sources of the module.
 var readers = []string{"./internal/cmd/notice", "./internal/explain", "./internal/faultmatrix", "./internal/rules"}
 
-// slow are packages whose tests take too long to run because of a change elsewhere. `make test` runs them.
+// slow lists packages whose tests take too long to run because of a change elsewhere. `make test`
+// runs them.
 var slow = []string{"internal/e2e", "internal/killtest", "internal/cli", "internal/conformance", "internal/sim", "docs", "examples", "bench", "bench/cluster", "bench/growth", "bench/scale"}
 
 func main() {
@@ -45,7 +49,7 @@ func main() {
 	}
 }
 
-// check runs all steps, also after one that failed.
+// check runs all steps, even after one has failed.
 func check(base, lint string) error {
 	files, err := changed(base)
 	if err != nil {
@@ -69,7 +73,7 @@ func check(base, lint string) error {
 	step := func(name string, command ...string) {
 		start := time.Now()
 		c := exec.Command(command[0], command[1:]...)
-		c.Env = append(os.Environ(), "CGO_ENABLED=0") // as programs are built, so that each package is compiled once
+		c.Env = append(os.Environ(), "CGO_ENABLED=0") // as for programs, so that each package is compiled once
 		c.Stdout, c.Stderr = os.Stdout, os.Stderr
 		word := "ok"
 		if err := c.Run(); err != nil {
@@ -105,7 +109,7 @@ func check(base, lint string) error {
 	return nil
 }
 
-// isModuleFile reports whether a change of a file may change every package.
+// isModuleFile reports whether a change of a file may affect every package.
 func isModuleFile(f string) bool { return f == "go.mod" || f == "go.sum" }
 
 // lines returns the lines that a command prints.
@@ -133,7 +137,8 @@ func changed(base string) ([]string, error) {
 	return append(tracked, untracked...), nil
 }
 
-// list returns, for the path of each package of the module, "." for the root, the paths of those that it or its tests import.
+// list returns, for the path of each package of the module ("." for the root), the paths of the
+// packages that it or its tests import.
 func list() (map[string][]string, error) {
 	found, err := lines("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}} {{join .TestImports " "}} {{join .XTestImports " "}}`, "./...")
 	if err != nil {
@@ -152,14 +157,16 @@ func list() (map[string][]string, error) {
 	return pkgs, nil
 }
 
-// affected returns the packages of changed files, those that import them, and those of the latter that are too slow, each as an argument of the go command.
+// affected returns the packages of changed files, the packages that import them, and those of the
+// latter that are too slow, each as an argument of the go command.
 func affected(files []string, pkgs map[string][]string) (own, users, left []string) {
 	owns := map[string]bool{}
 	for _, f := range files {
 		if strings.HasPrefix(f, "web/") && !strings.HasSuffix(f, ".go") || strings.HasPrefix(f, temporal) {
 			continue
 		}
-		// A file belongs to the nearest package above it: data of tests, embedded files. One that is above all packages belongs to the root.
+		// A file, such as test data or an embedded file, belongs to the nearest package above it. A
+		// file above all packages belongs to the root.
 		dir := path.Dir(f)
 		for ; dir != "."; dir = path.Dir(dir) {
 			if _, ok := pkgs[dir]; ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/format"
 )
 
-// llms gives docs/llms.txt, as llmstxt.org describes it: all pages below docs with their titles, so that an assistant finds the one that it needs. Records of
-// decisions are not among them.
+// llms returns docs/llms.txt, as llmstxt.org describes it: all pages under docs with their titles,
+// so that an assistant finds the page that it needs. Decision records are left out.
 func llms(docs fs.FS) (string, error) {
 	sections := []*section{{title: "Guides"}, {title: "Command line"}, {title: "Machine-readable"}}
 	err := fs.WalkDir(docs, ".", func(name string, e fs.DirEntry, err error) error {
@@ -58,7 +58,7 @@ func llms(docs fs.FS) (string, error) {
 	return b.String(), nil
 }
 
-// section is a heading with the lines below it.
+// section is a heading and the lines under it.
 type section struct {
 	title string
 	lines strings.Builder

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLLMs: docs/llms.txt lists the pages that are there, under the titles that they have.
+// TestLLMs checks that docs/llms.txt lists the existing pages under their titles.
 func TestLLMs(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join("..", "..", "..", "docs")

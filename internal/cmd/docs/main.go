@@ -1,5 +1,5 @@
-// Command docs writes the command line reference docs/cli from the commands themselves, and removes pages of verbs that are gone. Then it writes docs/llms.txt, the
-// list of all pages.
+// Command docs writes the command line reference docs/cli from the commands themselves, and removes
+// pages of verbs that no longer exist. Then it writes docs/llms.txt, the list of all pages.
 package main
 
 import (

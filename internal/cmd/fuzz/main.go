@@ -1,4 +1,5 @@
-// Command fuzz runs every fuzz target of the module for a while, one after another, and ends with 1 at the first finding.
+// Command fuzz runs every fuzz target of the module for a while, one after another, and exits with
+// 1 at the first finding.
 package main
 
 import (
@@ -57,7 +58,7 @@ func run(ctx context.Context, each time.Duration, only string) error {
 	return nil
 }
 
-// find lists the fuzz targets of a tree, in the order of their files.
+// find lists the fuzz targets of a tree, in file order.
 func find(root fs.FS) ([]target, error) {
 	var out []target
 	err := fs.WalkDir(root, ".", func(file string, d fs.DirEntry, err error) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model/providers"
 )
 
-// protocolOf returns the protocol of a request path, or "" if it is not a call of a model.
+// protocolOf returns the protocol of a request path, or "" if it is not the path of a model call.
 func protocolOf(path string) model.Protocol {
 	switch {
 	case strings.HasSuffix(path, "/chat/completions"):
@@ -27,10 +27,11 @@ func protocolOf(path string) model.Protocol {
 	return ""
 }
 
-// manyBytes is the length of a text that no provider sends in one piece when it streams.
+// manyBytes is the length of a text that no provider sends in a single chunk when it streams.
 const manyBytes = 600
 
-// differences returns what an exchange has that Hocket does not expect, or lacks, and whether it has usage. A refusal has none, and costs nothing.
+// differences returns how an exchange differs from what Hocket expects, and whether it has usage. A
+// refusal has no usage and costs nothing.
 func differences(x *exchange) (found []string, hasUsage bool) {
 	switch {
 	case x.status == 0:
@@ -81,7 +82,7 @@ func differences(x *exchange) (found []string, hasUsage bool) {
 	return found, c.hasUsage
 }
 
-// eventsOf returns the events of a stream, or the whole answer.
+// eventsOf returns the events of a stream, or the whole response.
 func eventsOf(body []byte, isStream bool) (events []string) {
 	if !isStream {
 		return []string{string(body)}
@@ -94,7 +95,7 @@ func eventsOf(body []byte, isStream bool) (events []string) {
 	return events
 }
 
-// comparison compares the events of an answer with what is expected.
+// comparison compares the events of a response with the expected types.
 type comparison struct {
 	adapter.Answers
 	note          func(string, ...any)
@@ -102,7 +103,8 @@ type comparison struct {
 	pieces, bytes int
 }
 
-// check compares a value at a path with the types that it may have. No types: any value is expected.
+// check compares a value at a path with the types that it may have. If there are no types, any
+// value is expected.
 func (c *comparison) check(path string, v any, types []reflect.Type) {
 	switch v := v.(type) {
 	case []any:
@@ -131,7 +133,8 @@ func (c *comparison) check(path string, v any, types []reflect.Type) {
 	}
 }
 
-// field returns the types that a JSON field has in objects of the types, and whether any of them has it. Known without types: any value is expected.
+// field returns the types that a JSON field has in objects of the types, and whether any of them
+// has it. If the field is known but has no types, any value is expected.
 func field(types []reflect.Type, key string) (inner []reflect.Type, known bool) {
 	if len(types) == 0 {
 		return nil, true
@@ -153,7 +156,7 @@ func field(types []reflect.Type, key string) (inner []reflect.Type, known bool) 
 			}
 		case reflect.Map:
 			inner, known = append(inner, t.Elem()), true
-		case reflect.Interface, reflect.Slice: // any, and raw JSON
+		case reflect.Interface, reflect.Slice: // any value, and raw JSON
 			return nil, true
 		}
 	}
@@ -163,7 +166,7 @@ func field(types []reflect.Type, key string) (inner []reflect.Type, known bool) 
 	return inner, known
 }
 
-// elements returns the types of elements of arrays.
+// elements returns the element types of arrays.
 func elements(types []reflect.Type) []reflect.Type {
 	var inner []reflect.Type
 	for _, t := range types {
@@ -197,7 +200,7 @@ func plain(t reflect.Type) reflect.Type {
 	return t
 }
 
-// clip shortens a text to one line.
+// clip truncates a text to one line.
 func clip(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if r := []rune(text); len(r) > 300 {

@@ -15,10 +15,10 @@ import (
 
 const here = "../../../examples"
 
-// refs are models of the three protocols and one without a price.
+// refs are models of the three protocols and a model without a price.
 var refs = []string{"openai/gpt-6.1-terra", "anthropic/claude-haiku-5-5", "google/gemini-3.5-flash-lite", "openai/own-model"}
 
-// play runs the command beside a model server, and returns what it prints.
+// play runs the command with a model server, and returns its output.
 func play(t *testing.T, answer modeltest.Func, models []string, env map[string]string) (out string, server *modeltest.Server, err error) {
 	t.Helper()
 	server = modeltest.Start(t, answer)
@@ -52,7 +52,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestExpected: of a server that answers as the adapters expect, nothing differs, whatever its protocol.
+// TestExpected checks that nothing differs for a server that responds as the adapters expect,
+// whatever its protocol.
 func TestExpected(t *testing.T) {
 	t.Parallel()
 	called := chat.ToolCall{Name: "list_directory", Arguments: []byte(`{"path":"."}`)}
@@ -69,7 +70,8 @@ func TestExpected(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out) {
-		if _, what, ok := strings.Cut(line, "× "); ok && !strings.HasPrefix(what, "the run") { // the answers are no good ones
+		// these replies make the run fail
+		if _, what, ok := strings.Cut(line, "× "); ok && !strings.HasPrefix(what, "the run") {
 			t.Error(line)
 		}
 	}
@@ -83,8 +85,10 @@ func TestExpected(t *testing.T) {
 	}
 }
 
-// TestBudget: the calls of each model cost no more than its share, and one call that had begun; without a price they use no more tokens than the limit. What the provider does not report is
-// counted by the size of what was sent and received. A name without its provider, and a configuration with other prices, change nothing.
+// TestBudget checks that the calls of each model cost no more than its share plus one call that had
+// already started; without a price they use no more tokens than the limit. Usage that the provider
+// does not report is estimated from the size of what was sent and received. A name without its
+// provider, and a configuration with other prices, make no difference.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	prices := filepath.Join(t.TempDir(), "hocket.yaml")
@@ -96,7 +100,7 @@ func TestBudget(t *testing.T) {
 		answer modeltest.Answer
 		models []string
 		env    map[string]string
-		// each is what a call costs, in USD or tokens, and limit the share of each model.
+		// each is the cost of a call, in USD or tokens, and limit the share of each model.
 		each, limit float64
 	}{
 		"priced":            {modeltest.Answer{Text: "dear", Usage: &chat.Usage{InputTokens: 30_000, OutputTokens: 20_000}}, []string{"openai/gpt-6.1-terra", "openai/gpt-6.1-sol"}, nil, 0.13, 0.48},
@@ -118,7 +122,8 @@ func TestBudget(t *testing.T) {
 				calls[r.Model]++
 			}
 			for model, n := range calls {
-				// A run whose calls report nothing is bounded by what the server is sent, so that it may pass its share by the calls of that run.
+				// A run whose calls report no usage is limited by what the server receives, so that
+				// it may exceed its share by the calls of that run.
 				most := tc.limit + tc.each
 				if tc.answer.Usage == nil {
 					most = tc.limit + 8*tc.each
@@ -134,7 +139,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestRefusal: a refusal and a missing usage are told once, with the examples that met them, and the exchange is kept.
+// TestRefusal checks that a refusal and a missing usage are reported once, with the examples in
+// which they occurred, and that the exchange is kept.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	server := modeltest.Start(t, func(r modeltest.Request) modeltest.Answer {

@@ -1,9 +1,11 @@
-// Command live runs the examples against real models, and prints what differed from what Hocket expects of their providers: unknown fields and words, refusals,
-// missing usage, answers that were not streamed, runs that did not complete.
+// Command live runs the examples against real models, and prints how the providers differ from what
+// Hocket expects: unknown fields and words, refusals, missing usage, replies that were not
+// streamed, runs that did not complete.
 //
-// It is for a person with keys: `make live`, or `make live MODELS="openai/gpt-6.1-terra mistral/mistral-small-latest"`. It takes ten minutes at most and spends less
-// than a dollar on models that have a price; a model without one is bounded by 60,000 tokens. It refuses to run in CI. It ignores the person's hocket.yaml and the
-// variables of Hocket.
+// It is for a person with API keys: `make live`, or `make live MODELS="openai/gpt-6.1-terra
+// mistral/mistral-small-latest"`. It takes at most ten minutes and spends less than a dollar on
+// models that have a price; a model without one is limited to 60,000 tokens. It does not run in CI.
+// It ignores the person's hocket.yaml and Hocket's environment variables.
 package main
 
 import (
@@ -26,10 +28,11 @@ import (
 
 const (
 	maxDuration = 10 * time.Minute
-	// maxUSD bounds what all models with a price cost together, and maxTokens what a model without one uses.
+	// maxUSD is the maximum cost of all models with a price together, and maxTokens the maximum
+	// usage of a model without one.
 	maxUSD    = 0.96
 	maxTokens = 60_000
-	// maxModels keeps the share of a model large enough for the examples.
+	// maxModels keeps each model's share of the budget large enough for the examples.
 	maxModels = 6
 )
 
@@ -45,7 +48,7 @@ func main() {
 	}
 }
 
-// start runs the examples in their folder: some name files in it.
+// start runs the examples in their directory, since some of them refer to files in it.
 func start(ctx context.Context) error {
 	dir, err := filepath.Abs(filepath.Join(".cache", "live"))
 	if err != nil {
@@ -59,16 +62,17 @@ func start(ctx context.Context) error {
 
 // config configures live.
 type config struct {
-	// models are references such as openai/gpt-6.1-terra; none: an inexpensive one of each provider whose key is set.
+	// models are references such as openai/gpt-6.1-terra; if empty, an inexpensive model of each
+	// provider whose key is set is used.
 	models   []string
 	env      model.Env
 	examples string
-	// exchangeDir is the folder for the exchanges that differed.
+	// exchangeDir is the directory for the exchanges that differed.
 	exchangeDir string
 	out         io.Writer
 }
 
-// defaults are inexpensive models of the providers that have an adapter of their own.
+// defaults are inexpensive models of the providers that have their own adapters.
 var defaults = []string{"openai/gpt-6.1-terra", "anthropic/claude-haiku-5-5", "google/gemini-3.5-flash-lite"}
 
 func live(ctx context.Context, cfg config) error {
@@ -132,7 +136,8 @@ func live(ctx context.Context, cfg config) error {
 	return nil
 }
 
-// withoutSettings returns an environment without the person's configuration of Hocket, which could change prices and add calls that cost money.
+// withoutSettings returns an environment without the person's configuration of Hocket, which could
+// change prices and add calls that cost money.
 func withoutSettings(env model.Env) model.Env {
 	return func(name string) string {
 		if name == "HOME" || name == "USERPROFILE" || strings.HasPrefix(name, "HOCKET_") || strings.HasPrefix(name, "OTEL_") || strings.HasPrefix(name, "XDG_") {
@@ -172,13 +177,14 @@ func (cfg config) chosen() ([]string, error) {
 	return models, nil
 }
 
-// example is a folder of the examples.
+// example is a directory of the examples.
 type example struct {
 	name string
 	args []string
 }
 
-// examples returns the examples that run without a person, a branch or flags of their own. It leaves expenses out, which reads receipts in the folder where it is started.
+// examples returns the examples that run without a person, a branch or their own flags. It leaves
+// out expenses, which reads receipts in the directory where it is started.
 func examples(dir string) ([]example, error) {
 	scripts, err := filepath.Glob(filepath.Join(dir, "*", "replies.yaml"))
 	if err != nil {
@@ -213,7 +219,7 @@ func examples(dir string) ([]example, error) {
 	return all, nil
 }
 
-// clearDir makes a folder, without the exchanges of an earlier call.
+// clearDir creates a directory, or removes the exchanges of an earlier invocation from it.
 func clearDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -230,7 +236,7 @@ func clearDir(dir string) error {
 	return nil
 }
 
-// streams are those of a command line that answers no question.
+// streams returns the streams of a command line that answers no questions.
 func streams(env model.Env, out, errs io.Writer) cli.Streams {
 	return cli.Streams{In: strings.NewReader(""), Out: out, Err: errs, Env: env}
 }

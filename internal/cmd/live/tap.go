@@ -12,20 +12,21 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 )
 
-// maxKept bounds the recorded part of a body, in bytes.
+// maxKept is the maximum size of the recorded part of a body, in bytes.
 const maxKept = 4 << 20
 
 // exchange is the HTTP request of a call and its response.
 type exchange struct {
 	path, contentType string
 	request, body     []byte
-	status            int // 0: there was no response
+	status            int // 0 means that there was no response
 }
 
-// lostTokens are the output tokens that an exchange without a response may have used.
+// lostTokens is the number of output tokens that an exchange without a response may have used.
 const lostTokens = 16_384
 
-// guess returns more tokens than the exchange is likely to have used, for providers that do not report them.
+// guess returns an upper estimate of the tokens that the exchange used, for providers that do not
+// report them.
 func (x *exchange) guess() chat.Usage {
 	if x.status == 0 {
 		return chat.Usage{InputTokens: int64(len(x.request) / 3), OutputTokens: lostTokens}
@@ -33,7 +34,7 @@ func (x *exchange) guess() chat.Usage {
 	return chat.Usage{InputTokens: int64(len(x.request) / 3), OutputTokens: int64(len(x.body) / 10)}
 }
 
-// recorder keeps exchanges. Safe for concurrent use.
+// recorder records exchanges. It is safe for concurrent use.
 type recorder struct {
 	mu  sync.Mutex
 	all []*exchange
@@ -45,7 +46,7 @@ func (r *recorder) add(x *exchange) {
 	r.all = append(r.all, x)
 }
 
-// take returns what was recorded since the last call.
+// take returns the exchanges recorded since the last call.
 func (r *recorder) take() []*exchange {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,7 +55,7 @@ func (r *recorder) take() []*exchange {
 	return all
 }
 
-// tap is a transport that records calls of models as they pass.
+// tap is a transport that records the model calls that pass through it.
 type tap struct {
 	next http.RoundTripper
 	to   *recorder

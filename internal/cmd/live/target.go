@@ -22,7 +22,8 @@ import (
 	"github.com/hocket-run/hocket/internal/price"
 )
 
-// target is a model under test, with its remaining budget and the differences found. Its methods are called by one goroutine at a time.
+// target is a model under test, with its remaining budget and the differences found. Its methods
+// must be called by one goroutine at a time.
 type target struct {
 	ref        string
 	env        model.Env
@@ -46,7 +47,7 @@ func newTarget(ref string, env model.Env, usd float64) *target {
 	return &target{ref: ref, env: env, usdLeft: usd, tokensLeft: maxTokens, isPriced: isPriced, differs: map[string]*difference{}}
 }
 
-// result is the part of `hocket run --json` that counts here.
+// result is the part of the output of `hocket run --json` that is used here.
 type result struct {
 	Status string `json:"status"`
 	Error  *struct {
@@ -60,7 +61,7 @@ type result struct {
 	} `json:"usage"`
 }
 
-// run plays an example with the remaining budget, and returns its line of the report.
+// run runs an example with the remaining budget, and returns its line of the report.
 func (t *target) run(ctx context.Context, e example) string {
 	budget := strconv.FormatInt(t.tokensLeft, 10)
 	if t.isPriced {
@@ -101,7 +102,8 @@ func (t *target) run(ctx context.Context, e example) string {
 	return t.line(e, fmt.Sprintf("%s  %s  %d calls  %d+%d tokens  %s", r.Status, took, r.Usage.ModelCalls, r.Usage.InputTokens, r.Usage.OutputTokens, cost))
 }
 
-// spend takes the exchanges of a run, notes their differences, and counts their cost: the usage that the provider reported, and a guess for each exchange without usage.
+// spend takes the exchanges of a run, records their differences, and counts their cost: the usage
+// that the provider reported, and an estimate for each exchange without usage.
 func (t *target) spend(e example, r result) (cost string) {
 	used := chat.Usage{InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens}
 	for _, x := range t.recorder.take() {
@@ -139,7 +141,7 @@ func (t *target) addDifference(e example, what string, x *exchange) {
 	}
 }
 
-// report prints what differed.
+// report prints the differences.
 func (t *target) report(w io.Writer) {
 	fmt.Fprintf(w, "\n%s: %d calls", t.ref, t.calls)
 	if len(t.differs) == 0 {
@@ -153,7 +155,8 @@ func (t *target) report(w io.Writer) {
 	}
 }
 
-// write writes the first exchange of each difference into a folder, and returns how many there are.
+// write writes the first exchange of each difference to a directory, and returns how many there
+// are.
 func (t *target) write(dir string) (n int, err error) {
 	for _, what := range slices.Sorted(maps.Keys(t.differs)) {
 		x := t.differs[what].first

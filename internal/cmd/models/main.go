@@ -1,11 +1,13 @@
-// Command models refreshes the table of models, internal/price/models.yaml, from public tables. Run it in the root of the repository:
+// Command models refreshes the table of models, internal/price/models.yaml, from public tables. Run
+// it in the root of the repository:
 //
 //	go run ./internal/cmd/models            # print what would change
 //	go run ./internal/cmd/models -check     # the same, and end with 1 if anything would
 //	go run ./internal/cmd/models -update    # write it
 //
-// Each -source is the URL of a table in one of two forms, which is recognized: api.json of models.dev, and LiteLLM's
-// model_prices_and_context_window.json. Both projects have the MIT licence. The rules by which tables are merged are those of [table.merge].
+// Each -source is the URL of a table in one of two forms, which is detected: api.json of
+// models.dev, and LiteLLM's model_prices_and_context_window.json. Both projects have the MIT
+// license. [table.merge] describes how tables are merged.
 package main
 
 import (
@@ -20,13 +22,13 @@ import (
 	"time"
 )
 
-// defaultSources are asked in this order: the first that knows a fact gives it.
+// defaultSources are queried in this order: the first that knows a fact provides it.
 var defaultSources = []string{
 	"https://models.dev/api.json",
 	"https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json",
 }
 
-// errStale says that the table is not what its sources say.
+// errStale is returned when the table differs from its sources.
 var errStale = errors.New("the table of models is not up to date; go run ./internal/cmd/models -update writes it")
 
 func main() {
@@ -42,7 +44,7 @@ func main() {
 	}
 }
 
-// list is a flag that may be given several times.
+// list is a flag that may be repeated.
 type list []string
 
 func (l *list) String() string     { return fmt.Sprint(*l) }

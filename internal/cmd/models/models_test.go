@@ -27,7 +27,9 @@ prices:
   - {models: [google/gem], input: 7, output: 7}
 `
 
-// What a row lists under keep stays, a price that jumps stays, nothing is removed, a zero price is none, and the new model of general use becomes a row.
+// after is the updated table: facts that a row lists under keep are kept, a price that jumps is
+// kept, nothing is removed, a zero price counts as no price, and the new general-purpose model
+// becomes a row.
 const after = `# A head that stays.
 asOf: "2026-11-22"
 source: here
@@ -89,7 +91,8 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// The table of this repository is in the form that the command writes: an update changes what it has to.
+// TestTableForm checks that the table of this repository is in the form that the command writes, so
+// that an update changes only what it has to.
 func TestTableForm(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../../price/models.yaml")

@@ -14,27 +14,30 @@ import (
 )
 
 const (
-	// maxBytes bounds a public table, and maxModels how many models it has.
+	// maxBytes is the maximum size of a public table, and maxModels the maximum number of its
+	// models.
 	maxBytes  = 64 << 20
 	maxModels = 50_000
-	// fetchTimeout bounds one download.
+	// fetchTimeout is the timeout of one download.
 	fetchTimeout = 2 * time.Minute
-	// maxPrice and maxWindow are those of package price.
+	// maxPrice and maxWindow are the limits of package price.
 	maxPrice  = 1_000_000
 	maxWindow = 100_000_000
 )
 
-// fact is what a table says of one model. Prices are USD for a million tokens, nil where the table has none; they are taken together.
+// fact is what a table says about one model. Prices are USD per million tokens, and nil if the
+// table has none; they are used together or not at all.
 type fact struct {
 	input, output, cached, write *float64
 	long                         *long
 	window                       int
 	retires                      string
-	// general says that the model takes and gives text and calls tools, and is no preview and not deprecated: it may become a new row.
+	// general is set if the model accepts and produces text, calls tools, and is neither a preview
+	// nor deprecated: it may become a new row.
 	general bool
 }
 
-// fetch gives the facts of a table by reference.
+// fetch returns the facts of a table by model reference.
 func fetch(ctx context.Context, url string) (map[string]fact, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
@@ -60,7 +63,7 @@ func fetch(ctx context.Context, url string) (map[string]fact, error) {
 	return read(data)
 }
 
-// read gives the facts of a table in one of the two forms.
+// read returns the facts of a table in one of the two forms.
 func read(data []byte) (map[string]fact, error) {
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(data, &top); err != nil {
@@ -98,7 +101,7 @@ func read(data []byte) (map[string]fact, error) {
 	return facts, nil
 }
 
-// providers are the names of providers in public tables, and ours.
+// providers maps the names of providers in public tables to ours.
 var providers = map[string]string{
 	"openai": "openai", "anthropic": "anthropic", "google": "google", "gemini": "google", "mistral": "mistral", "deepseek": "deepseek", "xai": "xai",
 	"groq": "groq", "cerebras": "cerebras", "moonshot": "moonshot", "moonshotai": "moonshot",
@@ -166,7 +169,8 @@ func longOf(over int, p devPrices) *long {
 	return &long{Over: over, Input: *p.Input, Output: *p.Output, Cached: p.Read, Write: p.Write}
 }
 
-// readLiteLLM reads one model of LiteLLM's table, whose prices are for one token. Its limits of input are not the context window and not taken.
+// readLiteLLM reads one model of LiteLLM's table, whose prices are per token. Its input limits are
+// not the context window and are ignored.
 func readLiteLLM(name string, data []byte, facts map[string]fact) error {
 	var m struct {
 		Provider string   `json:"litellm_provider"`
@@ -217,7 +221,7 @@ func readLiteLLM(name string, data []byte, facts map[string]fact) error {
 	return f.check()
 }
 
-// million gives the price of a million tokens.
+// million returns the price per million tokens.
 func million(p *float64) *float64 {
 	if p == nil {
 		return nil
@@ -226,7 +230,8 @@ func million(p *float64) *float64 {
 	return &v
 }
 
-// check rounds prices to the six decimals of the table, refuses numbers that are none, and drops prices that are not whole.
+// check rounds prices to the six decimals of the table, rejects invalid numbers, and drops
+// incomplete prices.
 func (f *fact) check() error {
 	prices := []*float64{f.input, f.output, f.cached, f.write}
 	if f.long != nil {
@@ -244,7 +249,7 @@ func (f *fact) check() error {
 	if f.window < 0 || f.window > maxWindow {
 		return fmt.Errorf("the context window %d is not from 0 to %d", f.window, maxWindow)
 	}
-	if f.input == nil || f.output == nil || *f.input == 0 && *f.output == 0 { // unknown, or free to try: no price
+	if f.input == nil || f.output == nil || *f.input == 0 && *f.output == 0 { // unknown, or a free trial: no price
 		f.input, f.output, f.cached, f.write, f.long = nil, nil, nil, nil, nil
 	}
 	return nil

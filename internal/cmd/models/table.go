@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	// maxNew bounds the rows that one update adds, and maxFactor by how much it changes a price: more is for a person to look at.
+	// maxNew is the maximum number of rows that one update adds, and maxFactor the maximum factor
+	// by which it changes a price: a person must review anything beyond that.
 	maxNew    = 40
 	maxFactor = 10
 )
@@ -25,10 +26,10 @@ const (
 // fresh are the providers whose new models become rows.
 var fresh = []string{"openai", "anthropic", "google"}
 
-// plain are references that can be written as they are.
+// plain matches references that can be written without quotes.
 var plain = regexp.MustCompile(`^[a-z0-9]+/[a-z0-9][a-z0-9._-]{0,99}$`)
 
-// row is one line of the table. Its fields are in the order in which they are written.
+// row is one line of the table. Its fields are in output order.
 type row struct {
 	Models  []string `yaml:"models"`
 	Input   *float64 `yaml:"input"`
@@ -51,7 +52,7 @@ type long struct {
 	Write  *float64 `yaml:"cacheWrite"`
 }
 
-// line is a row, or the text of a line that is none.
+// line is a row, or the text of a line that is not a row.
 type line struct {
 	text string
 	row  *row
@@ -61,7 +62,7 @@ type table struct{ lines []line }
 
 var rowLine = regexp.MustCompile(`^  - (\{.*\})$`)
 
-// parseTable reads the table: rows are lines, and all other lines stay as they are.
+// parseTable parses the table: rows are lines, and all other lines are kept as they are.
 func parseTable(data []byte) (*table, error) {
 	t := &table{}
 	rows := false
@@ -94,14 +95,19 @@ func parseTable(data []byte) (*table, error) {
 	return t, nil
 }
 
-// merge takes facts of public tables into the rows, and tells what it did and what a person should look at. Its rules:
+// merge merges facts of public tables into the rows, and reports what it did and what a person
+// should review. Its rules:
 //
-//  1. No row, name or fact is ever removed, and what a row lists under `keep` stays as it is.
-//  2. The tables are asked in their order; the first with a fact gives it. Prices are one fact: those of one table are not mixed with those of another.
-//  3. A table knows a row by its names without *. Where it says different things of two names, the row stays as it is.
-//  4. A price that changes by more than a factor of ten stays as it is.
-//  5. A date of retirement is taken only where the row has none.
-//  6. New models of OpenAI, Anthropic and Google that call tools and give text become rows behind the provider's others, at most 40.
+//  1. No row, name or fact is ever removed, and facts that a row lists under `keep` are not
+//     changed.
+//  2. The tables are queried in order; the first that has a fact provides it. Prices are one fact:
+//     prices of different tables are not mixed.
+//  3. A table matches a row by the row's names without *. If it has different facts for two of the
+//     names, the row is not changed.
+//  4. A price that would change by more than a factor of ten is not changed.
+//  5. A retirement date is added only if the row has none.
+//  6. New models of OpenAI, Anthropic and Google that call tools and produce text become rows after
+//     the provider's other rows, at most 40.
 func (t *table) merge(tables []map[string]fact) (report []string) {
 	for _, l := range t.lines {
 		if l.row == nil {
@@ -137,7 +143,7 @@ func (t *table) merge(tables []map[string]fact) (report []string) {
 	return append(report, t.add(tables)...)
 }
 
-// in finds a row's facts; same is false where they differ by name.
+// in finds a row's facts; same is false if they differ between its names.
 func (r *row) in(facts map[string]fact) (f fact, found, same bool) {
 	for _, name := range r.Models {
 		if strings.Contains(name, "*") {
@@ -156,7 +162,7 @@ func (r *row) in(facts map[string]fact) (f fact, found, same bool) {
 	return f, found, true
 }
 
-// setPrices takes the prices of a fact, which has some.
+// setPrices sets the prices of the row to those of a fact, which must have some.
 func (r *row) setPrices(f fact) (report []string) {
 	if far(r.Input, f.input) || far(r.Output, f.output) {
 		return []string{fmt.Sprintf("left: %s: the price would change from %s and %s to %s and %s, by more than a factor of %d", r.Models[0], number(r.Input), number(r.Output), number(f.input), number(f.output), maxFactor)}
@@ -188,12 +194,12 @@ func orOld(p, old *float64) *float64 {
 	return p
 }
 
-// far tells whether a price changes by more than maxFactor.
+// far reports whether a price changes by more than maxFactor.
 func far(old, now *float64) bool {
 	return old != nil && now != nil && *old != *now && (*now > *old*maxFactor || *now*maxFactor < *old)
 }
 
-// add makes rows of new models.
+// add adds rows for new models.
 func (t *table) add(tables []map[string]fact) (report []string) {
 	found := map[string]fact{}
 	for _, facts := range slices.Backward(tables) {
@@ -224,14 +230,15 @@ func (t *table) add(tables []map[string]fact) (report []string) {
 	return report
 }
 
-// has tells whether a row names a model with a price.
+// has reports whether a row names a model with a price.
 func (t *table) has(ref string) bool {
 	for _, l := range t.lines {
 		if l.row == nil {
 			continue
 		}
 		for _, p := range l.row.Models {
-			// In path.Match a * stands for no slash; names of these providers have one, before it.
+			// In path.Match, * does not match a slash; names of these providers have one slash,
+			// before the *.
 			if ok, err := path.Match(p, ref); ok || err != nil {
 				return true
 			}
@@ -242,7 +249,7 @@ func (t *table) has(ref string) bool {
 
 var asOf = regexp.MustCompile(`(?m)^asOf: .*$`)
 
-// text writes the table; the day in it changes where anything else does.
+// text returns the table as text; its date is updated if anything else changes.
 func (t *table) text(now time.Time, old []byte) []byte {
 	var b bytes.Buffer
 	for _, l := range t.lines {
@@ -259,7 +266,7 @@ func (t *table) text(now time.Time, old []byte) []byte {
 	return asOf.ReplaceAll(b.Bytes(), []byte(`asOf: "`+now.UTC().Format(time.DateOnly)+`"`))
 }
 
-// text writes a row in its one form.
+// text returns a row in canonical form.
 func (r *row) text() string {
 	out := []string{"models: [" + strings.Join(r.Models, ", ") + "]"}
 	out = appendPrices(out, r.Input, r.Output, r.Cached, r.Write)

@@ -18,27 +18,27 @@ import (
 
 const (
 	module = "github.com/hocket-run/hocket/"
-	// alias is the name of the package with the switches in the changed files.
+	// alias is the import name of the switch package in the changed files.
 	alias = "mutated__"
-	// switchPackage exists in the overlay alone.
+	// switchPackage exists only in the overlay.
 	switchPackage = "internal/cmd/mutants/mutated"
 )
 
-// switches is the source of the package with the switches.
+// switches is the source of the switch package.
 //
 //go:embed testdata/switches.go.txt
 var switches []byte
 
-// edit puts text into a file.
+// edit inserts text into a file.
 type edit struct {
 	at      int
-	size    int  // of the code that it surrounds: the outer of two begins first and ends last
-	replace int  // bytes that it replaces
-	isOpen  bool // it comes before the code at its place
+	size    int  // of the code that it surrounds: the outer of two starts first and ends last
+	replace int  // number of bytes to replace
+	isOpen  bool // inserted before the code at its position
 	text    string
 }
 
-// apply makes edits. They only meet where one surrounds the other.
+// apply applies edits. They may overlap only if one surrounds the other.
 func apply(source []byte, edits []edit) []byte {
 	slices.SortStableFunc(edits, func(a, b edit) int {
 		if c := cmp.Compare(a.at, b.at); c != 0 {
@@ -67,7 +67,8 @@ func apply(source []byte, edits []edit) []byte {
 
 var packageClause = regexp.MustCompile(`(?m)^package \w+`)
 
-// writeOverlay writes the changed files and the list that the go command reads, and returns the list's name. Lines keep their numbers.
+// writeOverlay writes the changed files and the overlay file for the go command, and returns the
+// name of the overlay file. Line numbers do not change.
 func writeOverlay(sites []site) (string, error) {
 	root, err := os.Getwd()
 	if err != nil {
@@ -116,7 +117,7 @@ func goCommand(overlay string, args ...string) *exec.Cmd {
 	return c
 }
 
-// thatDoNotCompile returns the indexes of changes that the compiler refuses.
+// thatDoNotCompile returns the indexes of changes that the compiler rejects.
 func thatDoNotCompile(sites []site) ([]int, error) {
 	overlay, err := writeOverlay(sites)
 	if err != nil {
@@ -145,9 +146,9 @@ func thatDoNotCompile(sites []site) ([]int, error) {
 	return bad, nil
 }
 
-// testPackage is a package that has tests.
+// testPackage is a package with tests.
 type testPackage struct {
-	Path   string // below the module's root, "." for the root
+	Path   string // relative to the module's root, "." for the root
 	Dir    string
 	Binary string
 }

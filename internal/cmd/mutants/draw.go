@@ -22,14 +22,15 @@ type mutant struct {
 	ID   int    `json:"id"` // from 1
 	Area string `json:"area"`
 	Kind string `json:"kind"` // "negate", "drop", "swap", "off"
-	File string `json:"file"` // below the module's root
+	File string `json:"file"` // relative to the module's root
 	Func string `json:"func"`
-	Line int    `json:"line"` // when it was drawn
-	Text string `json:"text"` // the code that is changed, spaces as one
-	Nth  int    `json:"nth"`  // among those of the same kind, function and text, from 0
+	Line int    `json:"line"` // when the mutant was drawn
+	Text string `json:"text"` // the changed code with white space collapsed
+	Nth  int    `json:"nth"`  // index among mutants with the same kind, function and text, from 0
 }
 
-// areas are the parts of the code in which changes are made: folders, with all below them.
+// areas are the parts of the code in which changes are made, as directories including their
+// subdirectories.
 var areas = []struct {
 	name    string
 	folders []string
@@ -47,12 +48,13 @@ var kinds = []string{"negate", "drop", "swap", "off"}
 // site is a place where a change can be made.
 type site struct {
 	mutant
-	begin, end int // of the code, in bytes
+	begin, end int // byte offsets of the code
 	lastLine   int
 	edits      func(id int) []edit
 }
 
-// draw chooses n changes and writes them. Those that do not compile are replaced by the next ones of the same area and kind.
+// draw draws n changes and writes them. Changes that do not compile are replaced with the next ones
+// of the same area and kind.
 func draw(seed uint64, n int) error {
 	sites, err := findSites()
 	if err != nil {
@@ -114,7 +116,7 @@ func draw(seed uint64, n int) error {
 	return os.WriteFile(listFile, b.Bytes(), 0o644)
 }
 
-// chosenSites finds the changes of the list in the code of today.
+// chosenSites finds the listed changes in the current code.
 func chosenSites() (found []site, lost []mutant, err error) {
 	list, err := readLines[mutant](listFile)
 	if err != nil {
@@ -141,7 +143,7 @@ func chosenSites() (found []site, lost []mutant, err error) {
 	return found, lost, nil
 }
 
-// findSites returns all places where changes can be made, in the order of files and places.
+// findSites returns all places where changes can be made, in order of file and position.
 func findSites() ([]site, error) {
 	var patterns []string
 	for _, a := range areas {
@@ -247,7 +249,7 @@ func (f *finder) find(file *ast.File) {
 
 func (f *finder) offset(p token.Pos) int { return int(p) - f.base }
 
-// text returns the code of a node with its spaces as one.
+// text returns the code of a node with white space collapsed.
 func (f *finder) text(n ast.Node) string {
 	return strings.Join(strings.Fields(string(f.source[f.offset(n.Pos()):f.offset(n.End())])), " ")
 }
@@ -260,7 +262,7 @@ func (f *finder) add(kind string, n ast.Node, edits func(id int) []edit) {
 	})
 }
 
-// around returns the edits that put text before and after a node.
+// around returns the edits that insert text before and after a node.
 func (f *finder) around(n ast.Node, before, after string) func(id int) []edit {
 	begin, end := f.offset(n.Pos()), f.offset(n.End())
 	return func(id int) []edit {
@@ -268,7 +270,8 @@ func (f *finder) around(n ast.Node, before, after string) func(id int) []edit {
 	}
 }
 
-// condition negates the condition of an if. A lone comparison of an error with nil is left out: there are many, and any test notices them.
+// condition negates the condition of an if. A single comparison of an error with nil is left out:
+// there are many, and any test notices them.
 func (f *finder) condition(e ast.Expr) {
 	if b, ok := e.(*ast.BinaryExpr); ok && f.text(b.Y) == "nil" && strings.HasPrefix(f.text(b.X), "err") {
 		return
@@ -300,7 +303,8 @@ func (f *finder) statements(list []ast.Stmt) {
 	}
 }
 
-// isPlain reports whether an expression has no effect and is cheap, so that it may be evaluated twice.
+// isPlain reports whether an expression has no side effects and is cheap, so that it may be
+// evaluated twice.
 func isPlain(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -313,10 +317,10 @@ func isPlain(e ast.Expr) bool {
 	return false
 }
 
-// arguments swaps two neighbouring arguments of one type.
+// arguments swaps two adjacent arguments of the same type.
 func (f *finder) arguments(call *ast.CallExpr) {
 	if tv, ok := f.info.Types[call.Fun]; !ok || !tv.IsValue() {
-		return // a conversion or something built in
+		return // a conversion or a builtin
 	}
 	for i := 0; i+1 < len(call.Args); i++ {
 		a, b := call.Args[i], call.Args[i+1]
@@ -336,7 +340,8 @@ func (f *finder) arguments(call *ast.CallExpr) {
 	}
 }
 
-// binary takes the border out of a comparison or into it, and changes a number that is added or subtracted.
+// binary makes a strict comparison non-strict or vice versa, and changes a number that is added or
+// subtracted.
 func (f *finder) binary(e *ast.BinaryExpr) {
 	if f.info.Types[e].Value != nil {
 		return

@@ -1,4 +1,5 @@
-// Mutants measures what the tests notice: small changes of the code, each of which some test should fail on.
+// Mutants measures what the tests detect: small changes of the code, each of which should make some
+// test fail.
 //
 // Usage, from the root of the module:
 //
@@ -8,20 +9,27 @@
 //	go run ./internal/cmd/mutants run [-budget 60s] [-out FILE] [-known FILE] [-only ID,...] [-tests REGEXP]
 //	go run ./internal/cmd/mutants compare BEFORE AFTER
 //
-// draw chooses the changes at random and writes them to testdata/mutants.jsonl: negated conditions, dropped statements, swapped arguments and numbers
-// that are off by one, in equal parts over the engine, the formats, the stores, the drivers, the service and the server. A change is found again by its
-// function and its text, so lines may move; one whose text is gone is reported as lost.
+// draw chooses the changes at random and writes them to testdata/mutants.jsonl: negated conditions,
+// dropped statements, swapped arguments and numbers that are off by one, in equal parts over the
+// engine, the formats, the stores, the drivers, the service and the server. A change is identified
+// by its function and its text, so lines may move; a change whose text no longer exists is reported
+// as lost.
 //
-// build compiles the test binaries once, with all changes in them behind a switch: a copy of each file, which the compiler reads in place of the
-// original, asks before each change whether it is on. The change to make is named in the environment; a process without it looks in the environment
-// of its ancestors, so it holds in programs that tests start with an environment of their own.
+// build compiles the test binaries once, with all changes in them behind a switch: a copy of each
+// file, which the compiler reads in place of the original, checks before each change whether it is
+// enabled. An environment variable selects the change; a process without the variable looks in the
+// environment of its ancestors, so that the change also applies in programs that tests start with
+// their own environment.
 //
-// cover runs each test alone and keeps its duration and the changes whose code it reached. run makes one change after the other and runs the tests that
-// reach it, cheapest first, until one fails or the budget is used up; a test that also fails without the change does not count. -known names the
-// results of an earlier run, whose noticing tests are run first. compare prints where two results differ, and fails if a change that was noticed before
-// is not noticed any more.
+// cover runs each test alone and records its duration and the changes whose code it reached. run
+// makes one change after the other and runs the tests that reach it, cheapest first, until one
+// fails or the budget is used up; a test that also fails without the change does not count. -known
+// names the results of an earlier run, whose detecting tests are run first. compare prints the
+// differences between two results, and fails if a change that was detected before is no longer
+// detected.
 //
-// Everything that is built or measured is below .cache/mutants. cover and run continue where they were interrupted.
+// All build outputs and measurements are under .cache/mutants. cover and run continue where they
+// were interrupted.
 package main
 
 import (
@@ -94,7 +102,8 @@ func run(args []string) error {
 	return fmt.Errorf("unknown verb %q", args[0])
 }
 
-// readLines reads a file of JSON values, one a line. A last line that is cut, as an interrupted run leaves it, is dropped. A file that is missing has no lines.
+// readLines reads a file of JSON values, one per line. An incomplete last line, as an interrupted
+// run leaves it, is dropped. A missing file has no lines.
 func readLines[T any](name string) ([]T, error) {
 	b, err := os.ReadFile(name)
 	if errors.Is(err, os.ErrNotExist) {

@@ -18,31 +18,33 @@ import (
 	"time"
 )
 
-// covered is what a test cost when it ran alone, and the changes whose code it reached.
+// covered is the duration of a test that ran alone, and the changes whose code it reached.
 type covered struct {
 	Package string  `json:"package"`
-	Test    string  `json:"test"` // "": the end of a package, all of whose tests were run
+	Test    string  `json:"test"` // "" marks the end of a package whose tests have all run
 	Seconds float64 `json:"seconds"`
 	CPU     float64 `json:"cpu"`
 	Failed  bool    `json:"failed,omitempty"`
 	Hits    []int   `json:"hits,omitempty"`
 }
 
-// verdict is what the tests said of a change.
+// verdict is the result of the tests for a change.
 type verdict struct {
 	ID      int    `json:"id"`
 	Noticed bool   `json:"noticed"`
 	By      string `json:"by,omitempty"` // PACKAGE.TEST
 	How     string `json:"how,omitempty"`
-	// Left is how many tests that reach the change were not run, as the budget was used up.
+	// Left is the number of tests that reach the change but were not run because the budget was
+	// used up.
 	Left int `json:"left,omitempty"`
 	Ran  int `json:"ran"`
 }
 
-// coverFile has the lines of cover.
+// coverFile returns the name of the file with the lines of cover.
 func coverFile() string { return filepath.Join(cacheDir, "cover.jsonl") }
 
-// onAllProcessors calls f for each value, as many at once as there are processors, and returns the first error.
+// onAllProcessors calls f for each value, with as many calls in parallel as there are processors,
+// and returns the first error.
 func onAllProcessors[T any](values []T, f func(T) error) error {
 	work, errs := make(chan T), make(chan error, len(values))
 	var all sync.WaitGroup
@@ -70,14 +72,15 @@ func onAllProcessors[T any](values []T, f func(T) error) error {
 // outcome is how a test process ended.
 type outcome struct {
 	failed  bool
-	how     string // the first line that says why
+	how     string // the first line that states the reason
 	seconds float64
 	cpu     float64
 }
 
 var failure = regexp.MustCompile(`(?m)^(?:--- FAIL: \S+|panic: .*|fatal error: .*|FAIL.*)`)
 
-// test runs tests of a package in one process. Memory is bounded, since a change may make a loop endless.
+// test runs tests of a package in one process. Its memory is limited, since a change may cause an
+// infinite loop.
 func test(p testPackage, names []string, limit time.Duration, env ...string) outcome {
 	overlay, err := filepath.Abs(filepath.Join(cacheDir, "overlay", "overlay.json"))
 	if err != nil {
@@ -168,14 +171,14 @@ func cover(match *regexp.Regexp) error {
 	})
 }
 
-// runConfig are the flags of run.
+// runConfig holds the flags of run.
 type runConfig struct {
 	budget           time.Duration
 	out, known, only string
 	tests            *regexp.Regexp
 }
 
-// runAll makes the changes, one after the other.
+// runAll makes the changes one after the other and runs the tests.
 func runAll(cfg runConfig) error {
 	list, err := readLines[mutant](listFile)
 	if err != nil {
@@ -231,7 +234,8 @@ func runAll(cfg runConfig) error {
 	})
 }
 
-// decide runs the tests that reach a change: the one that noticed it before, then the cheapest first. Tests of one package that cost about the same run in one process.
+// decide runs the tests that reach a change: first the test that detected it before, then the
+// others, cheapest first. Tests of one package with similar durations run in one process.
 func decide(m mutant, pkgs map[string]testPackage, tests []covered, first string, budget time.Duration) verdict {
 	v := verdict{ID: m.ID}
 	env := "HOCKET_MUTANT=" + strconv.Itoa(m.ID)
@@ -248,7 +252,7 @@ func decide(m mutant, pkgs map[string]testPackage, tests []covered, first string
 		}
 		return 4 + int(c.Seconds/10)
 	}
-	own := func(c covered) int { // tests of the package itself are the likeliest to notice
+	own := func(c covered) int { // tests of the package itself are the most likely to detect it
 		if strings.HasPrefix(m.File, c.Package+"/") {
 			return 0
 		}
@@ -276,7 +280,8 @@ func decide(m mutant, pkgs map[string]testPackage, tests []covered, first string
 		v.Ran += n
 		if o.failed {
 			name, _, _ := strings.Cut(strings.TrimPrefix(o.how, "--- FAIL: "), " ")
-			if again := test(p, names, limit); !again.failed { // without the change: what fails then, too, says nothing
+			// a test that fails without the change, too, proves nothing
+			if again := test(p, names, limit); !again.failed {
 				v.Noticed, v.How, v.By = true, o.how, p.Path+"."+strings.Split(name, "/")[0]
 				if !strings.HasPrefix(o.how, "--- FAIL: ") {
 					v.By = p.Path + "." + strings.Join(names[:1], "")
@@ -292,7 +297,7 @@ func decide(m mutant, pkgs map[string]testPackage, tests []covered, first string
 	return v
 }
 
-// compare prints the differences of two results.
+// compare prints the differences between two results.
 func compare(before, after string) error {
 	a, err := readLines[verdict](before)
 	if err != nil {

@@ -1,5 +1,7 @@
-// Command notice writes NOTICE of each program: the modules of other authors that are linked into it (testdata/modules.txt) with their versions and the texts of their
-// licences, as the module cache has them. Run it in the root of the repository: go run ./internal/cmd/notice. It needs no network once the program was built.
+// Command notice writes the NOTICE file of each program: the third-party modules that are linked
+// into it (testdata/modules.txt) with their versions and the texts of their licenses from the
+// module cache. Run it in the root of the repository: go run ./internal/cmd/notice. It needs no
+// network once the program has been built.
 package main
 
 import (
@@ -28,10 +30,10 @@ The page that hocket serve shows (web/dist) contains packages and fonts of other
 their licences are in web/public/licences.txt, which the server shows at /licences.txt.
 `
 
-// legal are the names of files that say under what a module may be used.
+// legal matches the names of files with the terms under which a module may be used.
 var legal = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([-_.].*)?$`)
 
-// roots are the folders of the modules that have a program.
+// roots are the directories of the modules that have a program.
 var roots = []string{".", "temporal"}
 
 func main() {
@@ -46,14 +48,14 @@ func main() {
 	}
 }
 
-// module is what go list says of a module. Dir is empty where the module is not in the cache.
+// module is what go list reports for a module. Dir is empty if the module is not in the cache.
 type module struct {
 	Path    string `json:"Path"`
 	Version string `json:"Version"`
 	Dir     string `json:"Dir"`
 }
 
-// notice gives the text of NOTICE for the repository at root.
+// notice returns the content of NOTICE for the repository at root.
 func notice(ctx context.Context, root string) ([]byte, error) {
 	list, err := os.ReadFile(filepath.Join(root, "testdata", "modules.txt"))
 	if err != nil {
@@ -65,7 +67,7 @@ func notice(ctx context.Context, root string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
 	}
-	users := map[string][]string{} // by text of a licence
+	users := map[string][]string{} // by license text
 	var texts []string
 	for in := json.NewDecoder(bytes.NewReader(out)); ; {
 		var m module
@@ -92,14 +94,16 @@ func notice(ctx context.Context, root string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// unlicensed are modules whose archives lack a licence, with what is known of each.
+// unlicensed are modules whose archives lack a license, with what is known about each.
 var unlicensed = map[string]string{
-	// v0.1.0 is its only release, and its README names no licence either. A release of hocket-temporal has to wait until its owner, Temporal Technologies, has given it one.
+	// v0.1.0 is its only release, and its README names no license either. A release of
+	// hocket-temporal must wait until its owner, Temporal Technologies, has licensed it.
 	"github.com/nexus-rpc/nexus-proto-annotations": "The module and its repository hold no licence (on 2026-11-23, commit e558d6e). It is code that protoc generated from nexusannotations/v1/options.proto,\n" +
 		"options of the project Nexus RPC. github.com/nexus-rpc/sdk-go, of the same owner, and go.temporal.io/api, which needs it, have the MIT licence.",
 }
 
-// licences gives the texts of a module's legal files. A module without one is an error: it must not be shipped.
+// licences returns the texts of a module's legal files. A module without any is an error, since it
+// must not be shipped.
 func licences(m module) ([]string, error) {
 	if m.Dir == "" {
 		return nil, fmt.Errorf("%s %s is not in the module cache; go mod download brings it", m.Path, m.Version)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestNotice: each NOTICE is what the command writes, so that it names each module that is linked, in its version.
+// TestNotice checks that each NOTICE equals the command's output, so that it names each linked
+// module with its version.
 func TestNotice(t *testing.T) {
 	t.Parallel()
 	for _, root := range roots {
@@ -26,7 +27,7 @@ func TestNotice(t *testing.T) {
 	}
 }
 
-// TestNoLicence: a module without a licence is an error.
+// TestNoLicence checks that a module without a license is an error.
 func TestNoLicence(t *testing.T) {
 	t.Parallel()
 	for _, m := range []module{{"example.org/a", "v1.0.0", t.TempDir()}, {"example.org/b", "v1.0.0", ""}} {

@@ -1,5 +1,6 @@
-// Command packaging writes into .cache/packaging what packages of Hocket contain beside the program: completion scripts and manual pages, generated from the
-// commands themselves. The release runs it, at the root of the repository.
+// Command packaging writes to .cache/packaging what packages of Hocket contain in addition to the
+// program: completion scripts and manual pages, generated from the commands themselves. The release
+// process runs it in the root of the repository.
 package main
 
 import (
@@ -21,7 +22,7 @@ func main() {
 	}
 }
 
-// write makes the folders completions and man in dir anew.
+// write recreates the directories completions and man in dir.
 func write(dir string) error {
 	completions, man := filepath.Join(dir, "completions"), filepath.Join(dir, "man")
 	for _, d := range []string{completions, man} {
@@ -49,6 +50,6 @@ func write(dir string) error {
 			return err
 		}
 	}
-	never := time.Unix(0, 0) // without a date pages would carry the day of their generation
+	never := time.Unix(0, 0) // without a date, pages would contain the day of their generation
 	return doc.GenManTree(root, &doc.GenManHeader{Title: "HOCKET", Section: "1", Source: "Hocket", Manual: "Hocket Manual", Date: &never}, man)
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/kinds"
 )
 
-// agentTypes gives the form of each key of agents by its name in lists; keys of steps documents that have none there by theirs.
+// agentTypes returns the form of each agent key by its name in lists; keys that exist only in steps
+// documents are listed under their name there.
 func agentTypes(snake bool) map[string]Object {
 	text := Word
 	if snake {
@@ -22,7 +23,8 @@ func agentTypes(snake bool) map[string]Object {
 	}
 }
 
-// AgentProperties gives the keys of agents: in the spelling of steps documents alone, or as lists take them, in both.
+// AgentProperties returns the keys of agents: only in the spelling of steps documents if snakeOnly
+// is set, otherwise in both spellings, as lists accept them.
 func AgentProperties(snakeOnly bool) Object {
 	out := Object{}
 	for _, k := range agents.Keys() {
@@ -46,7 +48,7 @@ func AgentProperties(snakeOnly bool) Object {
 
 func copied(s Object) Object { return Join(s) }
 
-// AgentDefs are the parts of agents.
+// AgentDefs returns the definitions of the parts of agents.
 func AgentDefs() Object {
 	params := Object{}
 	for camel, snake := range map[string]string{
@@ -87,7 +89,8 @@ func AgentDefs() Object {
 	}
 }
 
-// Toolset is a toolset of an agent. Types that this version does not know are a warning of the readers.
+// Toolset is the schema of an agent's toolset. Readers warn about types that this version does not
+// know.
 func Toolset() Object {
 	names := slices.Sorted(slices.Values(kinds.Names(kinds.Supported())))
 	return With(Object{
@@ -100,7 +103,7 @@ func Toolset() Object {
 	}, "a set of tools")
 }
 
-// AgentList is a list of agents, each with an id.
+// AgentList is the schema of a list of agents, each with an id.
 func AgentList() Object {
 	return List("agents, each with an id", Entry("", Join(AgentProperties(false), Object{"system_prompt": Word("the system prompt"), "fallbacks": Texts("")}), "id"))
 }

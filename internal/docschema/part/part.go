@@ -8,10 +8,10 @@ import (
 // Object is a part of a schema.
 type Object = map[string]any
 
-// KeySchema is the key under which JSON documents name their schema. It says nothing about the run.
+// KeySchema is the key under which JSON documents name their schema. It has no effect on the run.
 const KeySchema = "$schema"
 
-// With adds a description; "" adds none.
+// With adds a description to s; "" adds none.
 func With(s Object, doc string) Object {
 	if doc != "" {
 		s["description"] = doc
@@ -19,18 +19,18 @@ func With(s Object, doc string) Object {
 	return s
 }
 
-// Typed is a value of one of some types, or null.
+// Typed is a value of one of the given types, or null.
 func Typed(doc string, types ...string) Object {
 	return With(Object{"type": append(types, "null")}, doc)
 }
 
-// Word is a text.
+// Word is a string.
 func Word(doc string) Object { return Typed(doc, "string") }
 
-// Scalar is a text that may be left unquoted.
+// Scalar is a string that may be left unquoted.
 func Scalar(doc string) Object { return Typed(doc, "string", "number", "boolean") }
 
-// Flag is true or false.
+// Flag is a boolean.
 func Flag(doc string) Object { return Typed(doc, "boolean") }
 
 // Number is a number.
@@ -41,14 +41,14 @@ func Anything(doc string) Object {
 	return With(Object{}, doc)
 }
 
-// Whole is an integer with a minimum.
+// Whole is an integer with the minimum least.
 func Whole(doc string, least int) Object {
 	s := Typed(doc, "integer")
 	s["minimum"] = least
 	return s
 }
 
-// OneOf is one of some texts, or null.
+// OneOf is one of the given strings, or null.
 func OneOf(doc string, values ...string) Object {
 	all := make([]any, 0, len(values)+1)
 	for _, v := range values {
@@ -64,22 +64,23 @@ func List(doc string, item Object) Object {
 	return s
 }
 
-// Texts is a list of texts that may be left unquoted.
+// Texts is a list of strings that may be left unquoted.
 func Texts(doc string) Object {
 	return List(doc, Object{"type": []string{"string", "number", "boolean"}})
 }
 
-// WordList is a list of texts.
+// WordList is a list of strings.
 func WordList(doc string) Object { return List(doc, Object{"type": "string"}) }
 
-// MapOf is a map of names that people choose.
+// MapOf is a map with arbitrary keys, chosen by users.
 func MapOf(doc string, item Object) Object {
 	s := Typed(doc, "object")
 	s["additionalProperties"] = item
 	return s
 }
 
-// Section is a map of known keys. required ones must be there and not be null, where their type says so.
+// Section is a map of known keys. The required keys must be present, and must not be null if their
+// type excludes it.
 func Section(doc string, properties Object, required ...string) Object {
 	s := With(Object{"type": []string{"object", "null"}, "properties": properties, "additionalProperties": false}, doc)
 	if len(required) > 0 {
@@ -88,14 +89,14 @@ func Section(doc string, properties Object, required ...string) Object {
 	return s
 }
 
-// Entry is a section that must be a map.
+// Entry is a section that must be a map, not null.
 func Entry(doc string, properties Object, required ...string) Object {
 	s := Section(doc, properties, required...)
 	s["type"] = "object"
 	return s
 }
 
-// Needed takes null from the types of a value.
+// Needed removes null from the types of a value.
 func Needed(s Object) Object {
 	if types, ok := s["type"].([]string); ok {
 		s["type"] = slices.DeleteFunc(slices.Clone(types), func(t string) bool { return t == "null" })
@@ -106,14 +107,14 @@ func Needed(s Object) Object {
 	return s
 }
 
-// ID is a text that must be there and not be empty.
+// ID is a required, non-empty string.
 func ID(doc string) Object {
 	s := Needed(Scalar(doc))
 	s["minLength"] = 1
 	return s
 }
 
-// Either takes one of several forms.
+// Either accepts any of the given forms.
 func Either(doc string, forms ...Object) Object {
 	all := make([]any, len(forms))
 	for i, f := range forms {
@@ -122,7 +123,7 @@ func Either(doc string, forms ...Object) Object {
 	return With(Object{"anyOf": all}, doc)
 }
 
-// Join puts maps of properties together; the last one wins.
+// Join merges maps of properties; later ones take precedence.
 func Join(all ...Object) Object {
 	out := Object{}
 	for _, m := range all {
@@ -131,7 +132,7 @@ func Join(all ...Object) Object {
 	return out
 }
 
-// Idle are keys that are read and have no effect.
+// Idle returns keys that are read but have no effect.
 func Idle(doc string, names ...string) Object {
 	out := Object{}
 	for _, name := range names {
@@ -140,7 +141,7 @@ func Idle(doc string, names ...string) Object {
 	return out
 }
 
-// Kept are keys that editors and stores write for themselves.
+// Kept returns keys that editors and stores write for themselves.
 func Kept(names ...string) Object {
 	out := Object{}
 	for _, name := range names {
@@ -149,10 +150,11 @@ func Kept(names ...string) Object {
 	return out
 }
 
-// Ref names a definition of the schema.
+// Ref refers to a definition of the schema.
 func Ref(name string) Object { return Object{"$ref": "#/$defs/" + name} }
 
-// Properties takes the keys of a part from its reader: those that mean something in their forms, those of editors as they are.
+// Properties returns the keys of a part as its reader knows them: the keys in works with their
+// forms, and the keys of editors in keep unrestricted.
 func Properties(works, keep []string, forms Object) Object {
 	out := Kept(keep...)
 	for _, key := range works {
@@ -164,29 +166,30 @@ func Properties(works, keep []string, forms Object) Object {
 	return out
 }
 
-// Present says that a key must be there and not be null.
+// Present requires a key to be present and not null.
 func Present(key string) Object {
 	return Object{"required": []string{key}, "properties": Object{key: Object{"not": Object{"type": "null"}}}}
 }
 
-// KeyExpressions is the key of schemas that tells editors which expressions texts hold. Validators do not know it.
+// KeyExpressions is the schema key that tells editors which expressions strings contain. Validators
+// do not know it.
 const KeyExpressions = "x-expressions"
 
-// KeyWords is the key of the schema of a format that has the words of expressions, for editors.
+// KeyWords is the key, in the schema of a format, that lists the words of expressions for editors.
 const KeyWords = "x-words"
 
-// The values of [KeyExpressions]. They hold for all texts in a value.
+// The values of [KeyExpressions]. They apply to all strings in a value.
 const (
-	ExpressionValue     = "value"     // any, and the tokens, between {{ and }}
-	ExpressionCondition = "condition" // the text is a condition
-	ExpressionPrompt    = "prompt"    // tokens; as ExpressionValue where the document has inputs
-	ExpressionTemplate  = "template"  // where the document has inputs, references between {{ and }}
+	ExpressionValue     = "value"     // any expression or token, between {{ and }}
+	ExpressionCondition = "condition" // the string is a condition
+	ExpressionPrompt    = "prompt"    // tokens; with inputs, as ExpressionValue
+	ExpressionTemplate  = "template"  // with inputs, references between {{ and }}
 	ExpressionTurn      = "turn"      // as ExpressionTemplate, with any expression
-	ExpressionOutput    = "output"    // as ExpressionValue, when all has run: there is no token
-	ExpressionInput     = "input"     // any of the input alone, between {{ and }}
+	ExpressionOutput    = "output"    // as ExpressionValue after the last step: no tokens
+	ExpressionInput     = "input"     // any expression of the input only, between {{ and }}
 )
 
-// Expressions says which expressions the texts of a value hold.
+// Expressions records which expressions the strings of a value contain.
 func Expressions(s Object, kind string) Object {
 	s[KeyExpressions] = kind
 	return s

@@ -1,6 +1,7 @@
-// Package linked has the formats of documents, the compiler of their expressions and the client of MCP, all of which a program links that imports it.
+// Package linked has the formats of documents, the compiler of their expressions and the MCP
+// client; a program that imports it links all of them.
 //
-// It refuses to hold state: [Kit] is made anew by each call.
+// It holds no state: each call builds a new [Kit].
 package linked
 
 import (
@@ -12,12 +13,12 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Kit gives everything that documents need.
+// Kit returns everything that documents need.
 func Kit() documents.Kit {
 	return documents.Kit{Formats: formats{}, Expressions: celexpr.Compiler{}, MCP: mcpclient.Open}
 }
 
-// formats are those of package format.
+// formats implements documents.Formats with package format.
 type formats struct{}
 
 // Read implements documents.Formats.

@@ -1,6 +1,7 @@
-// Package mcpclient opens toolsets of type mcp by the client of package mcp.
+// Package mcpclient opens toolsets of type mcp with the client of package mcp.
 //
-// It is apart from package linked for programs whose agents have such toolsets and that read no documents. It holds no state.
+// It is separate from package linked for programs whose agents have such toolsets but that read no
+// documents. It holds no state.
 package mcpclient
 
 import (

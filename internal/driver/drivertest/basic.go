@@ -79,7 +79,7 @@ func testParallel(t *testing.T, c Cluster) {
 
 func nodes(n ...workflow.Node) []workflow.Node { return n }
 
-// wait waits for d or for ctx.
+// wait waits for d, or until ctx is done.
 func wait(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -154,7 +154,7 @@ func testCancelDeaf(t *testing.T, c Cluster) {
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("cancelling took %s, more than 5s", took)
 	}
-	// The call that was given up holds no slot.
+	// The abandoned call holds no slot.
 	w.Model = nil
 	settle(t, c, p, start(t, p, chain(agent("a"))), engine.StatusCompleted)
 	if took := time.Since(began); took > 5*time.Second {
@@ -228,7 +228,7 @@ func testLateResult(t *testing.T, c Cluster) {
 	w := &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
 		if q.Node == "slow" {
 			<-ctx.Done()
-			time.Sleep(time.Second) // the answer was not delivered yet
+			time.Sleep(time.Second) // the answer had not been delivered yet
 			return sim.Reply("slow"), nil
 		}
 		return sim.Reply("fast"), wait(ctx, time.Second)
@@ -297,7 +297,8 @@ func testRetrySlots(t *testing.T, c Cluster) {
 	closeAll(t, p)
 }
 
-// P40: calls of different runs do not wait for each other. Each first call returns when the first calls of all runs are in progress.
+// testManyRuns checks that calls of different runs do not wait for each other (P40). Each first
+// call returns when the first calls of all runs are in progress.
 func testManyRuns(t *testing.T, c Cluster) {
 	const runs, patience = 200, time.Minute
 	var calls atomic.Int64
@@ -390,7 +391,8 @@ func testKept(t *testing.T, c Cluster) {
 	closeAll(t, q)
 }
 
-// callsTool is a model that asks for tool calls until it has seen as many results as there are names, then tells them.
+// callsTool is a model that requests tool calls until it has seen as many results as there are
+// names, then replies with the results.
 func callsTool(names ...string) func(context.Context, model.Request) (model.Reply, error) {
 	return func(_ context.Context, q model.Request) (model.Reply, error) {
 		var results []string

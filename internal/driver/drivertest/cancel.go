@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// startTyped starts a run of functions with a typed state.
+// startTyped starts a run of functions with typed state.
 func startTyped(t *testing.T, p Process, f *flow) string {
 	t.Helper()
 	f.Rules = workflow.TypedRules()
@@ -23,7 +23,8 @@ func startTyped(t *testing.T, p Process, f *flow) string {
 	return run
 }
 
-// testCancelFunc: what functions of a cancelled run give within 5 s counts, notes too, and nothing follows them (S2-36, ADR 15).
+// testCancelFunc checks that results of a cancelled run's functions count if they arrive within 5
+// s, including notes, and that nothing follows them (S2-36, ADR 15).
 func testCancelFunc(t *testing.T, c Cluster) {
 	w := &sim.World{Func: func(ctx context.Context, _ string, f *engine.CallFunc, rec driver.Caller) engine.FuncResult {
 		<-ctx.Done()
@@ -48,8 +49,8 @@ func testCancelFunc(t *testing.T, c Cluster) {
 	closeAll(t, p)
 }
 
-// testCancelDeafFunc: a function that does not heed its context holds the cancellation up for 5 s; then its step is cancelled, and did not fail. Its slot is
-// free soon after (ADR 15, P11).
+// testCancelDeafFunc checks that a function that ignores its context delays the cancellation for 5
+// s; then its step is cancelled, not failed. Its slot is released soon after (ADR 15, P11).
 func testCancelDeafFunc(t *testing.T, c Cluster) {
 	let := make(chan struct{})
 	w := &sim.World{Func: func(context.Context, string, *engine.CallFunc, driver.Caller) engine.FuncResult {
@@ -79,8 +80,9 @@ func testCancelDeafFunc(t *testing.T, c Cluster) {
 	closeAll(t, p)
 }
 
-// testCancelFuncFaults: a process that dies at any write of a cancellation leaves a run that the next one cancels, or that goes on where nothing of the
-// cancellation was kept; the function is not called anew once it was.
+// testCancelFuncFaults checks that a process that dies at any write of a cancellation leaves a run
+// that the next process cancels, or that continues if nothing of the cancellation was stored; once
+// cancelled, the function is not called again.
 func testCancelFuncFaults(t *testing.T, c Cluster) {
 	for _, how := range []sim.Fault{sim.FaultDieBefore, sim.FaultDieAfter, sim.FaultError, sim.FaultSilent} {
 		for k := 2; k <= 4; k++ {

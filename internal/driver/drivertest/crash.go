@@ -25,7 +25,7 @@ import (
 func testInterrupt(t *testing.T, c Cluster) {
 	w := &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
 		if q.Node == "kept" {
-			<-ctx.Done() // it is cancelled, and has the answer nevertheless
+			<-ctx.Done() // cancelled, but returns its answer nevertheless
 			return sim.Reply("kept"), nil
 		}
 		return sim.Reply("ok"), wait(ctx, time.Minute)
@@ -55,7 +55,8 @@ func testInterrupt(t *testing.T, c Cluster) {
 	closeAll(t, q)
 }
 
-// everything is a workflow with a join, a loop, an approval, a tool whose calls a person approves, and a retry (P4, P8).
+// everything is a workflow with a join, a loop, an approval, a tool whose calls a person approves,
+// and a retry (P4, P8).
 func everything() (*flow, *sim.World) {
 	f := chain(agent("a"), agent("head"))
 	f.add(workflow.Node{ID: "more", Kind: workflow.KindDecide, Decide: &workflow.Decide{
@@ -69,7 +70,7 @@ func everything() (*flow, *sim.World) {
 	f.edge("more", "go", "f")
 	mark := len(f.Edges)
 	f.fork("more", "f", workflow.Fork{}, nodes(agent("x"), approval("ok")), nodes(shaky), nodes(agent("y"), n))
-	f.Edges = slices.Delete(f.Edges, mark, mark+1) // the block begins at the port above
+	f.Edges = slices.Delete(f.Edges, mark, mark+1) // the block starts at the port above
 	f.then("f/join", agent("end"))
 
 	w := &sim.World{
@@ -106,7 +107,8 @@ func everything() (*flow, *sim.World) {
 	return f, w
 }
 
-// drive brings the run of everything to its end, whatever processes die on the way, and gives its events.
+// drive runs the workflow of everything to its end, whatever processes die on the way, and returns
+// its events.
 func drive(t *testing.T, c Cluster, w *sim.World, f *flow, fault func(process int) func(string, int) sim.Fault) (events []engine.Event, writes int) {
 	t.Helper()
 	run, begun := "r", false
@@ -141,7 +143,7 @@ func drive(t *testing.T, c Cluster, w *sim.World, f *flow, fault func(process in
 				}
 			}
 			if errors.Is(err, journal.ErrClosed) {
-				<-p.Dead() // the process is dying: others see its store closed before it is dead
+				<-p.Dead() // dying: others see its store closed before it is dead
 			}
 			if err != nil && alive() && !errors.Is(err, engine.ErrEnded) {
 				t.Fatalf("process %d: %v", process, err)
@@ -179,7 +181,8 @@ func waitAnswer(t *testing.T, p Process, c Cluster, run string) (engine.Status, 
 	}
 }
 
-// outcome is what must not depend on crashes: the nodes that ran, what they gave, and how the run ended.
+// outcome returns what must not depend on crashes: the nodes that ran, their outputs, and how the
+// run ended.
 func outcome(events []engine.Event) map[string]any {
 	out := map[string]any{}
 	for _, e := range events {
@@ -207,7 +210,8 @@ func outcome(events []engine.Event) map[string]any {
 	return out
 }
 
-// faults gives each fault with the writes at which it comes, from a first one on. A slow cluster has every fourth of them, others for each fault.
+// faults yields each fault with the number of the write at which it occurs, starting with first. A
+// slow cluster gets every fourth write, with a different offset for each fault.
 func faults(c Cluster, first, writes int, hows ...sim.Fault) iter.Seq2[sim.Fault, int] {
 	step := 1
 	if c.Slow() && !longtest.Enabled() {
@@ -281,7 +285,7 @@ func testFailingWrites(t *testing.T, c Cluster) {
 			}
 		}
 	}
-	// The very first write: nothing is stored, and the caller gets an error.
+	// The very first write fails: nothing is stored, and the caller gets an error.
 	p := c.Open(t, Options{World: w, Fault: func(_ string, n int) sim.Fault {
 		if n == 1 {
 			return sim.FaultError

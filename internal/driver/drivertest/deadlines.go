@@ -16,10 +16,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// due is when deadlines, timeouts and reminders of these runs are due: longer than a lease, and short, since each second of the simulated clock is looks at a real store.
+// due is when deadlines, timeouts and reminders of these runs are due: longer than a lease, but
+// short, since each second of the simulated clock polls a real store.
 const due = 4 * time.Minute
 
-// withDeadline is an approval that times out when it is due and continues with `late` then.
+// withDeadline is an approval that times out when it is due and then continues with `late`.
 func withDeadline() *flow {
 	n := approval("ok")
 	n.Wait.Deadline = workflow.Duration(due)
@@ -29,7 +30,7 @@ func withDeadline() *flow {
 	return f
 }
 
-// withTimeout is a block whose timeout is over while a person is asked in it.
+// withTimeout is a block whose timeout expires while it waits for a person.
 func withTimeout() *flow {
 	f := (&flow{}).fork("", "f", workflow.Fork{}, []workflow.Node{approval("ok")}).then("f/join", agent("a"))
 	f.Nodes[0].Timeout = workflow.Duration(due)
@@ -78,7 +79,8 @@ func testDeadlineRestart(t *testing.T, c Cluster) { afterRestart(t, c, withDeadl
 
 func testTimeoutRestart(t *testing.T, c Cluster) { afterRestart(t, c, withTimeout()) }
 
-// afterRestart: a run that waits for a person continues when its wait is due, counted from its start, also in another process.
+// afterRestart checks that a run that waits for a person continues when its wait is due, counted
+// from its start, even in another process.
 func afterRestart(t *testing.T, c Cluster, f *flow) {
 	t.Helper()
 	p := c.Open(t, Options{World: &sim.World{}})
@@ -115,7 +117,8 @@ func testDeadlineTouch(t *testing.T, c Cluster) {
 	closeAll(t, q)
 }
 
-// testDeadlineOfOthers: a process that stays fires the deadline of a run that another one left paused, soon, also where it paused long after the wait was opened.
+// testDeadlineOfOthers checks that a long-lived process soon fires the deadline of a run that
+// another process left paused, even if the run paused long after the wait was opened.
 func testDeadlineOfOthers(t *testing.T, c Cluster) {
 	q := c.Open(t, Options{World: &sim.World{}})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -152,7 +155,8 @@ func testDeadlineOfOthers(t *testing.T, c Cluster) {
 	closeAll(t, q)
 }
 
-// testReminders: a reminder comes once, after a restart too, leaves the run paused, and does not come for what was answered (P33).
+// testReminders checks that a reminder is sent once, even after a restart, leaves the run paused,
+// and is not sent for a wait that was answered (P33).
 func testReminders(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: &sim.World{}})
 	run := start(t, p, chain(approval("ok"), agent("a")))

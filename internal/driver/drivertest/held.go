@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// callsOf gives the open waits about tool calls, oldest first.
+// callsOf returns the open waits for tool calls, oldest first.
 func callsOf(events []engine.Event) []*engine.WaitOpened {
 	var open []*engine.WaitOpened
 	for _, e := range events {
@@ -33,7 +33,8 @@ func callsOf(events []engine.Event) []*engine.WaitOpened {
 	return open
 }
 
-// testHeldCalls: a call that a person must approve is not made before, is made once after, and not at all after a no (P8), whichever process dies.
+// testHeldCalls checks that a call that a person must approve is not made before the approval, is
+// made once after it, and is not made after a rejection (P8), whichever process dies.
 func testHeldCalls(t *testing.T, c Cluster) {
 	for _, answer := range []string{"approve", "reject"} {
 		w := &sim.World{Model: callsTool("act"), Tools: map[string]sim.Tool{"act": {
@@ -77,7 +78,8 @@ func testHeldCalls(t *testing.T, c Cluster) {
 	}
 }
 
-// testHeldAfterApproval: a process that dies while an approved call is out leaves its outcome unknown: the tool's policy decides (P12).
+// testHeldAfterApproval checks that a process that dies while an approved call is in flight leaves
+// its outcome unknown, so that the tool's policy decides (P12).
 func testHeldAfterApproval(t *testing.T, c Cluster) {
 	w := &sim.World{Model: callsTool("act"), Tools: map[string]sim.Tool{"act": {
 		Policy: tool.PolicyAsk, Asks: true, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {

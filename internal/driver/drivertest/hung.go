@@ -12,12 +12,13 @@ import (
 	"github.com/hocket-run/hocket/internal/sim"
 )
 
-// stuck is a world in which the first call of node b does not come back before free, whatever its context says. The other calls take a second.
+// stuck is a world in which the first call of node b does not return before free, whatever its
+// context says. The other calls take a second.
 type stuck struct {
 	*sim.World
 	free  chan struct{}
 	mu    sync.Mutex
-	first context.Context // of the call that is stuck
+	first context.Context // context of the stuck call
 }
 
 func newStuck() *stuck {
@@ -38,7 +39,7 @@ func newStuck() *stuck {
 	return s
 }
 
-// ended tells whether the call that was stuck was told to end.
+// ended reports whether the stuck call was told to end.
 func (s *stuck) ended() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,8 +48,9 @@ func (s *stuck) ended() bool {
 
 const takeOverAfter = 30 * time.Second
 
-// testHung: a process that lives and gives no sign of life loses its run after a while to one that tends. When it goes on it finds itself fenced: what comes of its
-// calls is not journaled, and its calls end.
+// testHung checks that a process that is alive but sends no heartbeat loses its run after a while
+// to a process that tends. When it continues it finds itself fenced: results of its calls are not
+// journaled, and its calls end.
 func testHung(t *testing.T, c Cluster) {
 	w := newStuck()
 	hung := c.Open(t, Options{World: w.World, Unchecked: true, TakeOverAfter: takeOverAfter})
@@ -70,7 +72,7 @@ func testHung(t *testing.T, c Cluster) {
 	settle(t, c, heir, run, engine.StatusCompleted)
 	before := c.Events(t, run)
 	hung.Mute(false)
-	time.Sleep(6 * time.Second) // one sign
+	time.Sleep(6 * time.Second) // one heartbeat
 	if !w.ended() {
 		t.Error("the former owner's call goes on")
 	}
@@ -89,7 +91,8 @@ func testHung(t *testing.T, c Cluster) {
 	closeAll(t, heir, hung)
 }
 
-// testNotHung: a process that was itself stopped, or whose store took nothing, takes nothing over when it goes on: the others could give no sign either.
+// testNotHung checks that a process that was itself stopped, or whose store accepted nothing, takes
+// nothing over when it continues: the other processes could not send a heartbeat either.
 func testNotHung(t *testing.T, c Cluster) {
 	w := newStuck()
 	owner := c.Open(t, Options{World: w.World, Unchecked: true})
@@ -117,7 +120,8 @@ func testNotHung(t *testing.T, c Cluster) {
 	closeAll(t, other, owner)
 }
 
-// testTakeOver: a run is taken from a process that lives at once when a person says so, and its former owner learns it at the next append.
+// testTakeOver checks that a run is taken immediately from a living process when a person says so,
+// and that its former owner learns of it at the next append.
 func testTakeOver(t *testing.T, c Cluster) {
 	w := newStuck()
 	hung := c.Open(t, Options{World: w.World, Unchecked: true})

@@ -18,7 +18,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// mapOver is a map over the numbers below n, two at a time, whose body calls the tool act with the item and gives its result to a second step.
+// mapOver is a map over the numbers below n, two at a time, whose body calls the tool act with the
+// item and passes the result to a second step.
 func mapOver(n int) *flow {
 	list := make([]string, n)
 	for i := range list {
@@ -35,15 +36,16 @@ func mapOver(n int) *flow {
 	return f
 }
 
-// itemCalls notes the calls of the tool act.
+// itemCalls records the calls of the tool act.
 type itemCalls struct {
 	mu        sync.Mutex
 	begun     map[int]int // by item
 	ended     []int       // items, in the order of their results
-	now, most int         // at once
+	now, most int         // concurrent calls
 }
 
-// world has the tool, each call of which takes as long as took says for its item; fails tells whether the nth call for an item fails.
+// world returns a world with the tool; took returns how long each call takes for its item, and
+// fails reports whether the nth call for an item fails.
 func (c *itemCalls) world(took func(item int) time.Duration, fails func(item, n int) bool) *sim.World {
 	c.begun = map[int]int{}
 	return &sim.World{Tools: map[string]sim.Tool{"act": {Policy: tool.PolicyRetry, Do: func(ctx context.Context, call tool.Call) (tool.Result, error) {
@@ -79,7 +81,8 @@ func (c *itemCalls) end(item int, ok bool) {
 	}
 }
 
-// check tells how often the items were done, and that the run gave the list of all in their order.
+// check checks how often each item was processed, and that the run returned the list of all results
+// in item order.
 func (c *itemCalls) check(t *testing.T, f *flow, events []engine.Event, want map[int]int) {
 	t.Helper()
 	c.mu.Lock()
@@ -110,7 +113,8 @@ func (c *itemCalls) check(t *testing.T, f *flow, events []engine.Event, want map
 	}
 }
 
-// testMap: two items are at work at once, results come in another order than the items, and an attempt after a failure does the item alone that failed.
+// testMap checks that two items run concurrently, that results arrive in another order than the
+// items, and that an attempt after a failure repeats only the failed item.
 func testMap(t *testing.T, c Cluster) {
 	var calls itemCalls
 	w := calls.world(func(item int) time.Duration { return time.Duration(7-item) * 30 * time.Millisecond }, func(item, n int) bool { return item == 3 && n == 1 })
@@ -125,14 +129,15 @@ func testMap(t *testing.T, c Cluster) {
 	closeAll(t, p)
 }
 
-// testMapDeath: a process that dies in the middle of a map leaves it to another one, which does no item again that has ended.
+// testMapDeath checks that a process that dies in the middle of a map leaves it to another process,
+// which repeats no item that has ended.
 func testMapDeath(t *testing.T, c Cluster) {
 	var calls itemCalls
 	w := calls.world(func(int) time.Duration { return time.Minute }, func(int, int) bool { return false })
 	dies, heir := c.Open(t, Options{World: w}), c.Open(t, Options{World: w})
 	f := mapOver(9)
 	run := start(t, dies, f)
-	time.Sleep(150 * time.Second) // four have ended, two are at work
+	time.Sleep(150 * time.Second) // four have ended, two are running
 	dies.Kill()
 	if err := heir.Resume(t.Context(), run); err != nil {
 		t.Fatal(err)

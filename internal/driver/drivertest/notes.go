@@ -21,7 +21,8 @@ func funcNode(id string) workflow.Node {
 	return workflow.Node{ID: id, Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: id}, Retry: &workflow.Retry{MaxRetries: 2, Delay: workflow.Duration(time.Second)}}
 }
 
-// substeps is a workflow of functions with sub-steps: a that fails once after its first, then x and y side by side.
+// substeps is a workflow of functions with sub-steps: a, which fails once after its first sub-step,
+// then x and y concurrently.
 func substeps() (*flow, *sim.World) {
 	f := chain(funcNode("a"))
 	f.fork("a", "f", workflow.Fork{}, nodes(funcNode("x")), nodes(funcNode("y")))
@@ -41,7 +42,8 @@ func substeps() (*flow, *sim.World) {
 	return f, w
 }
 
-// testNotes: sub-steps are done once each over retries, deaths at every write, and stores that fail at every write (ADR 12).
+// testNotes checks that each sub-step is executed once despite retries, deaths at every write, and
+// stores that fail at every write (ADR 12).
 func testNotes(t *testing.T, c Cluster) {
 	f, w := substeps()
 	clean, writes := drive(t, c, w, f, func(int) func(string, int) sim.Fault { return nil })
@@ -76,7 +78,8 @@ func testNotes(t *testing.T, c Cluster) {
 	}
 }
 
-// testNotesRefused: what the engine refuses is reported to the caller, and the run goes on. A cancelled call and one of a process that lost the run take none.
+// testNotesRefused checks that a note rejected by the engine is reported to the caller and that the
+// run continues. A cancelled call and a call of a process that lost the run accept no notes.
 func testNotesRefused(t *testing.T, c Cluster) {
 	results := make(chan error, 1)
 	var hold chan struct{}
@@ -129,7 +132,8 @@ func testNotesRefused(t *testing.T, c Cluster) {
 	closeAll(t, p, q)
 }
 
-// testNotesInterrupted: what a sub-step gives while its run is being interrupted is kept; its function is called again and does what is missing.
+// testNotesInterrupted checks that the result of a sub-step is kept while its run is being
+// interrupted; its function is called again and does the remaining sub-steps.
 func testNotesInterrupted(t *testing.T, c Cluster) {
 	var did []string
 	w := &sim.World{Func: func(ctx context.Context, _ string, f *engine.CallFunc, rec driver.Caller) engine.FuncResult {
@@ -137,7 +141,7 @@ func testNotesInterrupted(t *testing.T, c Cluster) {
 			if slices.ContainsFunc(f.Notes, func(had engine.Note) bool { return had.Key == key && string(had.Value) == `"`+key+`"` }) {
 				continue
 			}
-			if key == "k3" && len(did) == 2 { // the first process ends here
+			if key == "k3" && len(did) == 2 { // the first process stops here
 				return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: "cut off"}}
 			}
 			did = append(did, key)
@@ -147,7 +151,7 @@ func testNotesInterrupted(t *testing.T, c Cluster) {
 			if err := rec.Record(engine.FuncNote{ID: f.ID, Key: key, Value: text(key)}); err != nil {
 				t.Errorf("note %s: %v", key, err)
 			}
-			if key == "k2" { // more than the driver's patience would allow for two
+			if key == "k2" { // the driver would not wait this long twice
 				if err := wait(context.Background(), time.Second); err != nil {
 					t.Error(err)
 				}

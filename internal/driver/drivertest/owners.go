@@ -56,7 +56,8 @@ func testFenced(t *testing.T, c Cluster) {
 	closeAll(t, heir, zombie)
 }
 
-// testFencedRefusal: what a fenced owner remembers of a run is old, and no ground to refuse an answer.
+// testFencedRefusal checks that a fenced owner does not reject an answer because of its outdated
+// state of the run.
 func testFencedRefusal(t *testing.T, c Cluster) {
 	var mu sync.Mutex
 	heard := map[string]bool{}
@@ -64,7 +65,7 @@ func testFencedRefusal(t *testing.T, c Cluster) {
 		mu.Lock()
 		latency := time.Second
 		if !heard[q.IdempotencyKey] && (q.Node == "a" || q.Node == "b") {
-			latency = time.Hour // the zombie's calls; were they to come back, it would find out what it is
+			latency = time.Hour // the zombie's calls: if they returned, it would learn that it is fenced
 		}
 		heard[q.IdempotencyKey] = true
 		mu.Unlock()
@@ -156,11 +157,11 @@ func testRecoverMany(t *testing.T, c Cluster) {
 func testLostTools(t *testing.T, c Cluster) {
 	tests := []struct {
 		policy tool.Policy
-		// answer to the question, where there is one
+		// answer to the question, if there is one
 		answer string
 		calls  int
 		status engine.Status
-		text   string // of the agent's reply
+		text   string // text of the agent's reply
 	}{
 		{policy: tool.PolicyRetry, calls: 2, status: engine.StatusCompleted, text: "acted"},
 		{policy: tool.PolicySkip, calls: 1, status: engine.StatusCompleted, text: "The outcome of this call is unknown; it was not repeated."},

@@ -8,45 +8,50 @@ import (
 // Part is a part of the suite.
 type Part string
 
-// Parts of the suite.
+// The parts of the suite.
 const (
-	// PartCore is what every driver does: runs from start to end, cancellation, retries, watching.
+	// PartCore covers what every driver does: runs from start to end, cancellation, retries,
+	// watching.
 	PartCore Part = "core"
-	// PartInterrupt is one process that drives a run and gives it up when it is asked to.
+	// PartInterrupt covers one process that drives a run and releases it on request.
 	PartInterrupt Part = "interrupt"
-	// PartPace is that the calls of many runs are in progress at once (P40).
+	// PartPace checks that the calls of many runs are in progress concurrently (P40).
 	PartPace Part = "pace"
-	// PartPeople is answers, approvals, deadlines and reminders.
+	// PartPeople covers answers, approvals, deadlines and reminders.
 	PartPeople Part = "people"
-	// PartCrash is processes that die, and stores that fail, at every write.
+	// PartCrash covers processes that die, and stores that fail, at every write.
 	PartCrash Part = "crash"
-	// PartOwnership is several processes that share runs.
+	// PartOwnership covers several processes that share runs.
 	PartOwnership Part = "ownership"
-	// PartSharing is processes that continue each other's runs, by place and room, and those that drive nothing.
+	// PartSharing covers processes that continue each other's runs, by place and capacity, and
+	// processes that drive nothing.
 	PartSharing Part = "sharing"
-	// PartNotes is sub-steps of functions.
+	// PartNotes covers sub-steps of functions.
 	PartNotes Part = "notes"
-	// PartLedgers is budgets of runs and of those that they start.
+	// PartLedgers covers budgets of runs and of their child runs.
 	PartLedgers Part = "ledgers"
-	// PartPrograms is functions that only some of the processes have.
+	// PartPrograms covers functions that only some of the processes have.
 	PartPrograms Part = "programs"
-	// PartFork and PartExport are runs made of the journals of others, which the driver takes up.
+	// PartFork and PartExport cover runs made from the journals of other runs, which the driver
+	// continues.
 	PartFork   Part = "fork"
 	PartExport Part = "export"
 )
 
-// Driver is what a driver declares to the suite.
+// Driver declares a driver to the suite.
 type Driver struct {
-	// Open makes an empty cluster.
+	// Open creates an empty cluster.
 	Open func(t *testing.T) Cluster
-	// Lacks are the parts that the driver does not have, each with the reason, which is shown where its tests are skipped.
+	// Lacks maps the parts that the driver does not have to the reason, which is shown when their
+	// tests are skipped.
 	Lacks map[Part]string
-	// RealTime runs the tests on the system's clock: for drivers with goroutines that block outside of the process, which stop the clock of a synctest bubble. Tests that
-	// need days to pass, or to know that nothing happens any more, are skipped then. False: each test runs in a bubble.
+	// RealTime runs the tests on the system's clock, for drivers with goroutines that block outside
+	// the process, which would stop the clock of a synctest bubble. Tests that need days to pass,
+	// or to know that nothing more happens, are then skipped. If false, each test runs in a bubble.
 	RealTime bool
 }
 
-// bubbled is why a test is skipped in real time.
+// bubbled is the reason why a test is skipped in real time.
 type bubbled string
 
 const (
@@ -55,7 +60,6 @@ const (
 	idle    bubbled = "it waits until nothing happens any more, which a bubble alone tells"
 )
 
-// test is one test of the suite.
 type test struct {
 	part   Part
 	name   string
@@ -63,7 +67,7 @@ type test struct {
 	bubble bubbled
 }
 
-// tests are all tests of the suite.
+// tests returns all tests of the suite.
 func tests() []test {
 	return []test{
 		{PartCore, "linear run", testLinear, anyTime},

@@ -17,7 +17,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// threeApprovals is a block of three branches, each an approval with an agent behind either way out, and a slow sibling.
+// threeApprovals is a block of three branches, each an approval with an agent after either outcome,
+// and a slow sibling.
 func threeApprovals() *flow {
 	f := &flow{}
 	f.Name, f.Entry = "test", "f"
@@ -43,7 +44,7 @@ func threeApprovals() *flow {
 	return f
 }
 
-// actors are who answered the waits of a run, or closed them at their deadline.
+// actors returns who answered the waits of a run, or closed them at their deadline.
 func actors(events []engine.Event) (out []engine.Actor) {
 	for _, e := range events {
 		switch d := e.Data.(type) {
@@ -56,7 +57,7 @@ func actors(events []engine.Event) (out []engine.Actor) {
 	return out
 }
 
-// waits gives the open waits of a run by node.
+// waits returns the open waits of a run by node.
 func waits(events []engine.Event) map[string]string {
 	open := map[string]string{}
 	for _, e := range events {
@@ -80,7 +81,7 @@ func testAnswerOrders(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: w})
 	decisions := map[string]string{"x": "approve", "y": "reject", "z": "approve"}
 	for _, order := range [][]string{{"x", "y", "z"}, {"x", "z", "y"}, {"y", "x", "z"}, {"y", "z", "x"}, {"z", "x", "y"}, {"z", "y", "x"}} {
-		for early := range 3 { // so many answers come while the sibling still runs
+		for early := range 3 { // number of answers while the sibling still runs
 			run := start(t, p, threeApprovals())
 			synctest.Wait()
 			open := waits(c.Events(t, run))
@@ -207,7 +208,7 @@ func testApproveAll(t *testing.T, c Cluster) {
 	if err := q.Resume(t.Context(), lost); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, q, lost, engine.StatusPaused) // an unknown outcome is no approval
+	settle(t, c, q, lost, engine.StatusPaused) // an unknown outcome is not an approval
 	closeAll(t, q)
 }
 
@@ -260,7 +261,7 @@ func testInboxDeath(t *testing.T, c Cluster) {
 	var err error
 	var wg sync.WaitGroup
 	wg.Go(func() { err = other.Answer(t.Context(), run, engine.Answer{Value: text("approve")}) })
-	synctest.Wait() // the request lies in the inbox
+	synctest.Wait() // the request is in the inbox
 	owner.Kill()
 	wg.Wait()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// testLaunch: a run that was told to begin is followed to its end, with all its events, each once.
+// testLaunch checks that a launched run is followed to its end, with all its events, each once.
 func testLaunch(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: &sim.World{}})
 	l, err := p.Launch(t.Context(), driver.Spec{Run: "launched", Workflow: chain(agent("a"), agent("b")).workflow(), Input: text("in")})
@@ -52,7 +52,8 @@ func testLaunch(t *testing.T, c Cluster) {
 	}
 }
 
-// testInterruptOne: one run leaves memory and can be resumed, another goes on.
+// testInterruptOne checks that an interrupted run leaves memory and can be resumed while another
+// run continues.
 func testInterruptOne(t *testing.T, c Cluster) {
 	called, hold := make(chan struct{}, 4), make(chan struct{})
 	p := c.Open(t, Options{World: &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
@@ -84,7 +85,7 @@ func testInterruptOne(t *testing.T, c Cluster) {
 	}
 }
 
-// testClock: the times of events are those of the clock that the driver was given.
+// testClock checks that the times of events come from the clock passed to the driver.
 func testClock(t *testing.T, c Cluster) {
 	at := time.Date(2031, 5, 1, 12, 0, 0, 0, time.UTC)
 	p := c.Open(t, Options{World: &sim.World{}, Now: func() time.Time { return at }})
@@ -97,7 +98,8 @@ func testClock(t *testing.T, c Cluster) {
 	}
 }
 
-// testForeign: an answer to a run whose functions another program has is left in the store, and that program takes it (D29).
+// testForeign checks that an answer to a run whose functions belong to another program is left in
+// the store, and that this program takes it (D29).
 func testForeign(t *testing.T, c Cluster) {
 	w := &sim.World{Func: func(context.Context, string, *engine.CallFunc, driver.Caller) engine.FuncResult {
 		return engine.FuncResult{Output: text("done")}
@@ -127,13 +129,14 @@ func testForeign(t *testing.T, c Cluster) {
 		t.Fatal(err)
 	}
 	settle(t, c, program, run, engine.StatusCompleted)
-	closeAll(t, program) // the request is settled after the run went on
+	closeAll(t, program) // the request is settled after the run continued
 	if left, err := server.Left(t.Context(), run); left || err != nil {
 		t.Errorf("left %t after it was taken, %v", left, err)
 	}
 }
 
-// testExtend: a run that its parent's budget ended goes on with a larger one, and what it used is reported (P20).
+// testExtend checks that a run that was ended by its parent's budget continues with a larger one,
+// and that its usage is reported (P20).
 func testExtend(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: &sim.World{}})
 	run, err := p.Start(t.Context(), driver.Spec{Workflow: chain(agent("a"), agent("b")).workflow(), Input: text("in"), Above: &workflow.Budget{MaxCalls: 1}})

@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// tend has processes do the work of those that stay, until the function that it gives is called.
+// tend makes processes do the work of long-lived processes until the returned function is called.
 func tend(t *testing.T, ps ...Process) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -31,7 +31,8 @@ func tend(t *testing.T, ps ...Process) (stop func()) {
 	}
 }
 
-// goesTo waits for a run until its state is want. A process that has just begun to tend is not seen at once by those that wait.
+// goesTo waits until the state of a run is want. Waiters do not immediately notice a process that
+// has just started to tend.
 func goesTo(t *testing.T, c Cluster, p Process, run string, want engine.Status) {
 	t.Helper()
 	for range 600 {
@@ -49,7 +50,7 @@ func goesTo(t *testing.T, c Cluster, p Process, run string, want engine.Status) 
 	t.Fatalf("the run does not become %s\n%s", want, show(c.Events(t, run)))
 }
 
-// acting is a world with a tool that must not be called twice unasked.
+// acting is a world with a tool that must not be called twice without asking.
 func acting() *sim.World {
 	w := &sim.World{Model: func(_ context.Context, q model.Request) (model.Reply, error) { return sim.Reply("of %s", q.Node), nil }}
 	w.Tools = map[string]sim.Tool{"act": {Policy: tool.PolicyAsk, Do: func(context.Context, tool.Call) (tool.Result, error) {
@@ -58,7 +59,9 @@ func acting() *sim.World {
 	return w
 }
 
-// testNoDrive: a process that drives nothing stores what it starts and what people answer; another one begins the calls, and asks of none whether it was made.
+// testNoDrive checks that a process that drives nothing stores the runs that it starts and the
+// answers of people; another process starts the calls, without asking a person whether any was
+// already made.
 func testNoDrive(t *testing.T, c Cluster) {
 	w := acting()
 	front := c.Open(t, Options{World: w, Place: "here", NoDrive: true})
@@ -104,7 +107,8 @@ func testNoDrive(t *testing.T, c Cluster) {
 	closeAll(t, front, worker)
 }
 
-// testNoDriveDies: a process that drives nothing dies at once after it stored a start, an answer or what a claim made of it. No person is asked about calls that never began (P12).
+// testNoDriveDies checks a process that drives nothing and dies immediately after storing a start,
+// an answer or the result of a claim. No person is asked about calls that never started (P12).
 func testNoDriveDies(t *testing.T, c Cluster) {
 	w := acting()
 	dying := func() Process {
@@ -141,9 +145,10 @@ func testNoDriveDies(t *testing.T, c Cluster) {
 	closeAll(t, worker)
 }
 
-// testNoDriveFaults: whatever write of a process that drives nothing fails, a run that is stored goes on in another one.
+// testNoDriveFaults checks that a stored run continues in another process, whichever write of a
+// process that drives nothing fails.
 func testNoDriveFaults(t *testing.T, c Cluster) {
-	// play has a fault come at a write, and returns how many writes there were.
+	// play injects a fault at a write, and returns the number of writes.
 	play := func(kind sim.Fault, at int64) int64 {
 		c, w := c.Fresh(t), &sim.World{}
 		var writes atomic.Int64
@@ -183,7 +188,8 @@ func testNoDriveFaults(t *testing.T, c Cluster) {
 	}
 }
 
-// testRoom: a process drives no more runs than it may. Others are driven by a process that has room, and by this one when it has room again.
+// testRoom checks that a process drives no more runs than its limit. Other runs are driven by a
+// process with capacity, and by this process when it has capacity again.
 func testRoom(t *testing.T, c Cluster) {
 	free := make(chan struct{})
 	w := &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
@@ -225,7 +231,8 @@ func testRoom(t *testing.T, c Cluster) {
 	closeAll(t, small, other)
 }
 
-// testPlace: a run of a place goes on there alone, and waits while no process has that place.
+// testPlace checks that a run with a place continues only there, and waits while no process has
+// that place.
 func testPlace(t *testing.T, c Cluster) {
 	w := &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
 		return sim.Reply("of %s", q.Node), wait(ctx, time.Second)
@@ -255,7 +262,7 @@ func testPlace(t *testing.T, c Cluster) {
 	stopBack := tend(t, back)
 	goesTo(t, c, there, run, engine.StatusPaused)
 	if err := there.Answer(t.Context(), run, engine.Answer{Value: text("approve"), By: engine.LocalBy("test")}); err != nil {
-		t.Fatal(err) // it is answered anywhere, and goes on at its place
+		t.Fatal(err) // answered anywhere, continued at its place
 	}
 	goesTo(t, c, there, run, engine.StatusCompleted)
 	if a, b := w.Count("model", "a"), w.Count("model", "b"); a != 2 || b != 1 {
@@ -266,7 +273,8 @@ func testPlace(t *testing.T, c Cluster) {
 	closeAll(t, there, back)
 }
 
-// testClaimed: many runs that wait are shared by several processes, each call made once.
+// testClaimed checks that several processes share many waiting runs, and that each call is made
+// once.
 func testClaimed(t *testing.T, c Cluster) {
 	w := acting()
 	front := c.Open(t, Options{World: w, Place: "here", NoDrive: true})
@@ -292,7 +300,7 @@ func testClaimed(t *testing.T, c Cluster) {
 	closeAll(t, append(ps, front)...)
 }
 
-// testTakeover: the next call of a run whose process was killed begins within a second.
+// testTakeover checks that the next call of a run whose process was killed starts within a second.
 func testTakeover(t *testing.T, c Cluster) {
 	begun := make(chan time.Time, 10)
 	w := &sim.World{Model: func(ctx context.Context, _ model.Request) (model.Reply, error) {
@@ -314,7 +322,8 @@ func testTakeover(t *testing.T, c Cluster) {
 	closeAll(t, heir)
 }
 
-// testDrain: a process that drains lets calls end and begins none; another one goes on, and makes no call again.
+// testDrain checks that a draining process lets calls end and starts none; another process
+// continues and repeats no call.
 func testDrain(t *testing.T, c Cluster) {
 	w := &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
 		return sim.Reply("of %s", q.Node), wait(ctx, 10*time.Second)
@@ -349,7 +358,7 @@ func testDrain(t *testing.T, c Cluster) {
 	closeAll(t, heir)
 }
 
-// testDrainLimit: calls that go on for longer than may be waited for are stopped, as by Close.
+// testDrainLimit checks that calls that outlast the drain are stopped, as by Close.
 func testDrainLimit(t *testing.T, c Cluster) {
 	w := newStuck()
 	leaving, heir := c.Open(t, Options{World: w.World, Place: "here"}), c.Open(t, Options{World: w.World, Place: "there"})
@@ -369,7 +378,7 @@ func testDrainLimit(t *testing.T, c Cluster) {
 	closeAll(t, heir)
 }
 
-// testLostClaim: runs that were claimed by a claim whose answer was lost are driven.
+// testLostClaim checks that runs are driven after a claim whose reply was lost.
 func testLostClaim(t *testing.T, c Cluster) {
 	w := &sim.World{}
 	front := c.Open(t, Options{World: w, Place: "here", NoDrive: true})

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// show prints events, a line each.
+// show formats events, one per line.
 func show(events []engine.Event) string {
 	var b strings.Builder
 	for _, e := range events {

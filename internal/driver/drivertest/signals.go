@@ -26,7 +26,8 @@ func signal(name, value, key string) engine.Answer {
 	return engine.Answer{Signal: name, Value: engine.Value(value), Key: key, By: engine.LocalBy("test")}
 }
 
-// testSignals: signals arrive at a run that another process drives, are kept beyond its death, in the order in which they came, and are taken once (X-22, X-23, X-24).
+// testSignals checks that signals reach a run that another process drives, survive its death, in
+// the order in which they arrived, and are taken once (X-22, X-23, X-24).
 func testSignals(t *testing.T, c Cluster) {
 	w := &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
 		return sim.Reply("ok"), wait(ctx, time.Minute)
@@ -60,7 +61,7 @@ func testSignals(t *testing.T, c Cluster) {
 	if err := other.Answer(t.Context(), run, engine.Answer{Value: text("yes")}); !errors.Is(err, engine.ErrWaitSignal) {
 		t.Errorf("an answer to a wait for a signal: %v, want ErrWaitSignal", err)
 	}
-	third := c.Open(t, Options{World: w}) // nothing drives the run now
+	third := c.Open(t, Options{World: w}) // no process drives the run now
 	for range 2 {
 		if err := third.Answer(t.Context(), run, signal("sent", `{"n":9}`, "last")); err != nil {
 			t.Fatal(err)
@@ -90,7 +91,8 @@ func testSignals(t *testing.T, c Cluster) {
 	closeAll(t, other, third)
 }
 
-// signalsFor are the signals that end a wait, with one that comes early; nil for a wait of another kind.
+// signalsFor returns the signals that end a wait, including an early one; nil for a wait of another
+// kind.
 func signalsFor(events []engine.Event, id string) []engine.Answer {
 	for _, e := range events {
 		if d, ok := e.Data.(*engine.WaitOpened); ok && d.Wait == id && d.Signal != "" {
@@ -100,7 +102,8 @@ func signalsFor(events []engine.Event, id string) []engine.Answer {
 	return nil
 }
 
-// testSignalKills: whatever write a process dies at, before or after it, each signal is kept once and taken once (X-22, X-23, X-24). The sender repeats both under their keys.
+// testSignalKills checks that each signal is kept once and taken once, whichever write a process
+// dies at, before or after it (X-22, X-23, X-24). The sender repeats both signals with their keys.
 func testSignalKills(t *testing.T, c Cluster) {
 	flow := func() (*flow, *sim.World) {
 		return chain(awaits("s", "paid"), agent("a"), awaits("z", "sent"), agent("end")), &sim.World{}
@@ -128,7 +131,8 @@ func testSignalKills(t *testing.T, c Cluster) {
 	}
 }
 
-// testSignalDeadlines: a signal that was left before the deadline of a wait comes before it, and one that comes after it is not taken (D21).
+// testSignalDeadlines checks that a signal left before the deadline of a wait takes precedence over
+// it, and that a signal after the deadline is not taken (D21).
 func testSignalDeadlines(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: &sim.World{}})
 	run := start(t, p, chain(awaits("s", "paid")))

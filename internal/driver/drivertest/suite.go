@@ -14,60 +14,69 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Options are what a process of a cluster is made with.
+// Options configures a process of a cluster.
 type Options struct {
-	// World is the outside. Its calls are checked against the journal unless Unchecked is set, which long runs do.
+	// World simulates the outside world. Its calls are checked against the journal unless Unchecked
+	// is set, which long runs do.
 	World      *sim.World
 	Unchecked  bool
 	ApproveAll bool
 	MaxCalls   int
-	// TakeOverAfter is for how long others give no sign of life before Tend takes their runs over; 0: never.
+	// TakeOverAfter is the time without heartbeats after which Tend takes over the runs of other
+	// processes; 0 means never.
 	TakeOverAfter time.Duration
-	// Place makes the process one of those that continue each other's runs, and is where it is. NoDrive: it drives nothing. MaxDriven bounds the runs that it drives; 0: no bound.
+	// Place is the location of the process, and makes it one of the processes that continue each
+	// other's runs. With NoDrive it drives nothing. MaxDriven is the maximum number of runs that it
+	// drives; 0 means no limit.
 	Place     string
 	NoDrive   bool
 	MaxDriven int
-	// Deaf: the process is handed no requests that others leave for its runs.
+	// Deaf makes the process receive no requests that others leave for its runs.
 	Deaf bool
-	// Foreign: the process has no functions; those of every workflow belong to another program.
+	// Foreign means that the process has no functions; the functions of every workflow belong to
+	// another program.
 	Foreign bool
-	// Now is the clock for the times of events; nil: the system's, or that of the bubble.
+	// Now is the clock for the times of events; nil means the system's clock, or the bubble's.
 	Now func() time.Time
-	// Fault tells what happens at each write of the process; nil: nothing.
+	// Fault returns what happens at each write of the process; if nil, nothing does.
 	Fault func(op string, n int) sim.Fault
 }
 
-// Process is a driver as one process has it.
+// Process is a driver as seen by one process.
 type Process interface {
 	driver.Driver
-	// Recover takes up interrupted runs of the process's kind.
+	// Recover resumes interrupted runs of the process's kind.
 	Recover(ctx context.Context) error
-	// Kill lets the process die: nothing of it reaches the journal any more. It returns when its goroutines are gone.
+	// Kill kills the process: nothing that it does reaches the journal any more. It returns when
+	// its goroutines are gone.
 	Kill()
-	// Dead is closed when the process has died, by Kill or by a fault.
+	// Dead is closed when the process has died, through Kill or a fault.
 	Dead() <-chan struct{}
-	// Fence makes the other processes take this one for dead, which it does not know.
+	// Fence makes the other processes treat this one as dead, without its knowledge.
 	Fence()
-	// Mute keeps the process's signs of life from the others, as if it hung, until it is called with false.
+	// Mute withholds the process's heartbeats from the other processes, as if it hung, until it is
+	// called with false.
 	Mute(mute bool)
-	// Writes counts the writes so far.
+	// Writes returns the number of writes so far.
 	Writes() int
 }
 
-// Cluster is a place where runs are kept. Processes that are still open at the end of the test are closed by it.
+// Cluster is a store of runs and the processes on it. The end of the test closes processes that are
+// still open.
 type Cluster interface {
 	Open(t *testing.T, o Options) Process
-	// Events reads a run's journal; nil where there is no such run.
+	// Events reads a run's journal. It returns nil if the run does not exist.
 	Events(t *testing.T, run string) []engine.Event
-	// Runs gives the stored runs, which no driver is needed for.
+	// Runs returns the stored runs, which need no driver.
 	Runs(t *testing.T) *stored.Runs
-	// Fresh makes another empty cluster.
+	// Fresh creates another empty cluster.
 	Fresh(t *testing.T) Cluster
-	// Slow tells that writes take long: faults come at every fourth write only, at each with make test-all.
+	// Slow reports whether writes take long: then faults occur only at every fourth write, or at
+	// each one with make test-all.
 	Slow() bool
 }
 
-// flow is a workflow in the making.
+// flow is a workflow under construction.
 type flow struct{ workflow.Workflow }
 
 func agent(id string) workflow.Node {
@@ -87,7 +96,7 @@ func within(parent string, n workflow.Node) workflow.Node {
 	return n
 }
 
-// chain joins nodes one after another. Agents get an entry each.
+// chain connects nodes in sequence. Each agent gets an entry.
 func chain(nodes ...workflow.Node) *flow {
 	f := &flow{}
 	f.Name = "test"
@@ -117,7 +126,8 @@ func (f *flow) edge(from, port, to string) {
 	f.Edges = append(f.Edges, workflow.Edge{From: from, Port: port, To: to})
 }
 
-// fork adds a block with one branch for each list of nodes, after the node before. Branches are named by their first node.
+// fork adds a block with one branch for each list of nodes, after the node before. Each branch is
+// named after its first node.
 func (f *flow) fork(before, id string, set workflow.Fork, branches ...[]workflow.Node) *flow {
 	join := id + "/join"
 	set.Join = join
@@ -178,7 +188,7 @@ func start(t *testing.T, p Process, w *flow) string {
 	return run
 }
 
-// settle waits for the run and fails where its state is not want.
+// settle waits for the run and fails if its state is not want.
 func settle(t *testing.T, c Cluster, p Process, run string, want engine.Status) {
 	t.Helper()
 	s, err := p.Wait(t.Context(), run)
@@ -199,7 +209,7 @@ func closeAll(t *testing.T, ps ...Process) {
 	}
 }
 
-// count tells how many events of a type there are.
+// count returns the number of events of a type.
 func count(events []engine.Event, typ engine.Type) int {
 	n := 0
 	for _, e := range events {
@@ -210,7 +220,7 @@ func count(events []engine.Event, typ engine.Type) int {
 	return n
 }
 
-// outputs gives the outputs of all model replies by node, in order.
+// replies returns the outputs of all model replies by node, in order.
 func replies(events []engine.Event) map[string][]string {
 	out := map[string][]string{}
 	for _, e := range events {
@@ -238,13 +248,13 @@ func collect(seq iter.Seq2[driver.Update, error]) (events []engine.Event, deltas
 
 func retryOnce() *workflow.Retry { return &workflow.Retry{MaxRetries: 1} }
 
-// tryStart starts a run under an id.
+// tryStart starts a run with a given id.
 func tryStart(t *testing.T, p Process, run string, f *flow) error {
 	_, err := p.Start(t.Context(), driver.Spec{Run: run, Workflow: f.workflow(), Input: text("in")})
 	return err
 }
 
-// journalHas tells whether the run is stored.
+// journalHas reports whether the run is stored.
 func journalHas(t *testing.T, c Cluster, run string) ([]engine.Event, bool) {
 	events := c.Events(t, run)
 	return events, len(events) > 0

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// paused starts a run that waits for an approval.
+// paused starts a run that waits for an approval and returns its id.
 func paused(t *testing.T, c Cluster, p Process) string {
 	t.Helper()
 	run := start(t, p, chain(approval("ok"), agent("a")))
@@ -38,7 +38,8 @@ func approve(t *testing.T, p Process, run string) {
 
 func approvalFlow() *workflow.Workflow { return chain(approval("ok"), agent("a")).workflow() }
 
-// testImport: a run goes on in another store from where it was exported, and the one that it left is as it was (S2-63).
+// testImport checks that a run continues in another store from the point where it was exported, and
+// that the original run is unchanged (S2-63).
 func testImport(t *testing.T, c Cluster) {
 	other := c.Fresh(t)
 	here, there := c.Open(t, Options{World: &sim.World{}}), other.Open(t, Options{World: &sim.World{}})
@@ -56,7 +57,8 @@ func testImport(t *testing.T, c Cluster) {
 	settle(t, c, here, run, engine.StatusPaused)
 }
 
-// testImportTwice: a run that is here already goes on as it is, unless it went another way or further than what comes in.
+// testImportTwice checks that a run that already exists here continues unchanged, unless it
+// diverged from the imported run or is further along.
 func testImportTwice(t *testing.T, c Cluster) {
 	d, other := c.Open(t, Options{World: &sim.World{}}), c.Fresh(t).Runs(t)
 	run := paused(t, c, d)
@@ -76,7 +78,7 @@ func testImportTwice(t *testing.T, c Cluster) {
 		t.Errorf("nothing settled since: %v", err)
 	}
 	otherWay := p
-	otherWay.Model = "another/model" // how a run was started does not change
+	otherWay.Model = "another/model" // a run's start parameters do not change
 	otherWay.Events = append([]engine.Event(nil), p.Events...)
 	otherWay.Events[0].At = otherWay.Events[0].At.Add(-1e9)
 	if err := here.Import(t.Context(), otherWay, approvalFlow()); !errors.Is(err, journal.ErrConflict) {
@@ -89,7 +91,7 @@ func testImportTwice(t *testing.T, c Cluster) {
 	}
 }
 
-// testImportRefused: events that are no run of the workflow are not stored (P17).
+// testImportRefused checks that events that are not a run of the workflow are not stored (P17).
 func testImportRefused(t *testing.T, c Cluster) {
 	d, there := c.Open(t, Options{World: &sim.World{}}), c.Fresh(t)
 	p := export(t, c, paused(t, c, d))
@@ -123,7 +125,8 @@ func testImportRefused(t *testing.T, c Cluster) {
 	}
 }
 
-// testFork: a run forked while it waits goes on by itself, and the other one too; places that do not exist, and rights that are refused, store nothing.
+// testFork checks that a run forked while it waits continues on its own, as does the original;
+// positions that do not exist, and permissions that are denied, store nothing.
 func testFork(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: &sim.World{}})
 	run := paused(t, c, p)

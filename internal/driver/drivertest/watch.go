@@ -23,7 +23,7 @@ func testWatchEverywhere(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: w})
 	run := start(t, p, chain(agent("a"), agent("b"), agent("c")))
 
-	// One watcher sees it all; another is cut off after each event and begins again behind it.
+	// One watcher sees everything; another is cut off after each event and starts again after it.
 	var whole, pieces []engine.Event
 	var err error
 	var wg sync.WaitGroup
@@ -88,7 +88,8 @@ func testWatchRemote(t *testing.T, c Cluster) {
 		t.Error(diff)
 	}
 
-	// The other process answers once and this one at once after it: what the other wrote is not missing.
+	// The other process answers first and this one immediately after it: the events of the other
+	// process are not missing.
 	run = start(t, owner, chain(approval("one"), approval("two")))
 	settle(t, c, owner, run, engine.StatusPaused)
 	wg.Go(func() { seen, _, err = collect(owner.Watch(t.Context(), run, 0)) })

@@ -16,63 +16,66 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// actor drives one run for as long as it is in memory. Everything below mu belongs to its goroutine alone.
+// actor drives one run for as long as it is in memory. The fields below the group guarded by mu
+// belong to its goroutine alone.
 type actor struct {
 	d    *Driver
 	id   string
 	gone chan struct{} // closed when the actor has left Driver.runs
 
-	// ctx is that of the calls; it ends when the run is to be interrupted, or has left.
+	// ctx is the context of the calls; it ends when the run is to be interrupted or has left.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
 	mu     sync.Mutex
 	mail   []*message
-	away   bool       // its goroutine makes a call: the next one to come for the run lets another be the actor
-	taken  []*message // what take gave last, to be used again
+	away   bool       // its goroutine is making a call; the next message hands the actor to another goroutine
+	taken  []*message // last result of take, for reuse
 	left   bool
-	notify chan struct{} // holds one token while there may be mail; nil: the actor has not waited for any yet
-	beside atomic.Bool   // another goroutine made a call, or was the actor
+	notify chan struct{} // holds a token while there may be mail; nil until the actor first waits
+	beside atomic.Bool   // another goroutine has made a call or been the actor
 
 	plan held.Compiled
 	info driver.Info
 	kit  *driver.RunResources
-	// kitErr: the kit cannot be opened. Such a run can only be cancelled.
+	// kitErr is the error from opening the kit. If it is set, the run can only be cancelled.
 	kitErr error
 	run    *engine.Run
 	epoch  uint64
 	owned  bool
 	create *journal.NewRun // until the first commit
-	blobs  []journal.Blob  // likewise
-	buf    []byte          // of the last record, to be used again
-	// releases let the large texts of the last append leave memory.
+	blobs  []journal.Blob  // until the first commit
+	buf    []byte          // buffer of the last record, for reuse
+	// releases free the large strings of the last append.
 	releases []func()
 
-	pause backoff // between appends that fail
+	pause backoff // backoff between failing appends
 
-	// claimed is the run's head where it was claimed before.
+	// claimed is the run's head if the run was already claimed.
 	claimed *journal.Head
-	// handsOff: no call of the run is begun here. unbegun: none of its open calls has begun since its last event.
+	// handsOff means that no call of the run is started here. unbegun means that none of its open
+	// calls has started since its last event.
 	handsOff, unbegun bool
-	// takeover: the run was left by an owner that did not finish it, and nothing was written since.
+	// takeover means that the run was left by an owner that did not finish it, and that nothing was
+	// written since.
 	takeover bool
-	// fresh: the commands that were open when the run was read have not been looked at.
+	// fresh means that the commands that were open when the run was read have not been inspected.
 	fresh bool
 	// observe is driver.Spec.Observe.
 	observe func(*engine.Run, []engine.Event)
 	calls   calls
 	timers  map[string]*timer
-	// left-over commands of a former owner, which were not begun here.
+	// orphans are leftover commands of a former owner that were not started here.
 	orphans          map[string]engine.Command
-	asked            map[string]bool // waits that ApproveAll answered
-	work             sync.WaitGroup  // calls
-	ready            []*call         // calls that are to be started
+	asked            map[string]bool // waits answered by ApproveAll
+	work             sync.WaitGroup  // calls in progress
+	ready            []*call         // calls to start
 	here             [1]*message     // a batch of one
-	first            [1]*message     // room for the first mail
-	used             *call           // one that has ended, to be used again
-	group            []engine.Input  // results that are decided together; kept between batches
-	waitingForBudget []*message      // calls that wait for room in a budget to start a run
-	slot             journal.Slot    // what the run asks for before it begins
+	first            [1]*message     // storage for the first mail
+	used             *call           // a call that has ended, for reuse
+	group            []engine.Input  // results to decide together; kept between batches
+	waitingForBudget []*message      // calls waiting for budget to start a run
+	slot             journal.Slot    // slot that the run requests before it starts
 	asksForSlot      bool
 }
 
@@ -85,10 +88,11 @@ func (d *Driver) newActor(run string) *actor {
 	return a
 }
 
-// log gives the logger of the run.
+// log returns the run's logger.
 func (a *actor) log() *slog.Logger { return a.d.cfg.Logger.With("run", a.id) }
 
-// put adds to the mailbox. Results for an actor that has left are dropped: the calls are open in the journal. Notes are refused.
+// put adds a message to the mailbox. Results for an actor that has left are dropped, because their
+// calls are open in the journal; notes are rejected.
 func (a *actor) put(m *message) {
 	a.mu.Lock()
 	if a.left {
@@ -105,23 +109,25 @@ func (a *actor) put(m *message) {
 	}
 }
 
-// take gives what is in the mailbox. The slice is the caller's until it takes again.
+// take returns the messages in the mailbox. The slice is valid until the next take.
 func (a *actor) take() []*message {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.swap()
 }
 
-// swap is take for holders of mu.
+// swap is take for callers that hold mu.
 func (a *actor) swap() []*message {
 	clear(a.taken)
 	a.mail, a.taken = a.taken[:0], a.mail
 	return a.taken
 }
 
-// next waits for mail and gives all there is; nil when the run is to be interrupted, or another goroutine is the actor by now, which replaced tells. Without mail it makes a
-// lone call itself. What a call that is cut off by that tells is never given: it would be a failure of
-// the run. So the context is asked when no mail can come any more before it is taken.
+// next waits for mail and returns all of it. It returns nil if the run is to be interrupted, or if
+// another goroutine has become the actor, which replaced reports. Without mail it makes a lone call
+// itself. The result of a call cut off by the interruption must never be returned, because it would
+// fail the run. So the context is checked before the mailbox is emptied, at a point when no more
+// mail can arrive.
 func (a *actor) next() (batch []*message, replaced bool) {
 	lone := a.lone()
 	for {
@@ -161,13 +167,13 @@ func (a *actor) next() (batch []*message, replaced bool) {
 	}
 }
 
-// do is the actor's goroutine.
+// do runs the actor's goroutine.
 func (a *actor) do() { a.end(a.live()) }
 
-// errReplaced: another goroutine is the actor.
+// errReplaced means that another goroutine is the actor.
 var errReplaced = errors.New("another goroutine drives the run")
 
-// end takes the actor out of the driver, unless another goroutine goes on as the actor.
+// end removes the actor from the driver, unless another goroutine continues as the actor.
 func (a *actor) end(err error) {
 	if errors.Is(err, errReplaced) {
 		return
@@ -178,7 +184,7 @@ func (a *actor) end(err error) {
 	a.leave(err)
 }
 
-// live makes the run ready and drives it, as loop does.
+// live prepares the run and drives it, as loop does.
 func (a *actor) live() error {
 	if a.create != nil {
 		a.run = held.NewRun(a.plan, a.id)
@@ -189,7 +195,8 @@ func (a *actor) live() error {
 	return a.loop()
 }
 
-// loop drives the run until it has paused, ended, been interrupted (all nil), cannot be driven here, or another goroutine is the actor (errReplaced).
+// loop drives the run until it has paused, ended or been interrupted (all nil), cannot be driven
+// here, or another goroutine is the actor (errReplaced).
 func (a *actor) loop() error {
 	for {
 		batch, replaced := a.next()
@@ -217,7 +224,8 @@ func (a *actor) loop() error {
 	}
 }
 
-// alone gives the first message of a batch, which starts the run, and puts the others back: where the run is there already, they are for the actor that comes after this one.
+// alone returns the first message of a batch, which starts the run, and puts the rest back: if the
+// run already exists, they are for the next actor.
 func (a *actor) alone(batch []*message) []*message {
 	if len(batch) > 1 {
 		a.mu.Lock()
@@ -227,7 +235,8 @@ func (a *actor) alone(batch []*message) []*message {
 	return batch[:1]
 }
 
-// isHandedOff tells whether the run goes on elsewhere: none of its calls is out, and none is begun.
+// isHandedOff reports whether the run continues elsewhere: none of its calls is in flight, and none
+// is started.
 func (a *actor) isHandedOff() bool {
 	if a.d.draining.Load() {
 		a.handsOff = true
@@ -239,14 +248,14 @@ func (a *actor) isHandedOff() bool {
 	return true
 }
 
-// settled tells whether the run needs no actor before the next request.
+// settled reports whether the run needs no actor before the next request.
 func (a *actor) settled() bool {
 	s := a.run.Status()
 	return s.Ended() || s == engine.StatusPaused && a.run.InFlight() == 0 || s == engine.StatusPending && a.run.Created() == nil
 }
 
-// step activates a batch, makes what follows durable, and carries it out. An error ends the actor; messages of the batch that were not
-// answered get it too.
+// step activates a batch, makes the resulting events durable, and executes the commands. An error
+// ends the actor; it is also returned to messages of the batch that were not answered.
 func (a *actor) step(batch []*message) (err error) {
 	defer text.Recover(&err)
 	if a.kitErr != nil {
@@ -286,7 +295,7 @@ func (a *actor) step(batch []*message) (err error) {
 			case err != nil:
 				return err
 			case !committed:
-				continue // the run was read again, as it was before the batch
+				continue // the run was reloaded in its state before the batch
 			}
 		} else if err := a.stillOwned(batch); err != nil {
 			return err
@@ -307,16 +316,19 @@ func (a *actor) step(batch []*message) (err error) {
 	}
 }
 
-// errLeft: a run that was left by its owner stays as it is, since it was not asked to go on.
+// errLeft means that a run that was left by its owner stays as it is, since nobody asked it to
+// continue.
 var errLeft = errors.New("run stays interrupted")
 
-// kitError says that the models, tools or functions of a run cannot be had in this process. Another one may have them.
+// kitError means that the models, tools or functions of a run are not available in this process.
+// Another process may have them.
 type kitError struct{ err error }
 
 func (e *kitError) Error() string { return e.err.Error() }
 func (e *kitError) Unwrap() error { return e.err }
 
-// try activates inputs one by one and gives the error of the last. The run is spoilt afterwards unless the first failed.
+// try activates inputs one by one and returns the error of the last. The run must be discarded
+// afterwards unless the first input failed.
 func (a *actor) try(inputs []engine.Input) (err error) {
 	defer held.Recovered(&err)
 	for _, in := range inputs {
@@ -325,7 +337,7 @@ func (a *actor) try(inputs []engine.Input) (err error) {
 	return err
 }
 
-// accepted forgets the calls and timers whose results are in the journal now.
+// accepted removes the calls and timers whose results are now in the journal.
 func (a *actor) accepted(batch []*message) {
 	for _, m := range batch {
 		switch d := m.data.(type) {
@@ -347,7 +359,7 @@ func (a *actor) accepted(batch []*message) {
 	}
 }
 
-// approveAll answers approvals that are open (D24).
+// approveAll answers open approvals (D24).
 func (a *actor) approveAll() {
 	for _, w := range a.unapproved() {
 		if a.asked == nil {
@@ -358,14 +370,15 @@ func (a *actor) approveAll() {
 	}
 }
 
-// leave takes the actor out of the driver. Messages that arrived last go to a new actor: err is about those before them.
+// leave removes the actor from the driver. Messages that arrived last go to a new actor: err
+// concerns the messages before them.
 func (a *actor) leave(err error) {
 	for _, t := range a.timers {
 		t.timer.Stop()
 	}
 	a.cancel(errInterrupted)
 	a.stopCalls()
-	a.dispatch() // they end at once
+	a.dispatch() // they end immediately
 	a.release()
 	reply(a.waitingForBudget, errStopped)
 	d := a.d
@@ -391,7 +404,7 @@ func (a *actor) leave(err error) {
 	for _, m := range a.mail {
 		switch {
 		case isNote(m):
-			m.answer(errStopped) // its call has no owner any more
+			m.answer(errStopped) // its call no longer has an owner
 		case m.done != nil:
 			rest = append(rest, m)
 		}

@@ -10,28 +10,33 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// call is a command under way. The first result that is reported counts: the call's own, or that it was given up.
+// call is a command in progress. The first reported result counts: the call's own, or that it was
+// abandoned.
 //
-// The place of one may be used for another when its result was taken and nothing holds it any more: its function has its context alone.
+// A call may be reused once its result was taken and nothing refers to it: its function has only
+// its context.
 type call struct {
 	*callContext
 	cmd   engine.Command
 	limit time.Duration
 	slots bool             // it needs a slot
-	turn  driver.Admission // what it waits for before it takes one; nil: nothing
+	turn  driver.Admission // what it waits for before taking a slot; may be nil
 	told  atomic.Bool
 	slot  atomic.Bool // it holds one of Driver.slots
-	begun atomic.Bool // it took its turn
+	begun atomic.Bool // its turn has started
 
-	// overtime: the time limit may have been reported, and its timer may still be running.
+	// overtime means that the time limit may have been reported, and that its timer may still be
+	// running.
 	overtime bool
 
 	result   message
-	returned engine.FuncResult // what result holds of a function that returned
-	stopped  bool              // it was cancelled; the actor's own
+	returned engine.FuncResult // the function result in result, if a function returned
+	stopped  bool              // cancelled; owned by the actor
 }
 
-// begin makes a call ready; dispatch or next starts it. limit bounds it from the moment at which it gets its slot; 0: it bounds itself. Without slot it needs none.
+// begin queues a call; dispatch or next starts it. limit is the maximum duration from the moment
+// the call gets its slot; 0 means that the call limits itself. If slot is false, the call needs
+// none.
 func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, slot bool) {
 	if a.calls.get(id) != nil {
 		return
@@ -50,7 +55,7 @@ func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, slot b
 	a.ready = append(a.ready, c)
 }
 
-// dispatch starts the calls that are ready beside the actor.
+// dispatch starts the queued calls on other goroutines.
 func (a *actor) dispatch() {
 	if len(a.ready) > 0 {
 		a.beside.Store(true)
@@ -60,7 +65,8 @@ func (a *actor) dispatch() {
 	}
 }
 
-// lone takes the call that the actor's own goroutine may make: of a function or a model, where it is the only call that is out. Nil: there is none.
+// lone removes and returns the call that the actor's own goroutine may make: a function or model
+// call that is the only call in flight. It returns nil if there is none.
 func (a *actor) lone() *call {
 	if len(a.ready) != 1 || a.calls.count() != 1 {
 		return nil
@@ -76,10 +82,12 @@ func (a *actor) lone() *call {
 	return c
 }
 
-// makeHere makes a call on the actor's goroutine, without the cost of another one. Mail that comes meanwhile, the end of the actor's context, and a function that ends its
-// goroutine make another goroutine the actor (see stepAside). It gives the result, nil where it came by mail; false: this goroutine is the actor no more.
+// makeHere makes a call on the actor's goroutine, without the cost of another goroutine. If mail
+// arrives meanwhile, the actor's context ends, or the function ends its goroutine, another
+// goroutine becomes the actor (see stepAside). makeHere returns the result, or nil if it arrived as
+// mail; false means that this goroutine is no longer the actor.
 //
-// a.away was set before.
+// a.away must be set before.
 func (a *actor) makeHere(c *call) (*message, bool) {
 	data := c.make()
 	a.mu.Lock()
@@ -87,15 +95,15 @@ func (a *actor) makeHere(c *call) (*message, bool) {
 	a.away = false
 	cut := a.ctx.Err() != nil
 	a.mu.Unlock()
-	if !here || cut { // the result of a call that was cut off is for windDown to judge
+	if !here || cut { // windDown handles the result of a call that was cut off
 		c.tell(data)
 		return nil, here
 	}
 	if !c.told.CompareAndSwap(false, true) {
-		return nil, true // it was given up, and says so by mail
+		return nil, true // it was abandoned, and reports that as mail
 	}
 	c.result = message{at: a.d.now(), data: data}
-	if !c.overtime && !c.stopped { // else a timer may look at it yet
+	if !c.overtime && !c.stopped { // otherwise a timer may still read it
 		a.used = c
 		if cmd, ok := c.cmd.(*engine.CallFunc); ok {
 			a.run.Reuse(cmd)
@@ -104,7 +112,8 @@ func (a *actor) makeHere(c *call) (*message, bool) {
 	return &c.result, true
 }
 
-// stepAside lets another goroutine be the actor where its own makes a call. a.mu is held, and released.
+// stepAside makes another goroutine the actor if the actor's own goroutine is making a call. a.mu
+// must be held; stepAside releases it.
 func (a *actor) stepAside() {
 	away := a.away
 	a.away = false
@@ -115,7 +124,7 @@ func (a *actor) stepAside() {
 	}
 }
 
-// successor is the actor on another goroutine than the one before it, which makes a call.
+// successor is the actor on a new goroutine, after the previous one started making a call.
 type successor actor
 
 func (s *successor) do() {
@@ -123,14 +132,14 @@ func (s *successor) do() {
 	a.end(a.loop())
 }
 
-// interrupt ends the actor's context.
+// interrupt cancels the actor's context.
 func (a *actor) interrupt(why error) {
 	a.cancel(why)
 	a.mu.Lock()
 	a.stepAside()
 }
 
-// tell gives the result to the actor, unless it has one.
+// tell reports the result to the actor, unless a result was already reported.
 func (c *call) tell(data engine.InputData) {
 	if c.told.CompareAndSwap(false, true) {
 		c.result = message{at: c.actor.d.now(), data: data}
@@ -138,7 +147,8 @@ func (c *call) tell(data engine.InputData) {
 	}
 }
 
-// admit waits for the call's turn and then for a slot: a call that waits for its provider holds none (P14). False: it was cancelled first.
+// admit waits for the call's turn and then for a slot: a call that waits for its provider holds
+// none (P14). It returns false if the call was cancelled first.
 func (c *call) admit() bool {
 	if c.turn == nil {
 		return !c.slots || c.acquire()
@@ -156,7 +166,7 @@ func (c *call) admit() bool {
 	}
 }
 
-// leave ends the turn that the call took, if it did.
+// leave ends the call's turn, if it has started.
 func (c *call) leave(data engine.InputData) {
 	if res, ok := data.(engine.ModelResult); ok && c.begun.Load() {
 		c.turn.Done(res)
@@ -169,7 +179,7 @@ func (c *call) release() {
 	}
 }
 
-// giveUp tells that the call will have no result, and lets others have its slot.
+// giveUp reports that the call will have no result, and releases its slot.
 func (c *call) giveUp(why error) {
 	data := driver.GivenUp(c.cmd, why)
 	c.tell(data)
@@ -181,7 +191,7 @@ func (c *call) overdue() {
 	c.giveUp(fmt.Errorf("no answer within %s, nor after the cancellation", c.limit))
 }
 
-// stop cancels the call and begins the time that it has to end, once.
+// stop cancels the call and starts the timer that abandons it after limit, once.
 func (c *call) stop(why error, limit time.Duration) {
 	c.end(why)
 	if !c.stopped {
@@ -190,7 +200,7 @@ func (c *call) stop(why error, limit time.Duration) {
 	}
 }
 
-// acquire gets a slot; false where the call was cancelled first.
+// acquire acquires a slot. It returns false if the call was cancelled first.
 func (c *call) acquire() bool {
 	if !c.actor.d.slots.acquire(c.callContext, &c.actor.d.line) {
 		return false
@@ -199,10 +209,11 @@ func (c *call) acquire() bool {
 	return true
 }
 
-// run makes the call and tells its result.
+// run makes the call and reports its result.
 func (c *call) run() { c.tell(c.make()) }
 
-// make makes the call and gives its result. Where its function ends the goroutine, it tells that.
+// make makes the call and returns its result. If its function ends the goroutine, make reports
+// that.
 func (c *call) make() (data engine.InputData) {
 	defer c.actor.work.Done()
 	returned := false
@@ -225,7 +236,7 @@ func (c *call) make() (data engine.InputData) {
 	return data
 }
 
-// ask asks the kit for the result.
+// ask obtains the result from the kit.
 func (c *call) ask() (data engine.InputData) {
 	if c.limit > 0 {
 		t := time.AfterFunc(c.limit+grace, c.overdue)
@@ -250,7 +261,7 @@ func (c *call) ask() (data engine.InputData) {
 		data = &c.returned
 	}
 	data = c.mark(data)
-	c.end(nil) // before the result is known: what the call left behind can do nothing more in its name
+	c.end(nil) // before reporting the result: leftovers of the call can no longer act for it
 	c.leave(data)
 	return data
 }

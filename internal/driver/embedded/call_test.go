@@ -18,14 +18,14 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// goroutine names the goroutine that asks.
+// goroutine identifies the calling goroutine.
 func goroutine() string {
 	buf := make([]byte, 64)
 	name, _, _ := bytes.Cut(buf[:runtime.Stack(buf, false)], []byte("["))
 	return string(name)
 }
 
-// row is a workflow of function nodes one behind the other.
+// row is a workflow of function nodes in sequence.
 func row(ids ...string) *workflow.Workflow {
 	w := &workflow.Workflow{Name: "row", Entry: ids[0]}
 	for i, id := range ids {
@@ -37,16 +37,20 @@ func row(ids ...string) *workflow.Workflow {
 	return w
 }
 
-// A lone function is called by the goroutine that drives its run. What comes for the run meanwhile does not wait for it: a note, a cancellation, an interruption, the end of the
-// driver, the end of the function's goroutine, and its time limit each let another goroutine drive.
+// TestLoneCall checks that a lone function is called by the goroutine that drives its run, and that
+// nothing that happens to the run meanwhile waits for it: a note, a cancellation, an interruption,
+// the end of the driver, the end of the function's goroutine, and its time limit each let another
+// goroutine drive.
 func TestLoneCall(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		// within is what the second function of three does; drive does something to the run meanwhile.
+		// within is the body of the second of three functions; drive does something to the run
+		// meanwhile.
 		within func(ctx context.Context, c *engine.CallFunc, rec driver.Caller, driven func())
 		drive  func(ctx context.Context, d *embedded.Driver, run string) error
 		limit  time.Duration
-		// same tells whether the third function is called by the goroutine of the first; ends is how the run ends, "" where it stays interrupted.
+		// same means that the third function is called by the goroutine of the first; ends is how
+		// the run ends, or "" if it stays interrupted.
 		same bool
 		ends engine.Status
 	}{
@@ -113,7 +117,7 @@ func TestLoneCall(t *testing.T) {
 					<-called
 					gone := make(chan error)
 					go func() { gone <- tc.drive(t.Context(), d, l.ID()) }()
-					synctest.Wait() // it has been told, and waits for the function at most
+					synctest.Wait() // it has been told, and at most waits for the function
 					close(driven)
 					if err := <-gone; err != nil {
 						t.Fatal(err)
@@ -122,7 +126,7 @@ func TestLoneCall(t *testing.T) {
 				if begun, err := l.Wait(t.Context()); !begun || err != nil {
 					t.Fatalf("begun %t, %v", begun, err)
 				}
-				time.Sleep(time.Hour) // until the call that was given up has ended
+				time.Sleep(time.Hour) // until the abandoned call has ended
 				if err := d.Close(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -141,7 +145,8 @@ func TestLoneCall(t *testing.T) {
 	}
 }
 
-// Whichever way a result reaches a driver while its run is interrupted, the run is left as it is and can be driven on.
+// TestInterruptedLoneCalls checks that the run is left unchanged and can be driven further,
+// whichever way a result reaches a driver while its run is interrupted.
 func TestInterruptedLoneCalls(t *testing.T) {
 	t.Parallel()
 	const runs = 200
@@ -184,7 +189,8 @@ func TestInterruptedLoneCalls(t *testing.T) {
 	}
 }
 
-// The calls of a fork go on side by side, however few goroutines there are: each waits for all others here.
+// TestForkedCallsGoOnTogether checks that the calls of a fork run concurrently, however few
+// goroutines there are: here each call waits for all others.
 func TestForkedCallsGoOnTogether(t *testing.T) {
 	t.Parallel()
 	const branches = 100

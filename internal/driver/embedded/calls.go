@@ -2,13 +2,14 @@ package embedded
 
 import "iter"
 
-// calls are the calls under way of one run, by id. Most runs have one at a time, which needs no map. The zero value is ready.
+// calls holds the calls in progress of one run, by id. Most runs have one at a time, which needs no
+// map. The zero value is ready for use.
 type calls struct {
-	one  *call // nil: all are in more
+	one  *call // if nil, all are in more
 	more map[string]*call
 }
 
-// get gives the call with an id, nil where there is none.
+// get returns the call with an id, or nil if there is none.
 func (s *calls) get(id string) *call {
 	if s.one != nil && s.one.id == id {
 		return s.one
@@ -16,7 +17,7 @@ func (s *calls) get(id string) *call {
 	return s.more[id]
 }
 
-// put adds a call, whose id no other one has.
+// put adds a call, whose id must not be in use.
 func (s *calls) put(c *call) {
 	switch {
 	case s.one == nil && len(s.more) == 0:
@@ -28,7 +29,7 @@ func (s *calls) put(c *call) {
 	s.more[c.id] = c
 }
 
-// drop takes a call out; one that is not there is no error.
+// drop removes a call; a missing call is not an error.
 func (s *calls) drop(id string) {
 	if s.one != nil && s.one.id == id {
 		s.one = nil
@@ -37,7 +38,7 @@ func (s *calls) drop(id string) {
 	delete(s.more, id)
 }
 
-// count counts the calls.
+// count returns the number of calls.
 func (s *calls) count() int {
 	if s.one != nil {
 		return 1 + len(s.more)
@@ -45,7 +46,7 @@ func (s *calls) count() int {
 	return len(s.more)
 }
 
-// all gives the calls, in any order.
+// all yields the calls, in any order.
 func (s *calls) all() iter.Seq[*call] {
 	return func(yield func(*call) bool) {
 		if s.one != nil && !yield(s.one) {

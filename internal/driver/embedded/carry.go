@@ -16,11 +16,13 @@ type timer struct {
 	timer *time.Timer
 }
 
-// grace is how long an adapter may go on after its call was cancelled or its time was over. Then the call is given up and its slot is free,
-// though its goroutine may live on: an adapter that does not heed its context must not hold a run for ever (P11).
+// grace is how long an adapter may continue after its call was cancelled or timed out. Then the
+// call is abandoned and its slot released, though its goroutine may live on: an adapter that
+// ignores its context must not block a run forever (P11).
 const grace = 2 * time.Second
 
-// carry carries out commands. Those that are under way already are left alone, so that giving a command twice does no harm.
+// carry executes commands. Commands already in progress are left alone, so that passing a command
+// twice is harmless.
 func (a *actor) carry(cmds []engine.Command) {
 	if a.handsOff || a.d.draining.Load() {
 		a.carryElsewhere(cmds)
@@ -47,7 +49,8 @@ func (a *actor) carry(cmds []engine.Command) {
 	}
 }
 
-// carryElsewhere carries out what ends calls, for a run that goes on in another process. That one begins the calls.
+// carryElsewhere executes only the commands that end calls, for a run that continues in another
+// process. That process starts the calls.
 func (a *actor) carryElsewhere(cmds []engine.Command) {
 	if a.orphans == nil {
 		a.orphans = map[string]engine.Command{}
@@ -64,20 +67,22 @@ func (a *actor) carryElsewhere(cmds []engine.Command) {
 	}
 }
 
-// stopCalls stops all calls that are under way.
+// stopCalls stops all calls in progress.
 func (a *actor) stopCalls() {
 	for c := range a.calls.all() {
 		c.stop(errInterrupted, grace)
 	}
 }
 
-// cancelCall stops a call; its result still comes. One that was never begun here is answered at once.
+// cancelCall stops a call; its result still arrives. A call that was never started here is answered
+// immediately.
 func (a *actor) cancelCall(id string) {
 	if c := a.calls.get(id); c != nil {
 		limit := grace
 		if a.run.IsEnding() && a.ctx.Err() == nil {
-			// The engine bounds how long a run waits for functions that may finish (ADR 15): here only their slot is at stake, and a result made up
-			// before that bound would make a failure of what was cancelled.
+			// The engine limits how long a run waits for functions that may finish (ADR 15). Only
+			// their slot is at stake here, and a result made up before that limit would turn a
+			// cancellation into a failure.
 			limit += engine.SettleTime
 		}
 		c.stop(context.Canceled, limit)
@@ -89,7 +94,7 @@ func (a *actor) cancelCall(id string) {
 	}
 }
 
-// startTimer starts a timer in the place of a former one of that id.
+// startTimer starts a timer, replacing an earlier timer with the same id.
 func (a *actor) startTimer(c *engine.StartTimer) {
 	if old := a.timers[c.ID]; old != nil {
 		if old.at.Equal(c.At) {
@@ -99,7 +104,7 @@ func (a *actor) startTimer(c *engine.StartTimer) {
 	}
 	t := &timer{at: c.At}
 	t.timer = time.AfterFunc(c.At.Sub(a.d.now()), func() {
-		// The engine ignores a timer that comes before its time, which clocks that were set may make of this one.
+		// The engine ignores a timer that fires early, which can happen here if the clock was set.
 		at := a.d.now()
 		if at.Before(c.At) {
 			at = c.At
@@ -112,8 +117,9 @@ func (a *actor) startTimer(c *engine.StartTimer) {
 	a.timers[c.ID] = t
 }
 
-// lost lists the tool calls that the former owner may have made, each with its tool's policy (P12). Error: the run is to be interrupted. A policy that could not be read because
-// of that says nothing.
+// lost returns the tool calls that the former owner may have made, each with its tool's policy
+// (P12). It returns an error if the run is to be interrupted; a policy that could not be read for
+// that reason means nothing.
 func (a *actor) lost() ([]engine.Lost, error) {
 	var lost []engine.Lost
 	for _, c := range a.run.Open() {
@@ -127,8 +133,9 @@ func (a *actor) lost() ([]engine.Lost, error) {
 	return lost, nil
 }
 
-// windDown interrupts the run. Calls are stopped; what comes back nevertheless is paid for and is journaled, as long as it asks for no tool call:
-// a tool call that is journaled and never made would have to be asked about at a resume (P12).
+// windDown interrupts the run. Calls are stopped; results that still arrive have been paid for and
+// are journaled, unless they request tool calls: a tool call that is journaled but never made would
+// require a question at a resume (P12).
 func (a *actor) windDown() error {
 	a.stopCalls()
 	a.dispatch()
@@ -150,7 +157,7 @@ func (a *actor) windDown() error {
 	defer late.Stop()
 	for waiting := true; waiting; {
 		for _, m := range a.take() {
-			if isNote(m) { // its call waits for the answer
+			if isNote(m) { // its call is waiting for the answer
 				if broken == nil {
 					broken = a.lastWord(m)
 				}
@@ -180,7 +187,7 @@ func (a *actor) windDown() error {
 		}
 	}
 	for _, m := range rest {
-		a.put(m) // leave sees to them
+		a.put(m) // leave handles them
 	}
 	for _, m := range results {
 		if broken == nil {
@@ -190,10 +197,11 @@ func (a *actor) windDown() error {
 	return errStopped
 }
 
-// errStopped: the run was interrupted, and its state in memory may differ from the journal.
+// errStopped means that the run was interrupted, and that its state in memory may differ from the
+// journal.
 var errStopped = errors.New("run was interrupted")
 
-// outcome gives the id of the call that d answers, and whether it is more than a failure.
+// outcome returns the id of the call that d answers, and whether the result is more than a failure.
 func outcome(d engine.InputData) (id string, good bool) {
 	switch d := d.(type) {
 	case engine.ModelResult:

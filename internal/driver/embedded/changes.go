@@ -7,20 +7,21 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// signals are changes in the store that one goroutine waits for.
+// signals notifies one goroutine of changes in the store.
 type signals struct {
 	d    *Driver
 	c    chan struct{}
 	stop func()
 }
 
-// subscribe has changes signalled that are stored from now on. The caller stops them.
+// subscribe signals changes that are stored from now on. The caller must stop it.
 func (d *Driver) subscribe(topics ...journal.Topic) signals {
 	c := make(chan struct{}, 1)
 	return signals{d, c, d.cfg.Store.Subscribe(c, topics...)}
 }
 
-// wait waits for a change, for the safety poll or until a context is done. Errors: ctx's; the cause of root.
+// wait waits for a change, for the safety poll, or until a context is done. It returns ctx's error
+// or the cause of root.
 func (s signals) wait(ctx, root context.Context) error {
 	return s.waitAtMost(ctx, root, journal.SafetyPoll)
 }

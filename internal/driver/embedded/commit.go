@@ -13,8 +13,9 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// commit stores the events of a decision about a batch. committed is false with a nil error where they are not stored and the run was read again; then the
-// same inputs may be given once more. After an error nothing may be given any more.
+// commit stores the events of a decision about a batch. If committed is false and err is nil, the
+// events are not stored and the run was reloaded; the same inputs may then be passed once more.
+// After an error nothing more may be passed.
 func (a *actor) commit(dec engine.Decision, batch []*message) (committed bool, err error) {
 	ap, err := a.append(dec.Events, batch)
 	if err != nil {
@@ -27,10 +28,10 @@ func (a *actor) commit(dec engine.Decision, batch []*message) (committed bool, e
 	return true, nil
 }
 
-// maxBuf bounds what an actor keeps of the data of a record, for the next one.
+// maxBuf is the maximum size of the record buffer that an actor keeps for the next record.
 const maxBuf = 4 << 10
 
-// append builds what is stored in one transaction. Its data is overwritten by the next one.
+// append builds the data of one transaction. The next append overwrites it.
 func (a *actor) append(events []engine.Event, batch []*message) (journal.Append, error) {
 	ap, err := held.NewAppend(a.run, a.id, events, a.buf, a.d.keepsEvents)
 	if err != nil {
@@ -56,7 +57,7 @@ func (a *actor) hasMail() bool {
 	return len(a.mail) > 0
 }
 
-// unapproved are the waits that ApproveAll has yet to answer.
+// unapproved returns the waits that ApproveAll has yet to answer.
 func (a *actor) unapproved() []engine.WaitInfo {
 	if !a.d.cfg.ApproveAll {
 		return nil
@@ -70,7 +71,7 @@ func (a *actor) unapproved() []engine.WaitInfo {
 	return open
 }
 
-// stored notes that ap is durable.
+// stored records that ap is durable.
 func (a *actor) stored(ap journal.Append) {
 	if a.create != nil {
 		a.create, a.blobs, a.epoch = nil, nil, 1
@@ -82,11 +83,13 @@ func (a *actor) stored(ap journal.Append) {
 	a.releaseStored(ap)
 }
 
-// uncertain finds out whether an append that gave an error was stored. Only the journal has the answer, so it is read until that succeeds:
+// uncertain finds out whether an append that returned an error was stored. Only the journal shows
+// that, so it is read until that succeeds:
 //
-//  1. Append fails after the disk has the record, or before.
-//  2. The journal says which: it holds exactly these records, or it does not.
-//  3. If it is there, the run in memory is right. If not, the run is read again and the inputs are given again.
+//  1. Append fails either before or after the record is on disk.
+//  2. The journal shows which: it contains exactly these records, or it does not.
+//  3. If it does, the run in memory is correct. If not, the run is reloaded and the inputs are
+//     passed again.
 func (a *actor) uncertain(ap journal.Append, cause error) (committed bool, err error) {
 	switch {
 	case errors.Is(cause, journal.ErrFenced):
@@ -99,13 +102,13 @@ func (a *actor) uncertain(ap journal.Append, cause error) (committed bool, err e
 		}
 		return false, cause
 	case errors.Is(cause, journal.ErrBusy):
-		return false, cause // nothing was stored; a run that had ended is given up again
+		return false, cause // nothing was stored; a run that had ended is released again
 	case held.IsDamage(cause):
 		return false, &held.DefectError{Err: cause}
 	}
 	level := slog.LevelDebug
 	if a.pause.last == 0 {
-		level = slog.LevelWarn // once is enough for an outage
+		level = slog.LevelWarn // warn once per outage
 	}
 	a.log().Log(a.d.root, level, "the store is temporarily unavailable; retrying", "err", cause)
 	for {
@@ -128,8 +131,8 @@ func (a *actor) uncertain(ap journal.Append, cause error) (committed bool, err e
 	}
 }
 
-// patience waits before the store is asked once more. An interruption of the run waits for one more try and no longer: what could not be
-// written is asked again at a resume.
+// patience waits before the store is queried again. An interruption of the run waits for one more
+// try and no longer: commands whose events could not be written are requested again at a resume.
 func (a *actor) patience() error {
 	if a.ctx.Err() != nil {
 		return errStopped
@@ -157,7 +160,8 @@ func (a *actor) compare(ap journal.Append, head journal.Head) (committed bool, e
 		a.stored(ap)
 		if a.owned && !mine {
 			a.owned = false
-			return false, fmt.Errorf("append to run %s: %w", a.id, journal.ErrFenced) // its commands are another's now
+			// its commands now belong to another process
+			return false, fmt.Errorf("append to run %s: %w", a.id, journal.ErrFenced)
 		}
 		return true, nil
 	case ap.Create != nil:
@@ -173,15 +177,17 @@ func (a *actor) compare(ap journal.Append, head journal.Head) (committed bool, e
 	if lost := held.Lost(ap, head.LastSeq); lost != nil {
 		return false, &held.DefectError{Err: lost}
 	}
-	// The store answers and does not take the record: a full disk, say. Do not retry without end.
+	// The store responds but does not accept the record, for example because the disk is full. Do
+	// not retry forever.
 	if err := a.patience(); err != nil {
 		return false, err
 	}
 	return false, a.reread()
 }
 
-// stillOwned makes sure that a refusal is true. A process that was taken for dead knows the run as it was: its commits fail, but a refusal
-// commits nothing. Nor does one that was stopped for a while know it, until it looks.
+// stillOwned verifies that a rejection is based on current state. A process that was treated as
+// dead has an outdated state of the run: its commits fail, but a rejection commits nothing. The
+// same holds for a process that was suspended, until it checks.
 func (a *actor) stillOwned(batch []*message) error {
 	if !slices.ContainsFunc(batch, func(m *message) bool { return m.check || m.refused != nil && m.done != nil && !isNote(m) }) || !a.owned {
 		return nil
@@ -198,7 +204,8 @@ func (a *actor) stillOwned(batch []*message) error {
 	return err
 }
 
-// quarantine gives the run up after a defect: it ends as failed if its journal still allows to say so (P18). It is logged here, once.
+// quarantine abandons the run after an internal error: the run ends as failed if its journal still
+// allows that (P18). The error is logged here, once.
 func (a *actor) quarantine(cause error) error {
 	q := &driver.QuarantineError{Run: a.id, Err: cause}
 	a.log().Error("run cannot continue", "err", cause)
@@ -224,8 +231,9 @@ func (a *actor) quarantine(cause error) error {
 	return q
 }
 
-// release gives the run up, for as long as it takes: a run that is owned by a living process and not driven would never go on. A
-// driver that is closed tries once: its process ends, and its lease with it.
+// release releases the run, retrying for as long as it takes: a run that is owned by a living
+// process but not driven would never continue. A driver that is closed tries once, because its
+// lease ends with its process.
 func (a *actor) release() {
 	var b backoff
 	for a.owned {

@@ -12,20 +12,21 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// requestLook is the kind of a request that asks those who carry a run held in common to look at it: something was appended.
+// requestLook is the kind of a request that asks the processes that execute a run held in common to
+// check it, because something was appended.
 const requestLook = "look"
 
-// commons makes the place of the runs held in common.
+// commons creates the registry of the runs held in common.
 func (d *Driver) commons() *held.Commons {
 	return held.NewCommons(held.CommonConfig{
 		Store: d.cfg.Store, Plans: &d.plans, Program: d.cfg.Program, Open: d.cfg.Open, Settle: d.approvals, Stored: d.Stored, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	})
 }
 
-// Commons gives the runs held in common, for a driver that carries their calls.
+// Commons returns the runs held in common, for a driver that executes their calls.
 func (d *Driver) Commons() *held.Commons { return d.common }
 
-// approvals answers what ApproveAll answers (D24).
+// approvals returns the answers of ApproveAll (D24).
 func (d *Driver) approvals(run *engine.Run) []engine.InputData {
 	if !d.cfg.ApproveAll {
 		return nil
@@ -39,18 +40,20 @@ func (d *Driver) approvals(run *engine.Run) []engine.InputData {
 	return answers
 }
 
-// approves tells whether ApproveAll answers a wait: one of a run below is answered there.
+// approves reports whether ApproveAll answers a wait; a wait of a child run is answered in that
+// run.
 func approves(w engine.WaitInfo) bool {
 	return w.Kind == workflow.WaitApproval && !w.Changed && w.Below == nil && len(w.Roles) == 0
 }
 
-// isCommon tells whether a run was not claimed because all processes hold it in common.
+// isCommon reports whether a run was not claimed because all processes hold it in common.
 func isCommon(err error) bool {
 	owned, ok := errors.AsType[*journal.OwnedError](err)
 	return ok && owned.Owner.ID == journal.CommonOwner
 }
 
-// askCommon gives an input to a run held in common; nil only fires deadlines that are due. Errors: the engine's; journal.ErrOwned where another program has its functions.
+// askCommon passes an input to a run held in common; nil only fires deadlines that are due. Errors:
+// the engine's; journal.ErrOwned if another program has its functions.
 func (d *Driver) askCommon(ctx context.Context, run string, data engine.InputData) error {
 	c, done := d.common.Use(run)
 	defer done()
@@ -84,12 +87,13 @@ func (d *Driver) askCommon(ctx context.Context, run string, data engine.InputDat
 	return d.changedCommon(ctx, run)
 }
 
-// lacksFunctions tells whether another program has the functions of a definition.
+// lacksFunctions reports whether the functions of a definition belong to another program.
 func (d *Driver) lacksFunctions(c held.Compiled) bool {
 	return c.Program == nil && d.cfg.Foreign(c.Plan.Workflow())
 }
 
-// changedCommon says to those who carry a run held in common that something was appended.
+// changedCommon notifies the processes that execute a run held in common that something was
+// appended.
 func (d *Driver) changedCommon(ctx context.Context, run string) error {
 	if d.cfg.Common != nil {
 		d.cfg.Common(run)
@@ -101,7 +105,7 @@ func (d *Driver) changedCommon(ctx context.Context, run string) error {
 	return nil
 }
 
-// Stored passes on events of a run that this process appended.
+// Stored publishes events of a run that this process appended.
 func (d *Driver) Stored(run string, events []engine.Event) {
 	if fn := d.cfg.Hooks.Events; fn != nil {
 		fn(run, events)
@@ -109,7 +113,7 @@ func (d *Driver) Stored(run string, events []engine.Event) {
 	d.hubs.publish(run, events)
 }
 
-// Say passes on a piece of what a model says in a call of a run.
+// Say publishes a piece of model output from a call of a run.
 func (d *Driver) Say(run string, delta driver.Delta) {
 	if fn := d.cfg.Hooks.Delta; fn != nil {
 		fn(run, delta)
@@ -120,8 +124,9 @@ func (d *Driver) Say(run string, delta driver.Delta) {
 	d.said.Say(run, delta)
 }
 
-// TakeRequest does what a request in the inbox asks of a run held in common, and stores the result. It tells whether the request was for this process to take; of a run whose functions are
-// elsewhere it is not.
+// TakeRequest executes a request in the inbox about a run held in common, and stores the result.
+// taken reports whether the request was for this process; it is not if the run's functions are
+// elsewhere.
 func (d *Driver) TakeRequest(ctx context.Context, q journal.Request) (taken bool, err error) {
 	var result error
 	if q.Kind != requestLook {
@@ -139,10 +144,12 @@ func (d *Driver) TakeRequest(ctx context.Context, q journal.Request) (taken bool
 	return true, d.cfg.Store.Settle(ctx, q.ID, encodeResult(result))
 }
 
-// Said passes on to other processes at once what models have said in a run, before the result of the call that said it.
+// Said immediately sends the model output of a run to other processes, before the result of the
+// call that produced it.
 func (d *Driver) Said(run string) { d.said.Flush(run) }
 
-// TakeSlot takes one of the slots for calls (Config.MaxCalls), when it is this driver's turn; false where ctx was done first. release may be called more than once.
+// TakeSlot acquires one of the slots for calls (Config.MaxCalls), when it is this driver's turn. It
+// returns false if ctx was done first. release may be called more than once.
 func (d *Driver) TakeSlot(ctx context.Context) (release func(), ok bool) {
 	if !d.slots.acquire(ctx, &d.line) {
 		return nil, false
@@ -150,13 +157,14 @@ func (d *Driver) TakeSlot(ctx context.Context) (release func(), ok bool) {
 	return sync.OnceFunc(d.slots.release), true
 }
 
-// StartCommon stores a new run that is held in common, and gives what it was made of.
+// StartCommon stores a new run that is held in common, and returns what it was built from.
 func (d *Driver) StartCommon(ctx context.Context, spec *driver.Spec) (held.Prepared, error) {
 	p, err := d.plans.Prepare(spec, journal.KindTemporal, d.now, d.cfg.Program)
 	if err != nil {
 		return p, err
 	}
-	kit, err := held.Open(ctx, d.cfg.Open, p.NewInfo(spec.Files), p.Plan.Program) // what cannot be opened is not started
+	// a run whose kit cannot be opened is not started
+	kit, err := held.Open(ctx, d.cfg.Open, p.NewInfo(spec.Files), p.Plan.Program)
 	if err == nil {
 		err = kit.Close()
 	}
@@ -166,7 +174,7 @@ func (d *Driver) StartCommon(ctx context.Context, spec *driver.Spec) (held.Prepa
 	return p, d.common.Create(ctx, &p)
 }
 
-// HasDeadline tells whether a wait of a paused run has a deadline.
+// HasDeadline reports whether a wait of a paused run has a deadline.
 func (d *Driver) HasDeadline(ctx context.Context, h journal.Head) (bool, error) {
 	c, err := d.definition(ctx, h.Definition)
 	if err != nil || !c.Deadlines && h.Meta[driver.MetaRemind] == "" || d.lacksFunctions(c) {
@@ -176,7 +184,7 @@ func (d *Driver) HasDeadline(ctx context.Context, h journal.Head) (bool, error) 
 	return err == nil && !held.Earliest(run.Open()).IsZero(), err
 }
 
-// OpenTools gives the ids of the tool calls of a run that have no result.
+// OpenTools returns the ids of the tool calls of a run that have no result.
 func (d *Driver) OpenTools(ctx context.Context, h journal.Head) (ids []string, err error) {
 	c, err := d.definition(ctx, h.Definition)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// commonRun makes runs held in common that wait for an approval.
+// commonRun creates runs held in common that wait for an approval.
 func commonRun(t *testing.T, store *journal.Memory, runs ...string) {
 	t.Helper()
 	h := store.Open(journal.KindServe)
@@ -39,7 +39,9 @@ func commonRun(t *testing.T, store *journal.Memory, runs ...string) {
 	}
 }
 
-// TestCommonRuns: any process answers, cancels and reopens runs held in common, with the engine's refusals, owns none of them, and says so to those who carry them.
+// TestCommonRuns checks that any process can answer, cancel and reopen runs held in common, with
+// the engine's errors, that it owns none of them, and that it notifies the processes that execute
+// them.
 func TestCommonRuns(t *testing.T) {
 	t.Parallel()
 	store := journal.NewMemory()
@@ -95,7 +97,8 @@ func TestCommonRuns(t *testing.T) {
 	}
 }
 
-// TestCommonRunsUntold: a process that can tell none of those who carry runs leaves a request for them, which another takes.
+// TestCommonRunsUntold checks that a process that cannot notify any process that executes runs
+// leaves a request for them, which another process takes.
 func TestCommonRunsUntold(t *testing.T) {
 	t.Parallel()
 	store := journal.NewMemory()
@@ -130,7 +133,9 @@ func TestCommonRunsUntold(t *testing.T) {
 	}
 }
 
-// TestCommonStoreLosesEvents: a process that knows more of a run held in common than its store does ends it as failed and says which events are lost. It does not go on from the shorter journal.
+// TestCommonStoreLosesEvents checks that a process that knows more of a run held in common than its
+// store does ends the run as failed and says which events are lost. It does not continue from the
+// shorter journal.
 func TestCommonStoreLosesEvents(t *testing.T) {
 	t.Parallel()
 	for name, use := range map[string]func(c *held.Common) error{
@@ -172,7 +177,8 @@ func TestCommonStoreLosesEvents(t *testing.T) {
 	}
 }
 
-// TestCommonInfo: what calls know of a run can be used while others look at the run, which reads it anew. The race detector tells.
+// TestCommonInfo checks that a call's information about a run can be used while other goroutines
+// load the run, which reads it again. The race detector verifies this.
 func TestCommonInfo(t *testing.T) {
 	t.Parallel()
 	store := journal.NewMemory()
@@ -206,7 +212,7 @@ func TestCommonInfo(t *testing.T) {
 	for range 20 {
 		look()
 	}
-	// Another process takes the run out of common use and back: it is read anew.
+	// Another process takes the run out of common ownership and back: it is reloaded.
 	if err := errors.Join(other.SetKind(t.Context(), "r1", journal.KindServe), other.SetKind(t.Context(), "r1", journal.KindTemporal)); err != nil {
 		t.Error(err)
 	}

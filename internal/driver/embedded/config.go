@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Store is what a driver needs of a store.
+// Store is the part of a store that a driver needs.
 type Store interface {
 	journal.Log
 	journal.Lists
@@ -27,52 +27,67 @@ type Store interface {
 	journal.Slots
 }
 
-// Config is what a Driver is made of. Only Store must be set.
+// Config configures a Driver. Only Store must be set.
 type Config struct {
-	// Store keeps the runs. It is a handle of this driver alone, since what the handle owns is what the driver drives. The driver does not close
-	// it; its closer closes the driver first.
+	// Store holds the runs. It must be a handle used by this driver alone, since the driver drives
+	// what the handle owns. The driver does not close it; the caller must close the driver before
+	// the store.
 	Store Store
-	// Kind is the kind of the runs that are started here, and of those that Recover takes up; "": that of the store's owner (D15).
+	// Kind is the kind of the runs that are started here and that Recover resumes; "" means the
+	// kind of the store's owner (D15).
 	Kind journal.Kind
-	// Open opens models and tools of a run. Nil: every call fails.
+	// Open opens the models and tools of a run. If nil, every call fails.
 	Open driver.OpenFunc
-	// Program finds the Go program of a workflow, nil for a document. Nil: there are only documents.
+	// Program finds the Go program of a workflow; it returns nil for a document. If Program is nil,
+	// there are only documents.
 	Program func(w *workflow.Workflow) (driver.Program, error)
-	// Foreign tells of a workflow whose functions another program has: answers to its runs are left in the store for that program. Nil: none is.
+	// Foreign reports whether the functions of a workflow belong to another program: answers to its
+	// runs are left in the store for that program. If nil, no workflow is foreign.
 	Foreign func(w *workflow.Workflow) bool
-	// Expressions compiles the expressions of documents; nil: there are none.
+	// Expressions compiles the expressions of documents; nil means that there are none.
 	Expressions expr.Compiler
-	// MaxCalls bounds the calls in flight over all runs. Calls beyond it wait for their turn, oldest first; a retry that sleeps and a run that is
-	// paused need none (P14). 0: 256.
+	// MaxCalls is the maximum number of calls in flight over all runs. Further calls wait for their
+	// turn, oldest first; a sleeping retry and a paused run do not count (P14). 0 means 256.
 	MaxCalls int
-	// Slots bounds the calls in flight of all drivers that share it; MaxCalls is not used then. Nil: the driver's own.
+	// Slots limits the calls in flight of all drivers that share it; MaxCalls is then ignored. If
+	// nil, the driver has its own.
 	Slots *Slots
-	// Place is where the process is: a run that needs another place is left to a process there. The store's owner has the same place where the process continues runs of others, else none.
+	// Place is the location of the process: a run that needs another place is left to a process
+	// there. The store's owner has the same place if the process continues runs of other processes,
+	// otherwise none.
 	Place string
-	// NoDrive makes a driver that begins no call: what it starts and what it decides is stored, and goes on in another process.
+	// NoDrive creates a driver that starts no calls: the runs that it starts and its decisions are
+	// stored, and the runs continue in another process.
 	NoDrive bool
-	// MaxDriven bounds the runs in memory. A run that is started beyond it is left to a process that has room, unless another run started it; no more are claimed. What is asked of a
-	// run is done without regard to it. 0: no bound.
+	// MaxDriven is the maximum number of runs in memory. A run that is started beyond it is left to
+	// a process with capacity, unless another run started it; no more runs are claimed. Requests
+	// for a run are processed regardless. 0 means no limit.
 	MaxDriven int
-	// ApproveAll answers approvals with approve; never questions and unknown outcomes (D24).
+	// ApproveAll answers approvals with approve, but never questions or unknown outcomes (D24).
 	ApproveAll bool
-	// TakeOverAfter is for how long the owner of runs of this driver's kind gives no sign of life before Tend takes them over although it lives; 0: never.
+	// TakeOverAfter is the time without a heartbeat after which Tend takes over runs of this
+	// driver's kind from an owner that is still alive; 0 means never.
 	TakeOverAfter time.Duration
-	// Hooks get all runs that are driven here.
+	// Hooks are called for all runs that are driven here.
 	Hooks Hooks
-	// Common is called with each run held in common to which this driver appended on a request, so that its calls are begun and stopped. Nil: a request in the store tells a process that can do so.
+	// Common is called with each run held in common to which this driver appended on request, so
+	// that its calls are started and stopped. If nil, a request in the store notifies a process
+	// that can do so.
 	Common func(run string)
-	// Now is the clock for the times of events. Nil: time.Now. Timers run on the process's own clock.
+	// Now is the clock for the times of events; nil means time.Now. Timers use the process's own
+	// clock.
 	Now func() time.Time
-	// Logger; nil: none.
+	// Logger receives log messages; nil disables logging.
 	Logger *slog.Logger
 }
 
-// Hooks block the run that they are about, so they must be quick. They are called concurrently for several runs. Nil ones are not called.
+// Hooks are callbacks that block the run that they concern, so they must be fast. They are called
+// concurrently for different runs. Nil hooks are not called.
 type Hooks struct {
-	// Events gives events once they are durable, in order, as one activation made them.
+	// Events is called with events once they are durable, in order, one call per activation.
 	Events func(run string, events []engine.Event)
-	// Delta gives what a model is saying; concurrent calls of one run call it concurrently.
+	// Delta is called with model output as it arrives; concurrent calls of one run call it
+	// concurrently.
 	Delta func(run string, d driver.Delta)
 }
 

@@ -22,17 +22,19 @@ func TestConformance(t *testing.T) {
 	drivertest.Run(t, drivertest.Driver{Open: func(*testing.T) drivertest.Cluster { return memoryCluster() }})
 }
 
-// TestConformanceSQLite holds the driver to the same on files, where the suite's bubble sees real locks and real commits.
+// TestConformanceSQLite runs the suite on files, where its bubble meets real locks and real
+// commits.
 func TestConformanceSQLite(t *testing.T) {
 	drivertest.Run(t, drivertest.Driver{Open: func(t *testing.T) drivertest.Cluster { return sqliteCluster(t) }})
 }
 
-// TestConformanceRealTime runs what needs no bubble on the system's clock, as drivers do whose store notifies them from outside of the process.
+// TestConformanceRealTime runs the tests that need no bubble on the system's clock, as for drivers
+// whose store notifies them from outside the process.
 func TestConformanceRealTime(t *testing.T) {
 	drivertest.Run(t, drivertest.Driver{Open: func(*testing.T) drivertest.Cluster { return memoryCluster() }, RealTime: true})
 }
 
-// cluster is processes that share one store.
+// cluster is a set of processes that share one store.
 type cluster struct {
 	open   func(place string) journal.Backend
 	reader journal.Backend
@@ -133,7 +135,7 @@ func (p *process) Kill() {
 	p.Driver.Close(context.Background())
 }
 
-// Close gives the store up too, as the end of a process does.
+// Close also closes the store, as the end of a process does.
 func (p *process) Close(ctx context.Context) error {
 	err := p.Driver.Close(ctx)
 	p.disk.Kill()

@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// callContext is the context of one call. Most functions never ask for its end, so what tells of that is made when it is asked for: the context costs no more than its
-// own place. It is the driver.Caller of the call too. It is never used for another call, since functions may keep it.
+// callContext is the context of one call. Most functions never ask for its end, so the underlying
+// context is created on demand and a callContext costs only its own allocation. It is also the
+// driver.Caller of the call. It is never reused for another call, since functions may keep it.
 type callContext struct {
 	parent context.Context //nolint:containedctx // it is a context
 	actor  *actor
-	id     string // of the call's command
-	call   *call  // not to be looked at once the context is over
+	id     string // id of the call's command
+	call   *call  // must not be used once the context has ended
 	// short is the detail of the last *engine.BudgetError.
 	short atomic.Pointer[string]
 
@@ -50,11 +51,11 @@ func (c *callContext) Idle() {
 	}
 }
 
-// whole makes the context that tells of the end. c.mu is held.
+// whole creates the underlying context that reports the end. c.mu must be held.
 func (c *callContext) whole() context.Context {
 	switch {
 	case c.done != nil:
-	case c.over: // before its parent
+	case c.over: // ended before its parent
 		c.done, c.cancel = context.WithCancelCause(context.WithoutCancel(c.parent))
 		c.cancel(nil)
 	default:
@@ -91,7 +92,7 @@ func (c *callContext) Value(key any) any {
 	c.mu.Lock()
 	from := c.parent
 	if c.over || c.done != nil {
-		from = c.whole() // package context asks for the cause of the end by a key of its own
+		from = c.whole() // package context looks up the cause with its own key
 	}
 	c.mu.Unlock()
 	return from.Value(key)

@@ -10,7 +10,8 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// A call's context tells what one of package context would tell, whatever is asked of it and when.
+// TestCallContext checks that a call's context reports what a context of package context would
+// report, whatever is asked and when.
 func TestCallContext(t *testing.T) {
 	t.Parallel()
 	type key struct{}

@@ -2,22 +2,24 @@ package embedded
 
 import "sync"
 
-// crew makes calls on few goroutines: each takes the next call when it has made one, and another goroutine is being started as long as calls wait, so that none waits for
-// another that takes long. The zero value is ready. Safe for concurrent use.
+// crew is a worker pool that makes calls on few goroutines. Each worker takes the next call when it
+// has made one, and another worker is started as long as calls are queued, so that no call waits
+// for a slow one. The zero value is ready for use. It is safe for concurrent use.
 type crew struct {
 	mu    sync.Mutex
 	calls []*call
-	next  int  // of calls, the first that no goroutine has taken
-	comes bool // a goroutine was started that has taken no call yet
-	// spare are the goroutines that wait for work, by what they are given it.
+	next  int  // index in calls of the first call not taken
+	comes bool // a worker was started but has taken no call yet
+	// spare holds the channels of idle workers.
 	spare  []chan task
 	closed bool
 }
 
-// maxSpares bounds the goroutines that wait for work. A fresh one grows its stack anew, which short calls would pay for each time.
+// maxSpares is the maximum number of idle workers. A new goroutine has to grow its stack again, a
+// cost that short calls would pay each time.
 const maxSpares = 16
 
-// add gives calls to the crew.
+// add queues calls.
 func (w *crew) add(d *Driver, calls []*call) {
 	w.mu.Lock()
 	w.calls = append(w.calls, calls...)
@@ -29,7 +31,8 @@ func (w *crew) add(d *Driver, calls []*call) {
 	}
 }
 
-// take gives the next call, nil where there is none, and lets another goroutine come where there are more. fresh: the one that asks has just come.
+// take returns the next call, or nil if there is none, and starts another worker if there are more.
+// fresh means that the caller has just started.
 func (w *crew) take(d *Driver, fresh bool) *call {
 	w.mu.Lock()
 	if fresh {
@@ -53,10 +56,10 @@ func (w *crew) take(d *Driver, fresh bool) *call {
 	return c
 }
 
-// task is what a goroutine of the crew does.
+// task is a unit of work for a goroutine of the pool.
 type task interface{ do() }
 
-// worker makes the calls of a driver's crew as long as there are some.
+// worker makes the queued calls of a driver until none are left.
 type worker Driver
 
 func (w *worker) do() {
@@ -66,7 +69,7 @@ func (w *worker) do() {
 	}
 }
 
-// run does t on a goroutine that waits for work, or on a new one.
+// run executes t on an idle worker, or on a new goroutine.
 func (w *crew) run(d *Driver, t task) {
 	w.mu.Lock()
 	if n := len(w.spare); n > 0 {
@@ -80,7 +83,7 @@ func (w *crew) run(d *Driver, t task) {
 	d.wg.Go(func() { w.stay(t) })
 }
 
-// stay does t, and what it is given after it while few goroutines wait.
+// stay executes t, and further tasks while few workers are idle.
 func (w *crew) stay(t task) {
 	t.do()
 	given := make(chan task, 1)
@@ -100,7 +103,7 @@ func (w *crew) stay(t task) {
 	}
 }
 
-// close lets the goroutines go that wait for work.
+// close stops the idle workers.
 func (w *crew) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

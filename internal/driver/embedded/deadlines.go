@@ -9,21 +9,24 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// deadlines finds those of the runs that other processes leave paused: of all there are, now and then, and by their notices as they are left. It serves one Tend or Work.
+// deadlines finds the deadlines of runs that other processes leave paused: periodically by a sweep
+// of all runs, and through notices when runs are left. It serves one Tend or Work.
 type deadlines struct {
 	d     *Driver
-	mine  func(journal.Head) bool // others are left alone
+	mine  func(journal.Head) bool // other runs are left alone
 	begun bool
 	last  uint64
 	swept time.Time
-	// seen keeps what was looked at, by run and last change.
+	// seen holds what was already inspected, by run and last change.
 	seen map[string]time.Time
-	// left are runs that opened a wait in another process and may be paused any moment; their changes are signalled on c until stop.
+	// left holds runs that opened a wait in another process and may pause at any moment; their
+	// changes are signalled on c until stop is called.
 	left map[string]func()
 	c    chan<- struct{}
 }
 
-// newDeadlines makes one whose owner calls look when notices come, and after signals on c. It is closed.
+// newDeadlines returns a deadlines whose owner calls look when notices arrive and after signals on
+// c. The owner must close it.
 func newDeadlines(d *Driver, mine func(journal.Head) bool, c chan<- struct{}) *deadlines {
 	return &deadlines{d: d, mine: mine, seen: map[string]time.Time{}, left: map[string]func(){}, c: c}
 }
@@ -34,10 +37,10 @@ func (h *deadlines) close() {
 	}
 }
 
-// look parks the runs that were left paused since it was called last.
+// look parks the runs that were left paused since the last call.
 func (h *deadlines) look(ctx context.Context) error {
 	if now := time.Now(); now.Sub(h.swept) >= sweepEvery {
-		err := h.begin(ctx) // first: runs that pause during the sweep are noticed
+		err := h.begin(ctx) // before the sweep, so that runs that pause during it are noticed
 		if err == nil {
 			err = h.sweep(ctx)
 		}
@@ -49,7 +52,7 @@ func (h *deadlines) look(ctx context.Context) error {
 	return h.follow(ctx)
 }
 
-// begin passes over the notices there are: the sweep sees their runs.
+// begin skips the existing notices, because the sweep sees their runs.
 func (h *deadlines) begin(ctx context.Context) (err error) {
 	if h.begun {
 		return nil
@@ -59,7 +62,7 @@ func (h *deadlines) begin(ctx context.Context) (err error) {
 	return err
 }
 
-// follow parks the runs that were left paused since it was called last.
+// follow parks the runs that were left paused since the last call.
 func (h *deadlines) follow(ctx context.Context) error {
 	for h.begun {
 		page, err := h.d.cfg.Store.Notices(ctx, h.last, 0)
@@ -83,7 +86,7 @@ func (h *deadlines) follow(ctx context.Context) error {
 		case err != nil:
 			return err
 		case head.Status.IsActive() && !h.d.drives(run):
-			continue // its driver keeps its deadlines until it pauses
+			continue // its driver tracks its deadlines until it pauses
 		case head.Status == journal.StatusPaused && h.mine(head):
 			if err := h.d.parkHead(ctx, head); err != nil {
 				h.d.cfg.Logger.Warn("cannot read paused run", "run", run, "err", err)
@@ -95,7 +98,7 @@ func (h *deadlines) follow(ctx context.Context) error {
 	return nil
 }
 
-// drives tells whether a run is in the memory of this process: it is parked when it pauses.
+// drives reports whether a run is in the memory of this process, which parks it when it pauses.
 func (d *Driver) drives(run string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

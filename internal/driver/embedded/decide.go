@@ -7,11 +7,12 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// decide activates a batch in order of arrival: what the run's former owner left first, results together, everything else by itself. It gives
-// one decision for all of it. Mistakes of a sender are reported to the sender; an error is a defect.
+// decide activates a batch in order of arrival: first what the run's former owner left, then
+// results together, and everything else individually. It returns one decision for all of it. A
+// sender's mistakes are reported to the sender; an error is an internal error.
 func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 	defer held.Recovered(&err)
-	ended := a.run.Status().Ended() // a recovery may end it, as the resume asks
+	ended := a.run.Status().Ended() // a recovery may end it, as the resume requests
 	add := func(inputs ...engine.Input) error {
 		part, err := a.run.Activate(inputs)
 		if len(dec.Events)+len(dec.Commands) == 0 {
@@ -48,7 +49,7 @@ func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 			return nil
 		}
 		err := add(group...)
-		if err != nil && held.IsRefusal(err) { // one of them is stale; the others count
+		if err != nil && held.IsRefusal(err) { // one result is stale; the others count
 			err = nil
 			for _, in := range group {
 				if e := add(in); e != nil && !held.IsRefusal(e) {
@@ -89,8 +90,9 @@ func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 	return dec, flush()
 }
 
-// passDeadlines fires the timers of waits that are due in a run that was just read (D21). An answer that was left in the store before a deadline comes before it;
-// early gets those that were given to the engine.
+// passDeadlines fires the timers of waits that are due in a run that was just read (D21). An answer
+// that was left in the store before a deadline takes precedence over it; early receives the
+// messages that were passed to the engine.
 func (a *actor) passDeadlines(batch []*message, early map[*message]bool, add func(...engine.Input) error) error {
 	for _, t := range held.Due(a.run, batch[0].at) {
 		for _, m := range batch {

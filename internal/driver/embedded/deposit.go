@@ -13,13 +13,16 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// heardTime is how long to wait for another program to take an answer that was left for it.
+// heardTime is how long to wait until another program takes an answer that was left for it.
 const heardTime = 2 * time.Second
 
-// deposit leaves an answer in the store for a run of another program, or of another place, that no process drives, if the run takes it: the process that takes the run up takes it. It claims
-// nothing, so that it blocks no other process. id is the request that was posted before; 0: none was. done is false for a run that is not like that.
+// deposit leaves an answer in the store for a run of another program or place that no process
+// drives, if the run accepts it; the process that resumes the run takes the answer. deposit claims
+// nothing, so it blocks no other process. id is the request that was posted before; 0 means none.
+// done is false if the run is not of this kind.
 //
-// Errors: those of engine for answers; engine.ErrWaitAnswered where another answer to the same wait was left before.
+// Errors: the engine's errors for answers; engine.ErrWaitAnswered if a different answer to the same
+// wait was left before.
 func (d *Driver) deposit(ctx context.Context, run string, a engine.Answer, id uint64) (done bool, err error) {
 	c, head, foreign, err := d.foreign(ctx, run)
 	if err != nil || !foreign && (!head.Interrupted || !d.handsOff(head.Place)) {
@@ -30,7 +33,7 @@ func (d *Driver) deposit(ctx context.Context, run string, a engine.Answer, id ui
 		return true, err
 	}
 	if a.Signal != "" {
-		wait = "" // which one takes it is decided when it arrives
+		wait = "" // the wait is chosen when the signal arrives
 	}
 	a.Wait = wait
 	if id, err = d.leave(ctx, run, c, a); err != nil || id == 0 {
@@ -39,7 +42,8 @@ func (d *Driver) deposit(ctx context.Context, run string, a engine.Answer, id ui
 	return true, d.heard(ctx, id)
 }
 
-// checkAnswer tells whether a run takes an answer as it stands, and gives its wait; "" where the same answer was given before. Deadlines that are over count as such.
+// checkAnswer checks that a run in its current state accepts an answer, and returns its wait, or ""
+// if the same answer was already recorded. Expired deadlines are taken into account.
 func (d *Driver) checkAnswer(ctx context.Context, run string, c held.Compiled, a engine.Answer) (wait string, err error) {
 	folded, err := held.Fold(ctx, d.cfg.Store, run, c, nil)
 	if err != nil {
@@ -55,7 +59,7 @@ func (d *Driver) checkAnswer(ctx context.Context, run string, c held.Compiled, a
 	return folded.CheckAnswer(a)
 }
 
-// foreign tells whether a run has functions that another program has, and no living owner.
+// foreign reports whether a run has functions that belong to another program, and no living owner.
 func (d *Driver) foreign(ctx context.Context, run string) (c held.Compiled, head journal.Head, foreign bool, err error) {
 	head, err = d.cfg.Store.Head(ctx, run)
 	if err != nil {
@@ -79,8 +83,10 @@ func (d *Driver) IsForeign(ctx context.Context, run string) (bool, error) {
 	return foreign, err
 }
 
-// leave posts an answer, unless one to the same wait was left before. Of those that come at once the first one in the store counts: each looks again when its own is
-// there, and takes it back if it is not the first, or the run has gone on meanwhile. id is 0 where the run has the same answer already.
+// leave posts an answer, unless an answer to the same wait was left before. Of concurrent answers
+// the first one in the store counts: each caller checks again once its own is stored, and withdraws
+// it if it is not the first or the run has continued meanwhile. id is 0 if the run already has the
+// same answer.
 func (d *Driver) leave(ctx context.Context, run string, c held.Compiled, a engine.Answer) (id uint64, err error) {
 	kind, body, err := encodeRequest(a)
 	if err != nil {
@@ -107,7 +113,8 @@ func (d *Driver) leave(ctx context.Context, run string, c held.Compiled, a engin
 	return first, err
 }
 
-// firstLeft gives the first request in the store with an answer to the wait of a; 0 where there is none. Errors: engine.ErrWaitAnswered where it is another answer.
+// firstLeft returns the first request in the store with an answer to the wait of a, or 0 if there
+// is none. It returns engine.ErrWaitAnswered if that is a different answer.
 func (d *Driver) firstLeft(ctx context.Context, run string, a engine.Answer) (id uint64, err error) {
 	open, err := d.cfg.Store.Unclaimed(ctx, run)
 	if err != nil {
@@ -129,7 +136,8 @@ func (d *Driver) firstLeft(ctx context.Context, run string, a engine.Answer) (id
 	return 0, nil
 }
 
-// heard waits for heardTime for the result of an answer that was left for a program. An answer that no process has taken by then stays in the store.
+// heard waits up to heardTime for the result of an answer that was left for a program. An answer
+// that no process has taken by then stays in the store.
 func (d *Driver) heard(ctx context.Context, id uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, heardTime)
 	defer cancel()
@@ -190,10 +198,11 @@ func (d *Driver) Work(ctx context.Context, mine func(journal.Head) bool) {
 	}
 }
 
-// maxPage is the size of the pages in which runs are read that are taken up.
+// maxPage is the page size for reading the runs to resume.
 const maxPage = 1000
 
-// takeUp goes on with the runs of a query for which want holds, and waits for none. done gives what is called with the outcome of each.
+// takeUp resumes the runs of a query for which want returns true, without waiting for them. done
+// returns the function that is called with each outcome.
 func (d *Driver) takeUp(ctx context.Context, q journal.Query, want func(journal.Head) bool, done func(run string) func(error)) error {
 	for {
 		heads, next, err := d.cfg.Store.List(ctx, q)
@@ -214,7 +223,7 @@ func (d *Driver) takeUp(ctx context.Context, q journal.Query, want func(journal.
 	}
 }
 
-// goOn takes up a run, unless it is driven here or cannot be.
+// goOn resumes a run, unless it is already driven here or cannot be driven.
 func (d *Driver) goOn(run string, done func(run string) func(error)) error {
 	d.mu.Lock()
 	skip := d.bad[run] != nil || d.runs[run] != nil
@@ -263,7 +272,8 @@ func (d *Driver) TakeAnswers(ctx context.Context, mine func(journal.Head) bool) 
 	return nil
 }
 
-// stay counts a caller that stays, for which signs of life are given until stop; false where the driver is closed.
+// stay registers a long-lived caller, for which heartbeats are sent until stop is called. It
+// returns false if the driver is closed.
 func (d *Driver) stay() (stop func(), ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -279,7 +289,7 @@ func (d *Driver) stay() (stop func(), ok bool) {
 	}, true
 }
 
-// isOwnLeft tells whether a run was interrupted here at its caller's request.
+// isOwnLeft reports whether a run was interrupted here at its caller's request.
 func (d *Driver) isOwnLeft(run string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -14,28 +14,32 @@ import (
 )
 
 const (
-	// claimEvery is how often it is looked whether there are runs to claim. What processes give up is signalled; that one has died is not by every store.
+	// claimEvery is the interval at which the driver checks for runs to claim. Runs that processes
+	// release are signalled, but not every store signals that a process has died.
 	claimEvery = 750 * time.Millisecond
-	// maxClaim bounds the runs of one claim, so that several processes share what waits.
+	// maxClaim is the maximum number of runs per claim, so that several processes share the waiting
+	// runs.
 	maxClaim = 16
 )
 
-// handsOff tells whether a run is not driven here: what is decided about it is stored, and its calls are begun by the process that claims it next.
+// handsOff reports whether a run is not driven here: decisions about it are stored, and its calls
+// are started by the process that claims it next.
 func (d *Driver) handsOff(place string) bool {
 	return d.cfg.NoDrive || d.draining.Load() || place != "" && place != d.cfg.Place
 }
 
-// isFull tells whether the process drives as many runs as it may. d.mu is held.
+// isFull reports whether the process drives its maximum number of runs. d.mu must be held.
 func (d *Driver) isFull() bool {
 	return d.cfg.MaxDriven > 0 && len(d.runs)+d.reserved >= d.cfg.MaxDriven
 }
 
-// reserve begins a claim, which claimOnce ends: it gives how many runs may be claimed now, maxClaim at most, and which are not, and keeps room for them. Where there is none, the first run that leaves memory is signalled on
-// d.hasRoom.
+// reserve starts a claim, which claimOnce ends. It reserves capacity and returns how many runs may
+// be claimed now, at most maxClaim, and the runs to exclude. If there is no capacity, the first run
+// that leaves memory is signalled on d.hasRoom.
 func (d *Driver) reserve() (limit int, except []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.hasRoomNow() || d.claiming != nil { // a claim that is under way finds what there is
+	if !d.hasRoomNow() || d.claiming != nil { // a claim in progress finds all there is
 		return 0, nil
 	}
 	d.claiming = make(chan struct{})
@@ -46,13 +50,13 @@ func (d *Driver) reserve() (limit int, except []string) {
 	return d.reserved, slices.Collect(maps.Keys(d.bad))
 }
 
-// hasRoomNow tells whether a run may be taken up. d.mu is held.
+// hasRoomNow reports whether the driver can take another run. d.mu must be held.
 func (d *Driver) hasRoomNow() bool {
 	d.wasFull = d.wasFull || d.isFull()
 	return !d.closed && !d.draining.Load() && !d.cfg.NoDrive && !d.isFull()
 }
 
-// left tells those who claim runs that one has left memory. d.mu is held.
+// left notifies the claiming goroutines that a run has left memory. d.mu must be held.
 func (d *Driver) left() {
 	if !d.wasFull || d.isFull() {
 		return
@@ -64,19 +68,22 @@ func (d *Driver) left() {
 	}
 }
 
-// mayClaim tells whether a run without a living owner may be taken up here. Nearly all are claimed before they are found by a list; those that were never driven, as forks, are not.
+// mayClaim reports whether a run without a living owner may be resumed here. Nearly all such runs
+// are claimed before a listing finds them; runs that were never driven, such as forks, are not.
 func (d *Driver) mayClaim(h journal.Head) bool {
 	return !d.cfg.NoDrive && (h.Place == "" || h.Place == d.cfg.Place)
 }
 
-// errNoRoom: no more runs may be driven now.
+// errNoRoom means that no more runs may be driven now.
 var errNoRoom = errors.New("no room for another run")
 
-// claimWaiting claims runs that can go on as long as there is room, and drives them. done gives what is called with the outcome of each.
+// claimWaiting claims runs that can continue as long as there is capacity, and drives them. done
+// returns the function that is called with the outcome of each.
 //
-// A claim whose answer is lost leaves runs that this process owns and does not know of: after an error they are looked for.
+// If the reply to a claim is lost, this process owns runs that it does not know of; they are looked
+// up after an error.
 func (d *Driver) claimWaiting(ctx context.Context, done func(run string) func(error)) error {
-	if d.lostClaim.Swap(false) { // one that is lost from now on is looked for next time
+	if d.lostClaim.Swap(false) { // a claim lost from now on is handled next time
 		if err := d.findOwn(ctx); err != nil {
 			d.lostClaim.Store(true)
 			return err
@@ -93,7 +100,7 @@ func (d *Driver) claimWaiting(ctx context.Context, done func(run string) func(er
 	}
 }
 
-// claimOnce claims up to limit runs, and gives how many it claimed.
+// claimOnce claims up to limit runs, and returns how many it claimed.
 func (d *Driver) claimOnce(ctx context.Context, done func(run string) func(error)) (limit, claimed int, err error) {
 	limit, except := d.reserve()
 	if limit == 0 {
@@ -111,17 +118,19 @@ func (d *Driver) claimOnce(ctx context.Context, done func(run string) func(error
 	return limit, len(heads), err
 }
 
-// outcome gives what remembers why a run could not be taken up.
+// outcome returns a function that records why a run could not be resumed.
 func (d *Driver) outcome(run string) func(error) { return func(err error) { d.gaveUp(run, err) } }
 
-// takeClaimed drives a run that was claimed just now.
+// takeClaimed drives a run that was just claimed.
 func (d *Driver) takeClaimed(head *journal.Head, done func(error)) {
 	m := &message{resume: true, at: d.now(), done: done}
 	d.mu.Lock()
 	a := d.runs[head.Run]
 	switch {
 	case d.closed:
-	case a != nil: // it was asked for meanwhile, and finds that the run is this process's; or it fails by what was so before, and the run is looked for
+	case a != nil:
+		// requested meanwhile: the actor finds the claim, or fails on old state and the run is
+		// looked up again
 		d.given[head.Run] = head
 		m.done = func(err error) {
 			if err != nil {
@@ -149,7 +158,8 @@ func (d *Driver) takeClaimed(head *journal.Head, done func(error)) {
 	}
 }
 
-// lookAgain has a run looked for that was claimed for an actor which failed, once that one has left memory: a run with an actor counts as driven.
+// lookAgain triggers another lookup of a run that was claimed for an actor that failed, once that
+// actor has left memory: a run with an actor counts as driven.
 func (d *Driver) lookAgain(run string) {
 	d.mu.Lock()
 	a := d.runs[run]
@@ -160,12 +170,12 @@ func (d *Driver) lookAgain(run string) {
 	d.lostClaim.Store(true)
 }
 
-// findOwn goes on with the active runs that this process owns and does not drive.
+// findOwn resumes the active runs that this process owns but does not drive.
 func (d *Driver) findOwn(ctx context.Context) error {
 	self := d.cfg.Store.Owner().ID
 	active := []journal.Status{journal.StatusPending, journal.StatusRunning}
 	return d.takeUp(ctx, journal.Query{Kind: d.cfg.Kind, Statuses: active, Limit: maxPage}, func(h journal.Head) bool {
-		if h.Owner == self && !d.drives(h.Run) { // also without room: no other process may drive it
+		if h.Owner == self && !d.drives(h.Run) { // even without capacity: no other process may drive it
 			if err := d.post(h.Run, &message{resume: true, done: d.outcome(h.Run)}); err != nil {
 				d.cfg.Logger.Warn("cannot continue a claimed run", "run", h.Run, "err", err)
 			}
@@ -174,7 +184,8 @@ func (d *Driver) findOwn(ctx context.Context) error {
 	}, d.outcome)
 }
 
-// keepClaiming claims runs that can go on until ctx is done: when some are given up, when there is room again, and every claimEvery.
+// keepClaiming claims runs that can continue until ctx is done: when runs are released, when there
+// is capacity again, and every claimEvery.
 func (d *Driver) keepClaiming(ctx context.Context) {
 	changes := d.subscribe(journal.OfRequests())
 	defer changes.stop()
@@ -198,9 +209,10 @@ func (d *Driver) keepClaiming(ctx context.Context) {
 	}
 }
 
-// Recover takes up all runs of the driver's kind that have no living owner, as far as there is room, and returns when each goes on or has been given up on. A run that
-// cannot be driven is logged once and left alone from then on (P18). While the store is temporarily unavailable it is asked again. Errors: ctx's,
-// ErrClosed.
+// Recover resumes all runs of the driver's kind that have no living owner, as far as capacity
+// allows, and returns when each continues or has been abandoned. A run that cannot be driven is
+// logged once and left alone from then on (P18). While the store is temporarily unavailable,
+// Recover retries. Errors: ctx's, ErrClosed.
 func (d *Driver) Recover(ctx context.Context) error {
 	var wg sync.WaitGroup
 	done := func(run string) func(error) {
@@ -248,7 +260,7 @@ func (d *Driver) Recover(ctx context.Context) error {
 func (d *Driver) Drain(ctx context.Context) {
 	d.draining.Store(true)
 	for _, a := range d.active() {
-		a.put(&message{at: d.now()}) // it looks whether calls are out
+		a.put(&message{at: d.now()}) // wakes it to check for calls in flight
 	}
 	for _, a := range d.active() {
 		select {
@@ -259,7 +271,8 @@ func (d *Driver) Drain(ctx context.Context) {
 	}
 }
 
-// goesOn tells whether a run without a living owner is about to be claimed by this process or another one: servers and workers continue the runs of servers, at their places.
+// goesOn reports whether a run without a living owner is about to be claimed by this process or
+// another: servers and workers continue the runs of servers, at their places.
 func (d *Driver) goesOn(ctx context.Context, head journal.Head) (bool, error) {
 	if head.Kind != journal.KindServe {
 		return false, nil

@@ -20,23 +20,26 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Driver drives runs in this process. It implements driver.Driver. Safe for concurrent use.
+// Driver drives runs in this process. It implements driver.Driver and is safe for concurrent use.
 type Driver struct {
 	cfg   Config
 	plans held.Plans
-	// common are the runs held in common, to which this driver appends on request and whose calls others make.
+	// common holds the runs held in common, to which this driver appends on request and whose calls
+	// are made elsewhere.
 	common *held.Commons
 	hubs   hubs
 	said   *held.Said
-	// slots bounds calls over all runs, and line has those that wait; loads bounds runs that are being folded.
+	// slots limits the calls over all runs, and line queues waiting calls; loads limits the number
+	// of runs being folded.
 	slots *Slots
 	line  line
 	loads chan struct{}
-	// keepsEvents: the store is a journal.EventKeeper.
+	// keepsEvents means that the store is a journal.EventKeeper.
 	keepsEvents bool
 	crew        crew
 
-	// root lives until Close gives up waiting; stores are asked under it. work ends when Close begins; calls run under it.
+	// root lives until Close stops waiting; it is the context of store operations. work ends when
+	// Close starts; it is the context of calls.
 	root, work context.Context
 	kill, stop context.CancelCauseFunc
 	wg         sync.WaitGroup
@@ -44,29 +47,31 @@ type Driver struct {
 	mu     sync.Mutex
 	closed bool
 	runs   map[string]*actor
-	// parked are the deadlines of paused runs.
+	// parked holds the deadlines of paused runs.
 	parked map[string]*parked
-	// bad are the runs that this process cannot drive.
+	// bad holds the runs that this process cannot drive.
 	bad       map[string]error
-	receiving bool // requests are received
-	// interrupted are the runs that left memory by Interrupt and were not asked for since.
+	receiving bool // requests are being received
+	// interrupted holds the runs that left memory through Interrupt and have not been requested
+	// since.
 	interrupted map[string]bool
-	signing     bool // signs of life are given
-	wasFull     bool // there was no room for a run
-	tending     int  // calls of Tend
+	signing     bool // heartbeats are being sent
+	wasFull     bool // there was no capacity for a run
+	tending     int  // number of calls of Tend
 
-	hasRoom   chan struct{} // holds one token when there is room again
-	lostClaim atomic.Bool   // a claim gave an error
-	reserved  int           // room for runs that are being claimed; guarded by mu
-	draining  atomic.Bool   // no call begins any more
+	hasRoom   chan struct{} // holds one token when there is capacity again
+	lostClaim atomic.Bool   // a claim returned an error
+	reserved  int           // capacity for runs being claimed; guarded by mu
+	draining  atomic.Bool   // no more calls are started
 
 	signs signs
-	// claiming is closed when a claim of several runs is over and they are with their actors; nil: none is under way. Guarded by mu, as is given.
+	// claiming is closed when a claim of several runs has ended and the runs are with their actors;
+	// nil means that no claim is in progress. It is guarded by mu, as is given.
 	claiming chan struct{}
-	// given are runs that were claimed while they had an actor, which finds them here.
+	// given holds runs that were claimed while they had an actor, which finds them here.
 	given map[string]*journal.Head
 
-	// taking is held while requests are taken out of the inbox and put into mailboxes.
+	// taking is held while requests are moved from the inbox into mailboxes.
 	taking sync.Mutex
 }
 
@@ -74,7 +79,7 @@ var _ driver.Driver = (*Driver)(nil)
 
 var errInterrupted = driver.ErrInterrupted
 
-// New makes a driver. It starts nothing until a run is started, resumed or recovered.
+// New creates a driver. It starts nothing until a run is started, resumed or recovered.
 func New(cfg Config) (*Driver, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -102,7 +107,8 @@ func New(cfg Config) (*Driver, error) {
 	return d, nil
 }
 
-// maxLoads bounds how many runs are folded at once, so that recovering thousands needs the memory of few.
+// maxLoads is the maximum number of runs folded concurrently, so that recovering thousands needs
+// the memory of few.
 const maxLoads = 32
 
 func (d *Driver) now() time.Time { return d.cfg.Now().UTC().Truncate(time.Microsecond) }
@@ -136,7 +142,7 @@ func (d *Driver) Close(ctx context.Context) error {
 	}
 }
 
-// definition gives the compiled definition with this digest, as held.Plans does.
+// definition returns the compiled definition with this digest, as held.Plans does.
 func (d *Driver) definition(ctx context.Context, digest string) (held.Compiled, error) {
 	return d.plans.Load(ctx, d.cfg.Store, digest, d.cfg.Program)
 }
@@ -148,7 +154,7 @@ func (d *Driver) Forget(digest string) {
 	defer d.mu.Unlock()
 	for run, err := range d.bad {
 		if _, ok := errors.AsType[*driver.ForeignError](err); ok {
-			delete(d.bad, run) // its program may be here now
+			delete(d.bad, run) // its program may be available now
 		}
 	}
 }
@@ -196,7 +202,7 @@ func (d *Driver) Answer(ctx context.Context, run string, a engine.Answer) error 
 		return fmt.Errorf("%w: it is not JSON", engine.ErrAnswer)
 	}
 	if a.Signal != "" && a.Key == "" {
-		a.Key = rand.Text() // so that one which goes to a second owner of the run is not taken twice
+		a.Key = rand.Text() // so that a second owner of the run does not take it twice
 	}
 	a.Trace = tracecontext.Text(ctx)
 	return d.send(ctx, run, a)
@@ -227,7 +233,8 @@ func (d *Driver) Interrupt(ctx context.Context, run string) error {
 	}
 }
 
-// ask gives a message to the run's actor, loading the run where it is not in memory, and waits for the outcome.
+// ask sends a message to the run's actor, loading the run if it is not in memory, and waits for the
+// outcome.
 func (d *Driver) ask(ctx context.Context, run string, m *message) error {
 	reply := make(chan error, 1)
 	m.done = func(err error) { reply <- err }
@@ -246,14 +253,15 @@ func await(ctx context.Context, reply <-chan error) error {
 	}
 }
 
-// active gives the actors of the runs in memory.
+// active returns the actors of the runs in memory.
 func (d *Driver) active() []*actor {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Collect(maps.Values(d.runs))
 }
 
-// post puts a message into the mailbox of a run. The message's done is called exactly once if post gives no error.
+// post puts a message into the mailbox of a run. If post returns no error, the message's done is
+// called exactly once.
 func (d *Driver) post(run string, m *message) error {
 	if m.at.IsZero() {
 		m.at = d.now()
@@ -276,7 +284,7 @@ func (d *Driver) post(run string, m *message) error {
 	return nil
 }
 
-// launch starts an actor, and the receiver of requests with the first one. d.mu is held.
+// launch starts an actor and, with the first one, the receiver of requests. d.mu must be held.
 func (d *Driver) launch(a *actor) {
 	d.runs[a.id] = a
 	delete(d.interrupted, a.id)

@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// agents is a chain of agents with these ids.
+// agents returns a chain of agents with these ids.
 func agents(ids ...string) *workflow.Workflow {
 	w := &workflow.Workflow{Name: "test", Entry: ids[0]}
 	for i, id := range ids {
@@ -47,7 +47,7 @@ func approval() *workflow.Workflow {
 	}}
 }
 
-// bubble runs fn with a driver on a store of its own.
+// bubble runs fn with a driver on its own store.
 func bubble(t *testing.T, cfg embedded.Config, fn func(t *testing.T, d *embedded.Driver, m *journal.Memory)) {
 	t.Helper()
 	t.Parallel()
@@ -79,7 +79,7 @@ func open(t *testing.T, m *journal.Memory, cfg embedded.Config) *embedded.Driver
 	return d
 }
 
-// runsOf gives the stored runs of m.
+// runsOf returns the stored runs of m.
 func runsOf(m *journal.Memory) *stored.Runs {
 	return stored.New(stored.Config{Expressions: celexpr.Compiler{}, Journal: m.Open("")})
 }
@@ -113,7 +113,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestZeroKit: a driver that was given no models and tools fails calls and nothing else.
+// TestZeroKit checks that a driver without models and tools fails calls and nothing else.
 func TestZeroKit(t *testing.T) {
 	cfg := embedded.Config{Open: func(context.Context, driver.Info) (*driver.RunResources, error) { return nil, nil }}
 	bubble(t, cfg, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
@@ -126,7 +126,7 @@ func TestZeroKit(t *testing.T) {
 	})
 }
 
-// TestNotJSON: what is not JSON is refused before it can spoil a run.
+// TestNotJSON checks that values that are not JSON are rejected before they can corrupt a run.
 func TestNotJSON(t *testing.T) {
 	bubble(t, embedded.Config{}, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
 		if _, err := d.Start(t.Context(), driver.Spec{Workflow: agents("a"), Input: engine.Value("{")}); err == nil {
@@ -148,7 +148,7 @@ func TestNotJSON(t *testing.T) {
 	})
 }
 
-// TestOwnMeta: the caller of Start cannot give a run the files of another one.
+// TestOwnMeta checks that the caller of Start cannot assign a run the files of another one.
 func TestOwnMeta(t *testing.T) {
 	bubble(t, embedded.Config{}, func(t *testing.T, d *embedded.Driver, m *journal.Memory) {
 		spec := driver.Spec{Run: "r", Workflow: agents("a"), Meta: map[string]string{"hocket.file.replies": journal.HashOf([]byte("another's"))}}
@@ -161,7 +161,7 @@ func TestOwnMeta(t *testing.T) {
 	})
 }
 
-// TestInterrupt: one run is interrupted, the others go on (D22).
+// TestInterrupt checks that one run is interrupted while the others continue (D22).
 func TestInterrupt(t *testing.T) {
 	w := &sim.World{Model: func(ctx context.Context, _ model.Request) (model.Reply, error) {
 		select {
@@ -195,7 +195,8 @@ func TestInterrupt(t *testing.T) {
 	})
 }
 
-// TestOpenFails: a run whose models cannot be opened stays as it is, and can still be cancelled.
+// TestOpenFails checks that a run whose models cannot be opened stays unchanged and can still be
+// cancelled.
 func TestOpenFails(t *testing.T) {
 	bubble(t, embedded.Config{}, func(t *testing.T, d *embedded.Driver, m *journal.Memory) {
 		run := start(t, d, approval())
@@ -220,7 +221,8 @@ func TestOpenFails(t *testing.T) {
 	})
 }
 
-// TestQuarantine: an invalid journal stops its own run, is logged once, and is not changed (P18).
+// TestQuarantine checks that an invalid journal stops its own run, is logged once, and is not
+// changed (P18).
 func TestQuarantine(t *testing.T) {
 	bubble(t, embedded.Config{}, func(t *testing.T, d *embedded.Driver, m *journal.Memory) {
 		h := m.Open(journal.KindServe)
@@ -266,7 +268,8 @@ func TestQuarantine(t *testing.T) {
 	})
 }
 
-// TestDefect: what no journal can hold is a defect; it ends its own run as failed, and no other (P18).
+// TestDefect checks that data that no journal can hold is an internal error, which ends its own run
+// as failed, and no other (P18).
 func TestDefect(t *testing.T) {
 	odd := func(_ context.Context, info driver.Info) (*driver.RunResources, error) {
 		k := &driver.RunResources{Models: (&sim.World{}).Models(info.Run)}
@@ -303,7 +306,8 @@ func TestDefect(t *testing.T) {
 	})
 }
 
-// TestStoreDown: while the store is temporarily unavailable, callers wait for as long as they like and the run goes on when it does.
+// TestStoreDown checks that while the store is temporarily unavailable, callers wait for as long as
+// they like, and that the run continues when the store does.
 func TestStoreDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -335,7 +339,8 @@ func TestStoreDown(t *testing.T) {
 	})
 }
 
-// TestInterruptStoreDown: interrupting and closing do not wait for a store that takes nothing.
+// TestInterruptStoreDown checks that interrupting and closing do not wait for a store that accepts
+// no writes.
 func TestInterruptStoreDown(t *testing.T) {
 	for name, leave := range map[string]func(ctx context.Context, d *embedded.Driver, run string) error{
 		"interrupt": func(ctx context.Context, d *embedded.Driver, run string) error { return d.Interrupt(ctx, run) },
@@ -360,7 +365,7 @@ func TestInterruptStoreDown(t *testing.T) {
 				}}
 				d := open(t, m, embedded.Config{Store: disk, Open: w.Open})
 				run := start(t, d, agents("a"))
-				time.Sleep(time.Minute) // of the bubble's clock
+				time.Sleep(time.Minute) // in the bubble's time
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				if err := leave(ctx, d, run); err != nil {
@@ -375,7 +380,8 @@ func TestInterruptStoreDown(t *testing.T) {
 	}
 }
 
-// TestCloseIsBounded: an adapter that is deaf does not keep Close longer than its caller wants.
+// TestCloseIsBounded checks that an adapter that ignores its context does not delay Close longer
+// than its caller allows.
 func TestCloseIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

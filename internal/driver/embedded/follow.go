@@ -46,7 +46,7 @@ func (d *Driver) Follow(ctx context.Context, run string, take func(*engine.Event
 		err = w.drain(ctx, sub)
 	}
 	if err == nil && failed == nil {
-		err = w.catchUp(ctx) // what others stored gave no notice here
+		err = w.catchUp(ctx) // no notice of events stored elsewhere reached us
 	}
 	if failed != nil {
 		err = failed

@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// TestFollow: a follower of a run gets each event once, in order and as it was stored, however slow it is and whichever process drives the run.
+// TestFollow checks that a follower of a run gets each event once, in order and as it was stored,
+// however slow it is and whichever process drives the run.
 func TestFollow(t *testing.T) {
 	ids := make([]string, 400)
 	for i := range ids {
@@ -20,8 +21,10 @@ func TestFollow(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		elsewhere bool          // another process drives the run
-		slow      time.Duration // taking the first event lasts so long
-		reads     int           // at most so many, 0: any number. One that falls behind reads again, so it is more than one; without batches it is hundreds
+		slow      time.Duration // how long taking the first event lasts
+		// maximum number of reads; 0 means any. A slow follower reads again, so more than one;
+		// without batches, hundreds
+		reads int
 	}{
 		"here":      {reads: 20},
 		"slow":      {slow: time.Hour},
@@ -69,7 +72,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestFollowLeft: an error of the one who follows ends the following and not the run.
+// TestFollowLeft checks that an error from the follower ends the following, not the run.
 func TestFollowLeft(t *testing.T) {
 	bubble(t, embedded.Config{}, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
 		run := start(t, d, agents("a", "b"))

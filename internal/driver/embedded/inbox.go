@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Kinds of requests in the inbox.
+// The kinds of requests in the inbox.
 const (
 	requestAnswer = "answer"
 	requestCancel = "cancel"
@@ -65,7 +65,8 @@ type result struct {
 	Message string `json:"message,omitempty"`
 }
 
-// codes name the errors that must be the same on both sides of the inbox. Never written.
+// codes maps names to the errors that must be the same on both sides of the inbox. It is never
+// written to.
 var codes = map[string]error{
 	"ended":          engine.ErrEnded,
 	"wait_not_found": engine.ErrWaitNotFound,
@@ -93,11 +94,11 @@ func encodeResult(err error) []byte {
 			}
 		}
 	}
-	body, _ := json.Marshal(r) // two strings
+	body, _ := json.Marshal(r) // two strings always encode
 	return body
 }
 
-// remoteError is a refusal that another process gave, in its words.
+// remoteError is a rejection by another process, in its words.
 type remoteError struct {
 	message string
 	known   error
@@ -117,12 +118,13 @@ func decodeResult(body []byte) error {
 	return &remoteError{message: r.Message, known: codes[r.Code]}
 }
 
-// receive takes requests as they come, as long as runs are driven here. Those that came before a run was claimed are taken when it is loaded.
+// receive takes requests as they arrive, as long as runs are driven here. Requests that arrived
+// before a run was claimed are taken when it is loaded.
 func (d *Driver) receive() {
 	requests := d.subscribe(journal.OfRequests())
 	defer requests.stop()
 	for {
-		_ = requests.wait(d.work, d.work) // a driver that closes ends it below
+		_ = requests.wait(d.work, d.work) // closing the driver ends the loop below
 		d.mu.Lock()
 		if len(d.runs) == 0 || d.closed {
 			d.receiving = false
@@ -134,9 +136,9 @@ func (d *Driver) receive() {
 	}
 }
 
-// takeRequests takes the requests to runs that are driven here to their actors.
+// takeRequests delivers requests to the actors of the runs that are driven here.
 func (d *Driver) takeRequests() {
-	d.taking.Lock() // who reads a run waits until those that another caller took are in its mailbox
+	d.taking.Lock() // a loader waits until taken requests are in its mailbox
 	defer d.taking.Unlock()
 	requests, err := d.cfg.Store.Take(d.root)
 	if err != nil {
@@ -148,7 +150,8 @@ func (d *Driver) takeRequests() {
 	}
 }
 
-// serve does what a request asks for and stores the result. A request that cannot be settled now, or not here, stays for the run's next owner.
+// serve executes a request and stores the result. A request that cannot be settled now, or not
+// here, stays for the run's next owner.
 func (d *Driver) serve(q journal.Request) {
 	settle := func(err error) {
 		_, noKit := errors.AsType[*kitError](err)
@@ -168,7 +171,8 @@ func (d *Driver) serve(q journal.Request) {
 	}
 }
 
-// settle stores the result of a request until the store takes it: the caller waits for it as long as this process lives.
+// settle stores the result of a request, retrying until the store accepts it: the caller waits for
+// it as long as this process lives.
 func (d *Driver) settle(q journal.Request, result []byte) {
 	var b backoff
 	for {
@@ -183,14 +187,16 @@ func (d *Driver) settle(q journal.Request, result []byte) {
 	}
 }
 
-// send gives an answer or a cancellation to the owner of the run (D16).
+// send sends an answer or a cancellation to the owner of the run (D16).
 //
-//  1. None, or this process: it is done here.
-//  2. Another process does: the request goes into the inbox, and its result is waited for.
-//  3. That process gives the run up or dies before it has seen the request: back to 1. Should it have seen it after all, asking twice does no
-//     harm (P24).
-//  4. All processes hold it in common: it is done here, unless its functions are in another program, to which it goes by the inbox.
-//  5. It is an answer, and the run's functions are in a program that does not drive it now: the answer stays in the inbox.
+//  1. No process or this process owns the run: it is handled here.
+//  2. Another process owns it: the request goes into the inbox, and send waits for the result.
+//  3. That process releases the run or dies before it has seen the request: back to 1. If it has
+//     seen the request after all, asking twice is harmless (P24).
+//  4. All processes hold the run in common: it is handled here, unless its functions are in another
+//     program, which receives the request through the inbox.
+//  5. The request is an answer, and the run's functions are in a program that does not drive it
+//     now: the answer stays in the inbox.
 func (d *Driver) send(ctx context.Context, run string, data engine.InputData) error {
 	var id uint64
 	for {
@@ -205,7 +211,7 @@ func (d *Driver) send(ctx context.Context, run string, data engine.InputData) er
 			err = d.askCommon(ctx, run, data)
 		}
 		if errors.Is(err, errElsewhere) {
-			continue // it was left by its owner just now
+			continue // its owner has just left it
 		}
 		if !errors.Is(err, journal.ErrOwned) && !errors.Is(err, journal.ErrFenced) {
 			if id != 0 && !errors.Is(err, driver.ErrClosed) && ctx.Err() == nil {
@@ -230,7 +236,7 @@ func (d *Driver) send(ctx context.Context, run string, data engine.InputData) er
 	}
 }
 
-// await waits for the result of a request; done is false when the run has no living owner any more.
+// await waits for the result of a request; done is false if the run no longer has a living owner.
 func (d *Driver) await(ctx context.Context, run string, id uint64) (done bool, err error) {
 	changes := d.subscribe(journal.OfRequests(), journal.OfRun(run))
 	defer changes.stop()

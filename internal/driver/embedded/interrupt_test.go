@@ -18,7 +18,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// TestInterruptFailsNothing: a run that is interrupted while a call is made is left as it is, at whatever moment that happens: that the call was cut off is no failure of the run (D10).
+// TestInterruptFailsNothing checks that a run that is interrupted during a call is left unchanged,
+// at whatever moment that happens: a call that was cut off is not a failure of the run (D10).
 func TestInterruptFailsNothing(t *testing.T) {
 	t.Parallel()
 	const runs = 200
@@ -65,7 +66,7 @@ func TestInterruptFailsNothing(t *testing.T) {
 	}
 }
 
-// stoppedTools are tools whose policies are known only after a while, which begun hears of.
+// stoppedTools are tools whose policies are known only after a delay; begun signals its start.
 type stoppedTools struct {
 	driver.Tools
 	begun chan struct{}
@@ -77,7 +78,8 @@ func (t stoppedTools) Policy(ctx context.Context, _ tool.Call) (tool.Policy, err
 	return "", ctx.Err()
 }
 
-// TestInterruptAsksNothing: a run that is interrupted while it is taken up is left as it was: that the policy of a lost tool call was not known by then is no reason to ask a person about it (P12).
+// TestInterruptAsksNothing checks that a run that is interrupted while it is resumed is left
+// unchanged: no person is asked about a lost tool call because its policy was not yet known (P12).
 func TestInterruptAsksNothing(t *testing.T) {
 	t.Parallel()
 	store, begun := journal.NewMemory().Open(journal.KindRun), make(chan struct{}, 1)

@@ -68,7 +68,8 @@ func (l *callContext) Short(detail string) { l.short.Store(&detail) }
 // Info implements driver.Ledger.
 func (l *callContext) Info() *driver.Info { return &l.actor.info }
 
-// mark says in the result of a call that failed that a budget left nothing for what it was to start.
+// mark records in the result of a failed call that a budget left nothing for the runs it was to
+// start.
 func (l *callContext) mark(data engine.InputData) engine.InputData {
 	short := l.short.Load()
 	if short == nil {
@@ -88,8 +89,9 @@ func (l *callContext) mark(data engine.InputData) engine.InputData {
 	return data
 }
 
-// again adds the calls that wait for room in a budget to a batch, since something has changed. Calls that ask for room come last, so that they see what the others freed:
-// there may be no later batch.
+// again adds the calls that wait for budget to a batch, since something has changed. Calls that
+// request budget come last, so that they see what the other messages released: there may be no
+// later batch.
 func (a *actor) again(batch []*message) []*message {
 	if len(a.waitingForBudget) == 0 && !slices.ContainsFunc(batch, begins) {
 		return batch
@@ -114,7 +116,7 @@ func (a *actor) again(batch []*message) []*message {
 	return all
 }
 
-// begins tells whether a message asks for room.
+// begins reports whether a message requests budget.
 func begins(m *message) bool {
 	switch m.data.(type) {
 	case engine.ChildStart, engine.CallReserve:
@@ -123,7 +125,7 @@ func begins(m *message) bool {
 	return false
 }
 
-// reply answers a message that was handled, unless it is one that waits for room.
+// reply answers a message that was handled, unless it waits for budget.
 func (a *actor) reply(m *message) {
 	if begins(m) && errors.Is(m.refused, engine.ErrNoRoom) {
 		if m.parked != nil {

@@ -16,7 +16,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// P20: a run that asks for its part just before the one that holds all of it is reported as ended begins, although both reach the run above at once and nothing comes after them.
+// TestPartFreedInTheSameBatch checks that a run can start although it requests its share of the
+// budget just before the run that holds all of it is reported as ended, when both messages reach
+// the parent run together and nothing follows them (P20).
 func TestPartFreedInTheSameBatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -42,7 +44,8 @@ func TestPartFreedInTheSameBatch(t *testing.T) {
 			gate := make(chan struct{})
 			blocked.Store(&gate)
 			var told sync.WaitGroup
-			told.Go(func() { check(l.Use(engine.CallUse{Run: "", Ended: true, Used: engine.Used{ModelCalls: 1}})) }) // keeps the actor busy
+			// keeps the actor busy
+			told.Go(func() { check(l.Use(engine.CallUse{Run: "", Ended: true, Used: engine.Used{ModelCalls: 1}})) })
 			synctest.Wait()
 			told.Go(func() {
 				part, err := l.Begin(ctx, "second", 1, nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// backoff spaces out what is tried again while a store does not answer. The zero value begins.
+// backoff spaces out retries while a store does not respond. The zero value is ready for use.
 type backoff struct{ last time.Duration }
 
 const (
@@ -21,13 +21,14 @@ const (
 	backoffMost  = 5 * time.Second
 )
 
-// wait waits a while, longer each time. The error says why ctx ended.
+// wait waits, longer each time. The error is the reason why ctx ended.
 func (b *backoff) wait(ctx context.Context) error {
 	b.last = min(max(backoffFirst, 2*b.last), backoffMost)
 	return sleep(ctx, ctx, b.last)
 }
 
-// load claims the run and reads it. A store that does not answer is asked until it does (P18), unless the driver is closed meanwhile.
+// load claims the run and reads it. If the store does not respond, load retries until it does (P18)
+// or the driver is closed.
 func (a *actor) load() error {
 	select {
 	case a.d.loads <- struct{}{}:
@@ -61,7 +62,7 @@ func (a *actor) load() error {
 	a.d.mu.Lock()
 	delete(a.d.bad, a.id)
 	a.d.mu.Unlock()
-	a.d.takeRequests() // what was asked of the run while it had no owner
+	a.d.takeRequests() // requests for the run from when it had no owner
 	if a.run.Status().Ended() && a.run.EndedByLimit() == "" || a.handsOff && (!a.takeover || head.Status.IsActive()) {
 		a.kit = &driver.RunResources{}
 		return nil
@@ -72,8 +73,8 @@ func (a *actor) load() error {
 	return nil
 }
 
-// claim makes this process the run's owner. If it is that already, it lost the answer to a former claim, or the run: no other process drives a run
-// under this handle.
+// claim makes this process the run's owner. If it already is, the reply to an earlier claim was
+// lost, or the run was: no other process drives a run with this handle.
 func (a *actor) claim() (journal.Head, error) {
 	d := a.d
 	head, err := d.cfg.Store.Claim(d.root, a.id)
@@ -84,7 +85,7 @@ func (a *actor) claim() (journal.Head, error) {
 	d.mu.Lock()
 	over := d.claiming
 	d.mu.Unlock()
-	if over != nil { // it may be one of the runs that are being claimed
+	if over != nil { // it may be one of the runs being claimed
 		select {
 		case <-over:
 		case <-a.ctx.Done():
@@ -102,7 +103,8 @@ func (a *actor) claim() (journal.Head, error) {
 	return head, nil
 }
 
-// persist tries until fn succeeds, fails for good, or the run is to be interrupted. Failing for good by damage puts the run into quarantine.
+// persist retries until fn succeeds, fails permanently, or the run is to be interrupted. A
+// permanent failure due to damage quarantines the run.
 func (a *actor) persist(what string, fn func() error) error {
 	var b backoff
 	for {
@@ -139,7 +141,7 @@ func (a *actor) persist(what string, fn func() error) error {
 	}
 }
 
-// prepare compiles the run's definition and finds out what was kept with it.
+// prepare compiles the run's definition and determines what was stored with it.
 func (a *actor) prepare(ctx context.Context, head journal.Head) error {
 	c, err := a.d.definition(ctx, head.Definition)
 	if err != nil {
@@ -158,7 +160,8 @@ func (a *actor) prepare(ctx context.Context, head journal.Head) error {
 	return nil
 }
 
-// file reads a file that was kept with the run. Without it the run would go on as another one: with models in the place of a reply script, say.
+// file reads a file that was stored with the run. Without the file the run would continue as a
+// different one, for example with models in place of a reply script.
 func (a *actor) file(ctx context.Context, name, hash string) (data []byte, err error) {
 	err = a.persist("read file", func() error {
 		data, err = a.d.cfg.Store.Blob(ctx, hash)
@@ -170,7 +173,7 @@ func (a *actor) file(ctx context.Context, name, hash string) (data []byte, err e
 	return data, err
 }
 
-// history reads what the journal tells of calls made so far.
+// history reads the calls made so far from the journal.
 func (a *actor) history(ctx context.Context) (*driver.History, error) {
 	var h *driver.History
 	err := a.persist("read run", func() (err error) {
@@ -182,7 +185,7 @@ func (a *actor) history(ctx context.Context) (*driver.History, error) {
 	return h, err
 }
 
-// reread makes the run in memory equal to the journal.
+// reread reloads the run in memory from the journal.
 func (a *actor) reread() error {
 	if a.create != nil {
 		a.run = held.NewRun(a.plan, a.id)

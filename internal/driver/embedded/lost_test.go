@@ -13,13 +13,15 @@ import (
 	"github.com/hocket-run/hocket/internal/sim"
 )
 
-// TestStoreLosesEvents: a run whose store ends before what it had acknowledged fails and says which events are lost. It does not go on from the shorter journal, where calls of tools would be made again.
+// TestStoreLosesEvents checks that a run whose store ends before an event that it had acknowledged
+// fails and says which events are lost. It does not continue from the shorter journal, which would
+// repeat tool calls.
 func TestStoreLosesEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := journal.NewMemory()
 		o := &odd{Backend: m.Open(journal.KindServe)}
-		lost := uint64(0) // how many events
+		lost := uint64(0) // number of events
 		o.append = func(ctx context.Context, a journal.Append) error {
 			if a.Record.First > 3 && lost == 0 {
 				lost = 2

@@ -9,29 +9,33 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// message is an input for a run. done, where there is one, gets the outcome: the engine's refusal, or nil once the input is durable.
+// message is an input for a run. done, if set, receives the outcome: the engine's rejection, or nil
+// once the input is durable.
 type message struct {
 	at   time.Time
 	data engine.InputData // nil for a touch, which fires deadlines that are due
-	// resume: continue the run if it was interrupted.
+	// resume continues the run if it was interrupted.
 	resume bool
-	// ifRoom: only where another run may be driven.
+	// ifRoom handles the message only if the driver can take another run.
 	ifRoom bool
-	// trace is the traceparent of a request to resume.
+	// trace is the traceparent of a resume request.
 	trace string
-	// asked is when a request out of the inbox was posted: an answer before the deadline of its wait counts, however late it is taken. Zero: at.
+	// asked is the time at which a request from the inbox was posted: an answer before the deadline
+	// of its wait counts, however late it is taken. The zero time means at.
 	asked time.Time
-	// check: find out whether the run is still this process's.
+	// check verifies that the run still belongs to this process.
 	check bool
 	done  func(error)
-	// refused is what the engine said of it, until it is known that the engine spoke of the run as it is.
+	// refused is the engine's rejection, kept until it is known that the engine's state of the run
+	// was current.
 	refused error
-	// part is what a run may use that is to be started, once done got nil.
+	// part is the budget of the run to be started, valid once done was called with nil.
 	part *workflow.Budget
-	// grant is the room of a model call that asked for it, once done got nil; parked is called when it has to wait.
+	// grant is the budget reserved for a model call, valid once done was called with nil; parked is
+	// called if the call has to wait.
 	grant  driver.Grant
 	parked func()
-	// withdrawn: done is no longer awaited.
+	// withdrawn means that the sender no longer waits for done.
 	withdrawn atomic.Bool
 }
 
@@ -41,7 +45,7 @@ func reply(batch []*message, err error) {
 	}
 }
 
-// answer tells the sender, once.
+// answer reports the outcome to the sender, once.
 func (m *message) answer(err error) {
 	if m.done != nil {
 		m.done(err)
@@ -49,7 +53,7 @@ func (m *message) answer(err error) {
 	}
 }
 
-// given is when a message was given by its sender.
+// given returns when the sender submitted the message.
 func (m *message) given() time.Time {
 	if m.asked.IsZero() || m.asked.After(m.at) {
 		return m.at

@@ -19,7 +19,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// clientFunc is a model.
+// clientFunc implements model.Client with a function.
 type clientFunc func(context.Context, model.Request) (model.Reply, error)
 
 func (f clientFunc) Call(ctx context.Context, req model.Request, _ func(model.Delta)) (model.Reply, error) {
@@ -30,7 +30,7 @@ func reply(text string, u chat.Usage) model.Reply {
 	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text)}, Usage: &u, StopReason: model.StopEnd}
 }
 
-// broad is a fork of n agents, whose nodes each may change.
+// broad returns a fork of n agents; each may modify their nodes.
 func broad(n int, each func(*workflow.Node)) *workflow.Workflow {
 	f := workflow.Fork{Join: "f/join", Shape: workflow.ShapeMap}
 	var (
@@ -53,7 +53,7 @@ func broad(n int, each func(*workflow.Node)) *workflow.Workflow {
 	return w
 }
 
-// turn is a ticket as a driver uses it.
+// turn adapts a ticket to driver.Admission.
 type turn struct{ *ratelimit.Ticket }
 
 func (t turn) Done(res engine.ModelResult) {
@@ -64,8 +64,9 @@ func (t turn) Done(res engine.ModelResult) {
 	t.Ticket.Done(o)
 }
 
-// P14: a provider that takes ten calls a second, 200 branches at once: all finish, it never sees more than ten in a second, and hardly a call is made twice.
-// A process beside us uses up some of the key now and then.
+// TestPaced runs 200 concurrent branches against a provider that accepts ten calls a second (P14):
+// all finish, the provider never sees more than ten calls in a second, and hardly any call is
+// repeated. Now and then another process uses up part of the key's limit.
 func TestPaced(t *testing.T) {
 	const branches, perSecond = 200, 10
 	w := broad(branches, func(n *workflow.Node) {
@@ -79,7 +80,7 @@ func TestPaced(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		seen = append(seen, time.Now())
-		if len(seen)%40 == 0 { // what others use of the key
+		if len(seen)%40 == 0 { // usage of the key by other processes
 			return model.Reply{}, &model.Error{Kind: model.KindRateLimit, Message: "slow down", RetryAfter: 2 * time.Second}
 		}
 		return reply("done", chat.Usage{}), nil
@@ -108,8 +109,9 @@ func kitOf(k *driver.RunResources) driver.OpenFunc {
 	return func(context.Context, driver.Info) (*driver.RunResources, error) { return k, nil }
 }
 
-// P14: a call that waits for its provider holds no slot: others go on with the only one that there is. Cancelling ends the waiting, and the call, which
-// was never made, cost nothing.
+// TestWaitingHoldsNoSlot checks that a call that waits for its provider holds no slot (P14): other
+// calls proceed with the only one there is. Cancelling ends the wait, and the call, which was never
+// made, costs nothing.
 func TestWaitingHoldsNoSlot(t *testing.T) {
 	limiter := ratelimit.New(ratelimit.Limits{})
 	ticket := limiter.Take()
@@ -149,8 +151,9 @@ func TestWaitingHoldsNoSlot(t *testing.T) {
 	})
 }
 
-// P20: twenty branches under one budget never use more of it together than there is, where the provider heeds the bound that it is told; what is left is
-// used, and the run goes on with more.
+// TestBudgetOfBranches checks that twenty branches with a shared budget never exceed it together if
+// the provider respects the limit that it is sent; the remainder is used, and the run continues
+// with a larger budget (P20).
 func TestBudgetOfBranches(t *testing.T) {
 	const branches, budget = 20, 30_000
 	w := broad(branches, nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// decisions is a loop of n decisions behind an approval.
+// decisions is a loop of n decisions after an approval.
 func decisions(n int) *workflow.Workflow {
 	never := []workflow.Case{{Port: "out", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "no such text"}}}
 	return &workflow.Workflow{
@@ -27,7 +27,7 @@ func decisions(n int) *workflow.Workflow {
 	}
 }
 
-// failing is a store whose Append of several records fails once, before or after it has stored them.
+// failing is a store whose Append of several records fails once, before or after storing them.
 type failing struct {
 	journal.Backend
 	after, failed bool
@@ -46,7 +46,9 @@ func (f *failing) Append(ctx context.Context, a journal.Append) error {
 	return errors.New("the disk does not answer")
 }
 
-// An activation of many decisions is stored as records that are bounded, and a fork within it takes all of it. Where the store fails, all of it is stored, once.
+// TestActivationInParts checks that an activation of many decisions is stored as records of limited
+// size, and that a fork within it includes all of it. If the store fails, all of it is stored,
+// once.
 func TestActivationInParts(t *testing.T) {
 	t.Parallel()
 	for name, after := range map[string]bool{"failed before it is stored": false, "failed after it is stored": true} {

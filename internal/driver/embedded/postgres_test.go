@@ -12,10 +12,10 @@ import (
 	"github.com/hocket-run/hocket/internal/store/postgres"
 )
 
-// TestConformancePostgres holds the driver to the same on PostgreSQL. A goroutine that waits for a network stops the clock of the suite's bubble: so the stores tell each other what
-// they stored by a relay in the process.
+// TestConformancePostgres runs the suite on PostgreSQL. A goroutine that waits for a network stops
+// the clock of the suite's bubble, so the stores notify each other through a relay in the process.
 func TestConformancePostgres(t *testing.T) {
-	server := pgtest.Shared(t) // started here, so that nothing of it belongs to a bubble
+	server := pgtest.Shared(t) // started here, outside any bubble
 	drivertest.Run(t, drivertest.Driver{Open: func(t *testing.T) drivertest.Cluster { return postgresCluster(t, server) }})
 }
 
@@ -33,7 +33,7 @@ func postgresCluster(t *testing.T, server *pgtest.Server) *cluster {
 	return &cluster{open: open, reader: open(""), fresh: func(t *testing.T) *cluster { return postgresCluster(t, server) }, slow: true}
 }
 
-// relay is a postgres.Relay within the process.
+// relay is an in-process postgres.Relay.
 type relay struct {
 	mu   sync.Mutex
 	ears []*ear

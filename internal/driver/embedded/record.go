@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// Record implements driver.Caller. The actor answers in each case: it commits the note, or says why it does not.
+// Record implements driver.Caller. The actor always answers: it commits the note, or returns the
+// reason why it does not.
 func (c *callContext) Record(note engine.FuncNote) error {
 	reply := make(chan error, 1)
 	a := c.actor
@@ -15,7 +16,7 @@ func (c *callContext) Record(note engine.FuncNote) error {
 	return <-reply
 }
 
-// isNote tells whether a call in flight waits for the outcome of the message.
+// isNote reports whether a call in flight waits for the outcome of the message.
 func isNote(m *message) bool {
 	switch m.data.(type) {
 	case engine.FuncNote, engine.ChildStart, engine.CallUse, engine.CallReserve:
@@ -24,7 +25,9 @@ func isNote(m *message) bool {
 	return false
 }
 
-// lastWord commits a message of a call that was stopped, while the run is still ours. An error ends it: the run in memory may be ahead of its journal.
+// lastWord commits a message of a call that was stopped, while the run still belongs to this
+// process. After an error nothing more may be committed: the run in memory may be ahead of its
+// journal.
 func (a *actor) lastWord(m *message) (err error) {
 	defer text.Recover(&err)
 	if a.takeover || !a.owned || begins(m) {

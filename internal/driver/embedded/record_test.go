@@ -15,7 +15,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// ADR 12: a function that does not heed its interruption has no note taken once its run has left: the note would load the run again without a request.
+// TestNoteAfterTheRunLeft checks that no note is taken from a function that ignores its
+// interruption once its run has left: the note would reload the run without a request (ADR 12).
 func TestNoteAfterTheRunLeft(t *testing.T) {
 	var (
 		gone chan struct{}

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// parked is a paused run with a deadline: all that is kept of it in memory.
+// parked is a paused run with a deadline. Nothing else of the run is kept in memory.
 type parked struct {
 	timer *time.Timer
 	at    time.Time
@@ -71,9 +71,10 @@ func (d *Driver) Tend(ctx context.Context) {
 	}
 }
 
-// gaveUp remembers a run that cannot be recovered for a reason that will not pass.
+// gaveUp records a run that cannot be recovered for a permanent reason.
 func (d *Driver) gaveUp(run string, err error) {
-	if errors.Is(err, journal.ErrFenced) { // the run was claimed once more meanwhile, perhaps by this process, whose session was lost with the server: then it is looked for
+	// claimed again, perhaps by this process after its session was lost with the server: look it up
+	if errors.Is(err, journal.ErrFenced) {
 		d.lostClaim.Store(true)
 		return
 	}
@@ -91,7 +92,7 @@ func (d *Driver) gaveUp(run string, err error) {
 	}
 }
 
-// list asks for a page until the store answers (P18).
+// list reads a page, retrying until the store responds (P18).
 func (d *Driver) list(ctx context.Context, q journal.Query) (heads []journal.Head, next string, err error) {
 	var b backoff
 	for {
@@ -109,7 +110,7 @@ func (d *Driver) list(ctx context.Context, q journal.Query) (heads []journal.Hea
 	}
 }
 
-// sweep finds the deadlines of paused runs that another process left.
+// sweep finds the deadlines of paused runs that other processes left.
 func (h *deadlines) sweep(ctx context.Context) error {
 	d, seen := h.d, h.seen
 	q := journal.Query{Statuses: []journal.Status{journal.StatusPaused}, Limit: 1000}
@@ -142,8 +143,9 @@ func (h *deadlines) sweep(ctx context.Context) error {
 	return nil
 }
 
-// parkHead reads a paused run, without claiming it, and parks it where it has a deadline. Definitions without deadlines are not read twice. The deadlines of runs whose
-// functions another program has are left to that program: here they could not go on.
+// parkHead reads a paused run, without claiming it, and parks it if it has a deadline. Definitions
+// without deadlines are not read twice. The deadlines of runs whose functions belong to another
+// program are left to that program: the runs could not continue here.
 func (d *Driver) parkHead(ctx context.Context, h journal.Head) error {
 	if h.Kind == journal.KindTemporal {
 		return nil // its timers are kept elsewhere
@@ -166,7 +168,7 @@ func (d *Driver) parkHead(ctx context.Context, h journal.Head) error {
 	return nil
 }
 
-// park remembers that a paused run has to be touched at a time. d.mu is held.
+// park schedules a touch of a paused run. d.mu must be held.
 func (d *Driver) park(run string, at time.Time) {
 	if old := d.parked[run]; old != nil {
 		old.timer.Stop()
@@ -176,7 +178,8 @@ func (d *Driver) park(run string, at time.Time) {
 	d.parked[run] = p
 }
 
-// touch fires the deadlines of a run that is still paused. Another process that drives it by now fires them itself.
+// touch fires the deadlines of a run that is still paused. If another process drives it by now,
+// that process fires them itself.
 func (d *Driver) touch(run string, p *parked) {
 	d.mu.Lock()
 	mine := d.parked[run] == p && !d.closed
@@ -201,7 +204,8 @@ func (d *Driver) touch(run string, p *parked) {
 			d.cfg.Logger.Warn("fire deadline", "run", run, "err", err)
 		}
 	}
-	// The process's clock and that of events may differ a little: the message must not come before its time.
+	// The process's clock and the clock of events may differ slightly: the message must not be
+	// early.
 	m := &message{at: d.now(), done: done}
 	if m.at.Before(p.at) {
 		m.at = p.at
@@ -211,7 +215,7 @@ func (d *Driver) touch(run string, p *parked) {
 	}
 }
 
-// again parks a run for a while, because the store did not answer.
+// again parks a run until a later retry, because the store did not respond.
 func (d *Driver) again(run string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -12,30 +12,35 @@ import (
 )
 
 const (
-	// signEvery is how often a process that drives runs, or stays, stores a sign of life.
+	// signEvery is the interval at which a process that drives runs, or is long-lived, stores a
+	// heartbeat.
 	signEvery = 5 * time.Second
-	// lateSigns is after how many signs that it did not give a process doubts that its runs are still its own.
+	// lateSigns is the number of missed heartbeats of its own after which a process checks whether
+	// its runs are still its own.
 	lateSigns = 3
 )
 
-// signs is what a driver knows of signs of life: its own and those of others. Safe for concurrent use.
+// signs tracks the heartbeats of the driver itself and of other owners. It is safe for concurrent
+// use.
 type signs struct {
 	mu      sync.Mutex
-	begun   time.Time // of the try that is under way; zero: none is
-	last    time.Time // of the last sign that was stored; zero: none was
-	err     error     // of the last try
+	begun   time.Time // start of the attempt in progress; zero if none
+	last    time.Time // time of the last stored heartbeat; zero if none
+	err     error     // error of the last attempt
 	told    bool      // err was logged
-	looked  time.Time // of the last look at others
+	looked  time.Time // time of the last check of other owners
 	silence map[string]*silence
 }
 
-// silence is for how long an owner has given no sign, counted by this process alone: the clocks of two machines need not agree.
+// silence is how long an owner has sent no heartbeat, measured by this process alone: the clocks of
+// two machines need not agree.
 type silence struct {
 	seen time.Time
 	long time.Duration
 }
 
-// startSigns has signs of life given as long as this process drives runs or tends. d.mu is held.
+// startSigns starts sending heartbeats as long as this process drives runs or tends. d.mu must be
+// held.
 func (d *Driver) startSigns() {
 	if !d.signing {
 		d.signing = true
@@ -57,7 +62,7 @@ func (d *Driver) giveSigns() {
 	}
 }
 
-// sign gives one sign of life, and looks which others give none.
+// sign sends one heartbeat, and checks which owners send none.
 func (d *Driver) sign() {
 	s, now := &d.signs, d.now()
 	s.mu.Lock()
@@ -76,10 +81,11 @@ func (d *Driver) sign() {
 	d.mu.Lock()
 	stays := d.tending > 0
 	d.mu.Unlock()
-	tell := err != nil && !s.told && stays // a process that drives runs of its own tells of the store when it takes no event
+	// a process that only drives its own runs reports store errors when an append fails
+	tell := err != nil && !s.told && stays
 	s.told = s.told || tell
 	if err != nil {
-		s.silence = nil // others may not be able to write either
+		s.silence = nil // other processes may be unable to write as well
 	}
 	s.mu.Unlock()
 	switch {
@@ -93,7 +99,8 @@ func (d *Driver) sign() {
 	}
 }
 
-// checkOwned has every run that is driven here find out whether it still is this process's: another one may have taken it while this one gave no sign.
+// checkOwned makes every run that is driven here verify that it still belongs to this process:
+// another process may have taken it while this one sent no heartbeat.
 func (d *Driver) checkOwned() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -102,8 +109,9 @@ func (d *Driver) checkOwned() {
 	}
 }
 
-// listen counts for how long others have given no sign. A process that was stopped itself, or whose machine slept, does not count that time: no more than signEvery is
-// added between two of its own signs, each of which was stored.
+// listen measures how long other owners have sent no heartbeat. A process that was suspended, or
+// whose machine slept, does not count that time: at most signEvery is added between two of its own
+// heartbeats, each of which was stored.
 func (d *Driver) listen() {
 	owners, err := d.cfg.Store.Owners(d.work)
 	if err != nil {
@@ -115,7 +123,7 @@ func (d *Driver) listen() {
 	s, now, self := &d.signs, d.now(), d.cfg.Store.Owner().ID
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	passed := max(0, min(now.Sub(s.looked), signEvery)) // a clock that was set back takes nothing away
+	passed := max(0, min(now.Sub(s.looked), signEvery)) // a clock that was set back subtracts nothing
 	s.looked = now
 	heard := map[string]*silence{}
 	for _, o := range owners {
@@ -139,7 +147,7 @@ func (d *Driver) IsHung(owner string) bool {
 	return q != nil && d.cfg.TakeOverAfter > 0 && q.long >= d.cfg.TakeOverAfter
 }
 
-// anyHung tells whether the runs of some owner are to be taken over.
+// anyHung reports whether the runs of any owner are to be taken over.
 func (d *Driver) anyHung() bool {
 	d.signs.mu.Lock()
 	defer d.signs.mu.Unlock()
@@ -151,7 +159,8 @@ func (d *Driver) anyHung() bool {
 	return false
 }
 
-// evictHung takes the runs of this driver's kind for which mine holds from owners that hang, so that they can be recovered like those of dead ones.
+// evictHung takes the runs of this driver's kind for which mine returns true from hung owners, so
+// that they can be recovered like the runs of dead owners.
 func (d *Driver) evictHung(ctx context.Context, mine func(journal.Head) bool) error {
 	if !d.anyHung() {
 		return nil
@@ -196,7 +205,7 @@ func (d *Driver) TakeOver(ctx context.Context, run string) (journal.Owner, error
 	return former, d.evictBelow(ctx, run, head.Owner)
 }
 
-// evictBelow takes the active runs below a run from an owner.
+// evictBelow takes the active child runs of a run from an owner.
 func (d *Driver) evictBelow(ctx context.Context, run, owner string) error {
 	q := journal.Query{Parent: run, Statuses: []journal.Status{journal.StatusPending, journal.StatusRunning}, Limit: 1000}
 	for {

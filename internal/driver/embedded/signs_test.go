@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/sim"
 )
 
-// silent is a store whose handle gives no sign of life while it is mute.
+// silent is a store whose handle sends no heartbeat while it is mute.
 type silent struct {
 	journal.Backend
 	mute atomic.Bool
@@ -27,13 +27,14 @@ func (s *silent) Sign(ctx context.Context, at time.Time) error {
 	return s.Backend.Sign(ctx, at)
 }
 
-// TestClocksOfObservers: what the clock of an observer did, which was suspended or was set, counts neither for nor against a process that gives no sign of life (ADR 41).
+// TestClocksOfObservers checks that the clock of an observer that was suspended or set counts
+// neither for nor against a process that sends no heartbeat (ADR 41).
 func TestClocksOfObservers(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		jump  time.Duration // of the observer's clock
-		quiet time.Duration // of the owner, in which the jump is
-		want  bool          // that the owner's run is taken
+		jump  time.Duration // jump of the observer's clock
+		quiet time.Duration // silence of the owner, which includes the jump
+		want  bool          // whether the owner's run is taken
 	}{
 		"suspended for an hour, and an owner that is slow":   {time.Hour, 12 * time.Second, false},
 		"suspended for an hour, and an owner that hangs":     {time.Hour, 45 * time.Second, true},

@@ -9,10 +9,12 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// farPoll is how often a run that is not the first of its line looks whether its turn has come: the run before it is what it waits for.
+// farPoll is how often a run that is not the first in its queue checks whether its turn has come:
+// it waits for the run before it.
 const farPoll = 10 * time.Second
 
-// askForSlot lets a run that was stored and has not begun go on when it is its turn. It does nothing for others.
+// askForSlot lets a stored run that has not started continue when its turn comes. It does
+// nothing for other runs.
 func (a *actor) askForSlot() {
 	if a.asksForSlot || a.run.Status() != engine.StatusPending || a.run.Created() == nil {
 		return
@@ -25,9 +27,10 @@ func (a *actor) askForSlot() {
 	})
 }
 
-// awaitSlot waits until the run has a slot; false where ctx was done first. A run that is in no line, as one that came from another store, asks anew.
+// awaitSlot waits until the run has a slot. It returns false if ctx was done first. A run that is
+// in no queue, such as one imported from another store, requests a slot again.
 func (a *actor) awaitSlot(ctx context.Context) bool {
-	if a.slot.Run == "" { // it asks for nothing
+	if a.slot.Run == "" { // no slot requested
 		return true
 	}
 	var b backoff
@@ -53,7 +56,8 @@ func (a *actor) awaitSlot(ctx context.Context) bool {
 	}
 }
 
-// lookForSlot asks for a slot, and where there is none waits for a change of the runs that are in the way.
+// lookForSlot requests a slot and, if none is free, waits for a change of the runs that are in the
+// way.
 func (a *actor) lookForSlot(ctx context.Context) (journal.Turn, error) {
 	turn, err := a.admit(ctx)
 	if err != nil || turn.Admitted {
@@ -68,7 +72,7 @@ func (a *actor) lookForSlot(ctx context.Context) (journal.Turn, error) {
 	}
 	changes := a.d.subscribe(topics...)
 	defer changes.stop()
-	again, err := a.admit(ctx) // what was stored before
+	again, err := a.admit(ctx) // for changes stored before the subscription
 	if err != nil || again.Admitted || again.Behind != turn.Behind {
 		return again, err
 	}

@@ -9,23 +9,24 @@ import (
 
 const defaultMaxCalls = 256
 
-// Slots are the places of calls in flight, which several drivers may share. Drivers that wait are served in turn, each with its oldest call: one with a long line delays the
-// others by a call each, not by its line (SEC17). Make them with NewSlots. Safe for concurrent use.
+// Slots limits the calls in flight, and can be shared by several drivers. Waiting drivers are
+// served in turn, each with its oldest call: a driver with a long queue delays the others by one
+// call each, not by its queue (SEC17). Create it with NewSlots. It is safe for concurrent use.
 type Slots struct {
 	mu   sync.Mutex
-	all  int // places
-	free int // 0 while anybody waits
-	// ring are the lines that are not empty, the next one to be served first.
+	all  int // number of slots
+	free int // 0 while any call waits
+	// ring holds the queues that are not empty, in the order in which they are served.
 	ring []*line
 }
 
-// NewSlots makes n places; 0 or less: 256.
+// NewSlots returns n slots, or 256 if n is 0 or less.
 func NewSlots(n int) *Slots {
 	n = cmp.Or(max(n, 0), defaultMaxCalls)
 	return &Slots{all: n, free: n}
 }
 
-// Load gives how many places are taken, and how many calls wait for one.
+// Load returns how many slots are taken, and how many calls wait for one.
 func (s *Slots) Load() (taken, waiting int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,18 +36,18 @@ func (s *Slots) Load() (taken, waiting int) {
 	return s.all - s.free, waiting
 }
 
-// line are the calls of one driver that wait, oldest first. All of it belongs to Slots.mu.
+// line is the queue of one driver's waiting calls, oldest first. It is guarded by Slots.mu.
 type line struct {
 	waiting []*waiter
-	gone    int // of them, those that were cancelled
+	gone    int // number of cancelled calls among them
 }
 
 type waiter struct {
-	served chan struct{} // closed when it has a place
+	served chan struct{} // closed when it has a slot
 	gone   bool
 }
 
-// acquire takes a place for the driver whose line l is; false where ctx was done first.
+// acquire acquires a slot for the driver whose queue is l. It returns false if ctx was done first.
 func (s *Slots) acquire(ctx context.Context, l *line) bool {
 	s.mu.Lock()
 	if s.free > 0 {
@@ -76,7 +77,8 @@ func (s *Slots) acquire(ctx context.Context, l *line) bool {
 	return false
 }
 
-// leave takes a call that was cancelled out of its line, many at once: each by itself would have to search the line.
+// leave removes cancelled calls from their queue, many together, because removing each would search
+// the queue.
 func (s *Slots) leave(l *line, w *waiter) {
 	w.gone = true
 	if l.gone++; l.gone <= len(l.waiting)/2 {
@@ -88,14 +90,14 @@ func (s *Slots) leave(l *line, w *waiter) {
 	}
 }
 
-// release gives a place back.
+// release returns a slot.
 func (s *Slots) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next()
 }
 
-// next hands a place that is free to whose turn it is.
+// next hands a free slot to the next waiting driver.
 func (s *Slots) next() {
 	for len(s.ring) > 0 {
 		l := s.ring[0]
@@ -112,7 +114,7 @@ func (s *Slots) next() {
 	s.free++
 }
 
-// pop takes the oldest call that still waits, nil where there is none.
+// pop removes and returns the oldest call that is still waiting, or nil if there is none.
 func (l *line) pop() *waiter {
 	for len(l.waiting) > 0 {
 		w := l.waiting[0]

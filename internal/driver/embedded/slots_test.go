@@ -14,8 +14,9 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// SEC17, SEC10: drivers that share their slots take turns: one with many calls waiting delays another's call by one of its own, not by all, and calls that
-// were cancelled delay no other.
+// TestSlotsTakeTurns checks that drivers that share their slots take turns: a driver with many
+// waiting calls delays another driver's call by one of its own, not by all, and cancelled calls
+// delay no other (SEC17, SEC10).
 func TestSlotsTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -53,7 +54,7 @@ func TestSlotsTakeTurns(t *testing.T) {
 		begin("busy", 20)
 		gone := begin("gone", 20)
 		begin("quiet", 2)
-		if err := drivers["gone"].Cancel(t.Context(), gone, ""); err != nil { // those that gave up take no turn
+		if err := drivers["gone"].Cancel(t.Context(), gone, ""); err != nil { // cancelled calls take no turn
 			t.Fatal(err)
 		}
 		synctest.Wait()

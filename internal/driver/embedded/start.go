@@ -24,13 +24,13 @@ type launched struct {
 	run   string
 	actor *actor
 	begun chan error
-	// first, create and blob are what the actor is given to begin with.
+	// first, create and blob are the actor's initial data.
 	first  message
 	create journal.NewRun
 	blob   [1]journal.Blob
 }
 
-// answered is sent to those who wait for the first message of a run.
+// answered receives the outcome of the run's first message.
 func (l *launched) answered(err error) { l.begun <- err }
 
 // ID implements driver.Launched.

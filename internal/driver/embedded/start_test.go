@@ -15,7 +15,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// claimed is a run that another process left while it made its first call, the next ones of which are answered.
+// claimed is a run that another process left during its first call; the following calls are
+// answered.
 type claimed struct {
 	m     *journal.Memory
 	w     *sim.World
@@ -62,7 +63,7 @@ func (c *claimed) start(t *testing.T) {
 	<-c.asked
 }
 
-// claim lets the other process die and claims the run.
+// claim kills the other process and claims the run.
 func (c *claimed) claim(t *testing.T, d *Driver) {
 	t.Helper()
 	c.dead.Store(true)
@@ -86,13 +87,15 @@ func (c *claimed) completes(t *testing.T, d *Driver) {
 	}
 }
 
-// TestClaimedWhileStarted: a run that this process claims while it is about to start it goes on here, although the start is refused since the run is there: no other process may drive it.
+// TestClaimedWhileStarted checks that a run that this process claims while it is about to start it
+// continues here, although the start is rejected because the run exists: no other process may drive
+// it.
 func TestClaimedWhileStarted(t *testing.T) {
 	t.Parallel()
 	c := newClaimed()
 	d, given := c.open(t, c.m.Open(journal.KindServe)), make(chan task, 1)
 	d.crew.mu.Lock()
-	d.crew.spare = append(d.crew.spare, given) // the goroutine that is to start the run goes on when the test says so
+	d.crew.spare = append(d.crew.spare, given) // the goroutine that starts the run is controlled by the test
 	d.crew.mu.Unlock()
 	started, err := d.begin(t.Context(), c.spec)
 	if err != nil {
@@ -107,7 +110,7 @@ func TestClaimedWhileStarted(t *testing.T) {
 	c.completes(t, d)
 }
 
-// lateClaim is a store whose refusal to claim a run comes late.
+// lateClaim is a store that delays its refusal of a claim.
 type lateClaim struct {
 	journal.Backend
 	before func()
@@ -122,7 +125,8 @@ func (l *lateClaim) Claim(ctx context.Context, run string) (journal.Head, error)
 	return h, err
 }
 
-// TestClaimedWhileRefused: a run that this process claims while it learns that another one has it goes on here.
+// TestClaimedWhileRefused checks that a run that this process claims while it learns that another
+// process has it continues here.
 func TestClaimedWhileRefused(t *testing.T) {
 	t.Parallel()
 	c := newClaimed()

@@ -20,7 +20,8 @@ import (
 
 var errStore = errors.New("store fails (test)")
 
-// odd is a store of which single calls are replaced. Nil ones are the store's own.
+// odd is a store in which single methods are replaced. If a replacement is nil, the store's own
+// method is used.
 type odd struct {
 	journal.Backend
 	append  func(ctx context.Context, a journal.Append) error
@@ -65,8 +66,9 @@ func (o *odd) Release(ctx context.Context, run string, epoch uint64) error {
 	return o.Backend.Release(ctx, run, epoch)
 }
 
-// TestRefusalIsNotRepeated: a request that comes while a run leaves memory, since the store refused the one before it, is decided by the store and not answered
-// with the refusal of the former (P19).
+// TestRefusalIsNotRepeated checks that a request that arrives while a run leaves memory because the
+// store rejected the previous request is decided by the store, and not answered with the earlier
+// rejection (P19).
 func TestRefusalIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -112,7 +114,7 @@ func TestRefusalIsNotRepeated(t *testing.T) {
 	})
 }
 
-// TestDamageMeetsAppend: a store that turns out to be damaged is not asked for ever.
+// TestDamageMeetsAppend checks that a store that turns out to be damaged is not retried forever.
 func TestDamageMeetsAppend(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -149,7 +151,8 @@ func TestDamageMeetsAppend(t *testing.T) {
 	})
 }
 
-// TestRejectedAppend: what a store rejects for good ends its run, at once and with a report, and no other run (P18). It is not asked for again, as on a full disk.
+// TestRejectedAppend checks that a permanent rejection by the store ends its run immediately and
+// with a report, and no other run (P18). The append is not retried, unlike on a full disk.
 func TestRejectedAppend(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -203,7 +206,8 @@ func orDo(err error, do func() error) error {
 	return do()
 }
 
-// TestFencedAfterLostAnswer: an owner whose append is done but not answered, and which is taken for dead meanwhile, makes no call any more (D7).
+// TestFencedAfterLostAnswer checks that an owner whose append succeeded without a reply, and which
+// is treated as dead meanwhile, makes no more calls (D7).
 func TestFencedAfterLostAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -212,7 +216,7 @@ func TestFencedAfterLostAnswer(t *testing.T) {
 		w := &sim.World{}
 		first := m.Open(journal.KindServe)
 		var lost atomic.Bool
-		o := &odd{Backend: reader{heir, first.Owner()}} // the journal is the same by either handle, and only that of first goes away
+		o := &odd{Backend: reader{heir, first.Owner()}} // both handles share a journal; only first's handle is lost
 		o.append = func(ctx context.Context, a journal.Append) error {
 			if lost.Load() {
 				return heir.Append(ctx, a)
@@ -241,7 +245,7 @@ func TestFencedAfterLostAnswer(t *testing.T) {
 	})
 }
 
-// reader is a handle with the owner of another.
+// reader is a handle with the owner of another handle.
 type reader struct {
 	journal.Backend
 	self journal.Owner
@@ -249,7 +253,8 @@ type reader struct {
 
 func (r reader) Owner() journal.Owner { return r.self }
 
-// TestSettleAgain: a request to another process gets its result also when the store failed for a moment (D16).
+// TestSettleAgain checks that a request to another process gets its result even if the store failed
+// temporarily (D16).
 func TestSettleAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -286,8 +291,8 @@ func TestSettleAgain(t *testing.T) {
 	})
 }
 
-// TestStoreFailsDuringRecovery: a store that fails while models and tools are opened is asked again (P18). A file that is gone stops the run: without
-// its reply script it would ask models (P17).
+// TestStoreFailsDuringRecovery checks that a store that fails while models and tools are opened is
+// retried (P18). A missing file stops the run: without its reply script it would call models (P17).
 func TestStoreFailsDuringRecovery(t *testing.T) {
 	t.Parallel()
 	file := []byte("replies")

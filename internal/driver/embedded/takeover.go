@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// cancelsOnly refuses everything but cancellations, for a run whose models and tools cannot be opened.
+// cancelsOnly rejects everything except cancellations, for a run whose models and tools cannot be
+// opened.
 func (a *actor) cancelsOnly(batch []*message) []*message {
 	var kept []*message
 	for _, m := range batch {
@@ -25,8 +26,10 @@ func (a *actor) cancelsOnly(batch []*message) []*message {
 	return kept
 }
 
-// mayTakeOver gives the messages that let a run continue which its owner left: a request to resume it, a cancellation, an answer that it takes. Others are refused here, and
-// the run stays unchanged. An answer is tried on the run in memory, which is read again if the run takes it.
+// mayTakeOver returns the messages with which a run that its owner left may continue: a request to
+// resume it, a cancellation, an answer that it accepts. Other messages are rejected here, and the
+// run stays unchanged. An answer is tried on the run in memory, which is reloaded if the run
+// accepts it.
 func (a *actor) mayTakeOver(batch []*message) ([]*message, error) {
 	var kept []*message
 	tried := false
@@ -55,8 +58,9 @@ func (a *actor) mayTakeOver(batch []*message) ([]*message, error) {
 	return kept, nil
 }
 
-// leaveToOthers gives the messages that a process may take which does not drive the run: none to resume it, and of a run that was left by its owner only cancellations. The process that continues
-// the run does the rest.
+// leaveToOthers returns the messages that a process may handle without driving the run: no request
+// to resume it and, for a run that was left by its owner, only cancellations. The process that
+// continues the run does the rest.
 func (a *actor) leaveToOthers(batch []*message) []*message {
 	if !driver.StatusOf(a.run).IsActive() {
 		return batch
@@ -71,7 +75,9 @@ func (a *actor) leaveToOthers(batch []*message) []*message {
 	})
 }
 
-// goesOnElsewhere tells whether the run is given up with what is stored of a batch: no call of it will be out, none is begun here, and none that was told to stop is to be answered.
+// goesOnElsewhere reports whether the run is released together with the stored results of a batch:
+// none of its calls will be in flight, none is started here, and none that was told to stop needs
+// an answer.
 func (a *actor) goesOnElsewhere(batch []*message) bool {
 	if !a.handsOff && !a.d.draining.Load() || len(a.run.Stopped()) > 0 {
 		return false
@@ -85,7 +91,7 @@ func (a *actor) goesOnElsewhere(batch []*message) bool {
 	return out == 0
 }
 
-// errElsewhere: a run that was left by its owner is continued by another process.
+// errElsewhere means that a run that was left by its owner is continued by another process.
 var errElsewhere = errors.New("the run is continued by another process")
 
 // Adopt implements driver.Owners.

@@ -18,7 +18,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// large is a chain of two agents with an approval between them. The prompt of the second one is its input, or a text that is made of it.
+// large is a chain of two agents with an approval between them. The prompt of the second agent is
+// its input, or is built from it.
 func large(prompt string) *workflow.Workflow {
 	w := agents("a", "b")
 	w.Nodes = append(w.Nodes, workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval}})
@@ -27,8 +28,10 @@ func large(prompt string) *workflow.Workflow {
 	return w
 }
 
-// A large output leaves memory once the journal has it, and is loaded when a prompt needs it: by the engine, which makes the prompt's SHA-256, or for the call alone. A
-// store that does not answer is asked again. What it has lost, or changed, ends the run's actor, and no model is asked with another text.
+// TestLargeTextsAreLoaded checks that a large output leaves memory once it is in the journal, and
+// is loaded when a prompt needs it: by the engine, which computes the prompt's SHA-256, or only for
+// the call. A store that does not respond is retried. If the store has lost or changed the output,
+// the run's actor ends, and no model is called with a different prompt.
 func TestLargeTextsAreLoaded(t *testing.T) {
 	t.Parallel()
 	said := strings.Repeat("0123456789abcde\n", engine.LargeBytes/16+1)
@@ -84,7 +87,7 @@ func TestLargeTextsAreLoaded(t *testing.T) {
 					if calls.Load() != 1 {
 						t.Errorf("%d model calls, want none without the text", calls.Load()-1)
 					}
-					if prompt == "" { // the answer needs no text; the call does
+					if prompt == "" { // the answer does not need the output; the call does
 						_, err = d.Wait(t.Context(), run)
 					}
 					var corrupt *journal.CorruptError
@@ -97,7 +100,8 @@ func TestLargeTextsAreLoaded(t *testing.T) {
 	}
 }
 
-// A text that cannot be loaded while the last result of an interrupted run is stored leaves the run as its journal has it.
+// TestTextThatIsGoneAtTheEnd checks that a string that cannot be loaded while the last result of an
+// interrupted run is stored leaves the run as its journal has it.
 func TestTextThatIsGoneAtTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

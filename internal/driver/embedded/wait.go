@@ -10,7 +10,7 @@ import (
 
 // Wait implements driver.Driver.
 func (d *Driver) Wait(ctx context.Context, run string) (driver.State, error) {
-	var changes *signals // nil until the run is not driven here
+	var changes *signals // nil while the run is driven here
 	defer func() {
 		if changes != nil {
 			changes.stop()
@@ -53,7 +53,7 @@ func (d *Driver) Wait(ctx context.Context, run string) (driver.State, error) {
 		}
 		if changes == nil {
 			changes = new(d.subscribe(journal.OfRun(run)))
-			continue // what was stored before is read again
+			continue // events stored before are read again
 		}
 		if err := changes.wait(ctx, d.root); err != nil {
 			return state, err
@@ -61,7 +61,8 @@ func (d *Driver) Wait(ctx context.Context, run string) (driver.State, error) {
 	}
 }
 
-// sleep waits for a while, for either context at most, and tells which ended it.
+// sleep sleeps until the time has passed or either context is done. Errors: ctx's; the cause of
+// root.
 func sleep(ctx, root context.Context, wait time.Duration) error {
 	t := time.NewTimer(wait)
 	defer t.Stop()

@@ -14,27 +14,29 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// hubs pass what happens to watchers. The zero value is ready.
+// hubs distributes updates to watchers. The zero value is ready for use.
 type hubs struct {
 	mu   sync.RWMutex
 	subs map[string][]*subscription
 }
 
-// subscription is what one watcher has not seen yet. It is bounded: a watcher that is too slow loses deltas, and reads events from the store.
+// subscription holds what one watcher has not seen yet. Its size is limited: a watcher that is too
+// slow loses deltas, and reads events from the store.
 type subscription struct {
 	mu     sync.Mutex
 	items  []driver.Update
-	behind bool // events were left out
+	behind bool // events were dropped
 	notify chan struct{}
-	// batch is how many items wake the watcher; more may come until it looks.
+	// batch is the number of items that wakes the watcher; more may arrive before it reads them.
 	batch int
 }
 
 const (
 	maxPending = 1024
-	// followBatch keeps the one who follows a run to its end from being woken for each step, and what waits for it small.
+	// followBatch is large enough that a follower is not woken for each step, and small enough to
+	// limit its queue.
 	followBatch = 256
-	// maxPendingDeltas leaves room for events behind a flood of deltas.
+	// maxPendingDeltas leaves room for events after a flood of deltas.
 	maxPendingDeltas = 768
 )
 
@@ -63,7 +65,7 @@ func (h *hubs) unsubscribe(run string, s *subscription) {
 	}
 }
 
-// of gives the watchers of a run; the slice is never changed.
+// of returns the watchers of a run; the slice is never changed.
 func (h *hubs) of(run string) []*subscription {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -99,7 +101,7 @@ func (s *subscription) take() (items []driver.Update, behind bool) {
 	return items, behind
 }
 
-// publish passes on events that are durable now.
+// publish passes on events that have become durable.
 func (a *actor) publish(events []engine.Event) {
 	if len(events) == 0 {
 		return
@@ -113,7 +115,6 @@ func (a *actor) publish(events []engine.Event) {
 	a.d.hubs.publish(a.id, events)
 }
 
-// publish passes on events of a run.
 func (h *hubs) publish(run string, events []engine.Event) {
 	subs := h.of(run)
 	if len(subs) == 0 {
@@ -128,10 +129,10 @@ func (h *hubs) publish(run string, events []engine.Event) {
 	}
 }
 
-// say passes on a delta of a model's answer.
+// say passes on a delta of a model's reply.
 func (a *actor) say(delta driver.Delta) { a.d.Say(a.id, delta) }
 
-// hear gives a subscription what models say in a run that another process drives.
+// hear sends a subscription the model output of a run that another process drives.
 func (d *Driver) hear(run string, sub *subscription) (stop func()) {
 	return d.cfg.Store.Hear(run, func(text string) {
 		for _, delta := range held.Heard(text) {
@@ -140,7 +141,8 @@ func (d *Driver) hear(run string, sub *subscription) (stop func()) {
 	})
 }
 
-// Watch implements driver.Driver. What this process drives is seen as it is stored; all else when the store signals it.
+// Watch implements driver.Driver. Events of runs driven by this process are seen as they are
+// stored; all other events when the store signals them.
 func (d *Driver) Watch(ctx context.Context, run string, from uint64) iter.Seq2[driver.Update, error] {
 	return func(yield func(driver.Update, error) bool) {
 		sub := d.hubs.subscribe(run, 1)
@@ -152,19 +154,20 @@ func (d *Driver) Watch(ctx context.Context, run string, from uint64) iter.Seq2[d
 	}
 }
 
-// watcher is one Watch at work. seq is the last event that was given.
+// watcher is a Watch in progress. seq is the last event that was yielded.
 type watcher struct {
 	d     *Driver
 	run   string
 	seq   uint64
-	ended bool // the last event given ends the run
-	left  bool // the consumer wants no more
+	ended bool // the last yielded event ends the run
+	left  bool // the consumer has stopped
 	yield func(driver.Update, error) bool
-	// replied are the calls whose replies were given last: what another process says of them comes too late.
+	// replied are the calls whose replies were yielded last: deltas for them from another process
+	// arrive too late.
 	replied []string
 }
 
-// maxReplied bounds watcher.replied. What is late is so by a moment.
+// maxReplied is the maximum length of watcher.replied. Late deltas are only moments late.
 const maxReplied = 64
 
 func (w *watcher) follow(ctx context.Context, sub *subscription) error {
@@ -196,7 +199,7 @@ func (w *watcher) follow(ctx context.Context, sub *subscription) error {
 	return nil
 }
 
-// elsewhere follows a run that is not driven here, until it is.
+// elsewhere follows a run that is not driven here until it is.
 func (w *watcher) elsewhere(ctx context.Context, sub *subscription) error {
 	changes := w.d.subscribe(journal.OfRun(w.run))
 	defer changes.stop()
@@ -204,7 +207,7 @@ func (w *watcher) elsewhere(ctx context.Context, sub *subscription) error {
 	poll := time.NewTicker(journal.SafetyPoll)
 	defer poll.Stop()
 	for {
-		// The deltas before the events of the store.
+		// Deltas come before the events of the store.
 		if err := w.drain(ctx, sub); err != nil {
 			return err
 		}
@@ -224,7 +227,7 @@ func (w *watcher) elsewhere(ctx context.Context, sub *subscription) error {
 	}
 }
 
-// drain passes on what the subscription has.
+// drain yields the items of the subscription.
 func (w *watcher) drain(ctx context.Context, sub *subscription) error {
 	items, behind := sub.take()
 	for _, u := range items {
@@ -239,7 +242,7 @@ func (w *watcher) drain(ctx context.Context, sub *subscription) error {
 	return w.catchUp(ctx)
 }
 
-// look reads on where the run is not driven here.
+// look reads further events if the run is not driven here.
 func (w *watcher) look(ctx context.Context) (here bool, _ error) {
 	w.d.mu.Lock()
 	here = w.d.runs[w.run] != nil
@@ -254,7 +257,8 @@ func (w *watcher) look(ctx context.Context) (here bool, _ error) {
 	return false, w.catchUp(ctx)
 }
 
-// live passes an update on, unless it is an event that was given before. False: an event before it is missing.
+// live yields an update unless it is an event that was already yielded. It returns false if an
+// event before it is missing.
 func (w *watcher) live(u driver.Update) bool {
 	switch {
 	case w.left || w.ended:
@@ -280,7 +284,8 @@ func (w *watcher) give(e *engine.Event) {
 	w.ended = engine.StatusOf(e.Data).Ended()
 }
 
-// catchUp reads what the journal has after seq. A run that ended and was reopened goes on.
+// catchUp reads the events after seq from the journal. If a run ended and was reopened, it
+// continues.
 func (w *watcher) catchUp(ctx context.Context) error {
 	head, err := w.d.cfg.Store.Head(ctx, w.run)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// TestSlowWatcher: a watcher that falls far behind still gets every event once and in order.
+// TestSlowWatcher checks that a watcher that falls far behind still receives every event once and
+// in order.
 func TestSlowWatcher(t *testing.T) {
 	bubble(t, embedded.Config{}, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
 		ids := make([]string, 400)
@@ -49,7 +50,7 @@ func TestSlowWatcher(t *testing.T) {
 	})
 }
 
-// counting is a store that notes from which event on a run is read.
+// counting is a store that records the first event from which a run is read.
 type counting struct {
 	journal.Backend
 	mu   sync.Mutex
@@ -63,7 +64,7 @@ func (c *counting) Each(ctx context.Context, run string, after uint64, take func
 	return c.Backend.Each(ctx, run, after, take)
 }
 
-// TestHooks: hooks see what is durable, in order, and what is said.
+// TestHooks checks that hooks receive durable events in order, and model output.
 func TestHooks(t *testing.T) {
 	var mu sync.Mutex
 	var seqs []uint64

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// HasStored tells whether the journal has exactly the records of ap.
+// HasStored reports whether the journal contains exactly the records of ap.
 func HasStored(ctx context.Context, log journal.Log, ap journal.Append) (bool, error) {
 	first, more := ap.Record, ap.More
 	if ap.Events != nil {
@@ -43,10 +43,11 @@ func HasStored(ctx context.Context, log journal.Log, ap journal.Append) (bool, e
 	return n > len(more), err
 }
 
-// errOther: a record is another one.
+// errOther means that a record differs.
 var errOther = errors.New("the record has different events")
 
-// Earliest gives the first deadline of a wait among open commands; zero where there is none.
+// Earliest returns the earliest deadline of a wait among open commands, or the zero time if there
+// is none.
 func Earliest(open []engine.Command) time.Time {
 	var first time.Time
 	for _, c := range open {
@@ -57,7 +58,8 @@ func Earliest(open []engine.Command) time.Time {
 	return first
 }
 
-// Due gives the timers of waits that are due by now, the earliest first, for a run that was just read (D21).
+// Due returns the timers of waits that are due by now, earliest first, for a run that was just read
+// (D21).
 func Due(run *engine.Run, now time.Time) []*engine.StartTimer {
 	var due []*engine.StartTimer
 	for _, c := range run.Open() {
@@ -69,8 +71,10 @@ func Due(run *engine.Run, now time.Time) []*engine.StartTimer {
 	return due
 }
 
-// NewAppend builds what is stored of events that a decision added to a run: records, blobs, status and notices. buf is used for the data of the first record, which the next use of it
-// overwrites; nil makes one. asValues keeps events that can be encoded as values, for a journal.EventKeeper. The caller adds what it knows of the run's owner, and validates.
+// NewAppend builds the stored form of events that a decision added to a run: records, blobs, status
+// and notices. buf is used for the data of the first record, which the next use of buf overwrites;
+// nil allocates a new buffer. asValues keeps events that can be encoded as values, for a
+// journal.EventKeeper. The caller adds the data about the run's owner, and validates the result.
 func NewAppend(run *engine.Run, id string, events []engine.Event, buf []byte, asValues bool) (journal.Append, error) {
 	ap := journal.Append{
 		Run: id, At: events[len(events)-1].At, Record: journal.Record{First: events[0].Seq, Last: events[len(events)-1].Seq},

@@ -16,63 +16,68 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// CommonConfig is what Commons are made of.
+// CommonConfig configures Commons.
 type CommonConfig struct {
 	Store interface {
 		journal.Log
 		journal.Lists
 	}
 	Plans *Plans
-	// Program finds the program of a workflow, as in Plans.Compile; Open opens what calls need.
+	// Program finds the program of a workflow, as in Plans.Compile; Open opens the resources that
+	// calls need.
 	Program func(w *workflow.Workflow) (driver.Program, error)
 	Open    driver.OpenFunc
-	// Settle gives inputs that follow from what a run is after a decision, nil for none; it is asked until there are none. Nil: none follow.
+	// Settle returns inputs that follow from the state of a run after a decision, or nil for none;
+	// it is called until it returns none. If Settle is nil, none follow.
 	Settle func(run *engine.Run) []engine.InputData
-	// Stored is given the events of each append that is durable, in order for each run; nil: it is not told.
+	// Stored is called with the events of each durable append, in order for each run; it may be
+	// nil.
 	Stored func(run string, events []engine.Event)
 	Now    func() time.Time
 	Logger *slog.Logger
 }
 
-// Commons are the runs held in common (journal.Sharing) that a process has read, folded up to where it saw them last. Safe for concurrent use.
+// Commons holds the runs held in common (journal.Sharing) that a process has read, folded up to the
+// last event it has seen. It is safe for concurrent use.
 type Commons struct {
 	cfg         CommonConfig
 	keepsEvents bool
 
 	mu   sync.Mutex
 	runs map[string]*Common
-	// idle are the runs that nothing uses, the one that was used last at the end.
+	// idle holds the unused runs, most recently used last.
 	idle []*Common
 }
 
-// maxIdle bounds the runs that are kept although nothing uses them: reading one again costs time alone.
+// maxIdle is the maximum number of unused runs that are kept: reading one again costs only time.
 const maxIdle = 256
 
-// NewCommons makes one.
+// NewCommons returns a Commons without runs.
 func NewCommons(cfg CommonConfig) *Commons {
 	_, keeps := cfg.Store.(journal.EventKeeper)
 	return &Commons{cfg: cfg, keepsEvents: keeps, runs: map[string]*Common{}}
 }
 
-// Common is a run held in common, as this process knows it. Each use of it reads what others have appended meanwhile.
+// Common is a run held in common, as this process knows it. Each use reads what other processes
+// have appended meanwhile.
 type Common struct {
 	cs    *Commons
 	id    string
 	users int // guarded by cs.mu
 
-	lock chan struct{} // holds a value while the rest is used
-	head journal.Head  // of when it was looked at last
+	lock chan struct{} // holds a value while the fields below are in use
+	head journal.Head  // as of the last check
 	plan Compiled
-	run  *engine.Run // nil: to be read
-	read time.Time   // when the journal was read last
+	run  *engine.Run // nil if it must be read
+	read time.Time   // when the journal was last read
 	info driver.Info
 	kit  *kit
 	buf  []byte
-	// releases let the large texts of the last append leave memory.
+	// releases free the large strings of the last append.
 	releases []func()
 }
 
-// NotCommonError says that a run is not held in common, or no longer.
+// NotCommonError means that a run is not, or no longer, held in common.
 type NotCommonError struct {
 	Run  string
 	Kind journal.Kind
@@ -82,7 +87,7 @@ func (e *NotCommonError) Error() string {
 	return fmt.Sprintf("run %s is not on Temporal: it belongs to processes of kind %s", e.Run, e.Kind)
 }
 
-// Use gives a run until done is called. It reads nothing yet.
+// Use returns a run, which may be used until done is called. It does not read anything yet.
 func (cs *Commons) Use(run string) (c *Common, done func()) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -120,7 +125,7 @@ func (cs *Commons) leave(c *Common) {
 	}
 }
 
-// Close ends what was opened for runs that nothing uses.
+// Close closes the resources that were opened for unused runs.
 func (cs *Commons) Close() {
 	cs.mu.Lock()
 	out := cs.idle
@@ -134,7 +139,7 @@ func (cs *Commons) Close() {
 	}
 }
 
-// enter waits for the run; leave lets others have it.
+// enter waits for exclusive use of the run; leave ends it.
 func (c *Common) enter(ctx context.Context) error {
 	select {
 	case c.lock <- struct{}{}:
@@ -146,14 +151,16 @@ func (c *Common) enter(ctx context.Context) error {
 
 func (c *Common) leave() { <-c.lock }
 
-// Look gives the run as it is now to fn, which must not keep it, nor wait.
+// Look calls fn with the current state of the run; fn must neither keep the run nor block.
 //
-// Errors: *NotCommonError; journal.ErrNotFound; *driver.QuarantineError for a journal that cannot be read or lacks events; those of the store.
+// Errors: *NotCommonError; journal.ErrNotFound; *driver.QuarantineError for a journal that cannot
+// be read or lacks events; those of the store.
 func (c *Common) Look(ctx context.Context, fn func(run *engine.Run, head journal.Head)) error {
 	return c.LookSince(ctx, time.Time{}, fn)
 }
 
-// LookSince is Look that does not read the journal again where that was done after since; zero: it always does.
+// LookSince is like Look but does not read the journal again if it was read after since; the zero
+// time always reads it.
 func (c *Common) LookSince(ctx context.Context, since time.Time, fn func(run *engine.Run, head journal.Head)) error {
 	if err := c.enter(ctx); err != nil {
 		return err
@@ -171,7 +178,8 @@ func (c *Common) LookSince(ctx context.Context, since time.Time, fn func(run *en
 	}()
 }
 
-// current is catchUp that ends a run whose store has lost events: what its calls did since is in no journal (ADR 91).
+// current is catchUp that also ends a run whose store has lost events: no journal contains what its
+// calls did since then (ADR 91).
 func (c *Common) current(ctx context.Context) error {
 	err := c.catchUp(ctx)
 	if lost, ok := errors.AsType[*LostError](err); ok {
@@ -180,7 +188,8 @@ func (c *Common) current(ctx context.Context) error {
 	return err
 }
 
-// catchUp makes the run in memory equal to the journal. Errors: *LostError where it was ahead, after which it is read anew.
+// catchUp brings the run in memory up to date with the journal. It returns a *LostError if the run
+// was ahead of the journal; the run is then reloaded.
 func (c *Common) catchUp(ctx context.Context) (err error) {
 	defer func() {
 		var diverge *engine.DivergenceError
@@ -207,7 +216,7 @@ func (c *Common) catchUp(ctx context.Context) (err error) {
 		return err
 	case head.Kind != journal.KindTemporal:
 		return &NotCommonError{Run: c.id, Kind: head.Kind}
-	case head.Epoch != c.head.Epoch: // it was moved to others and back
+	case head.Epoch != c.head.Epoch: // it was transferred away and back
 		c.run = nil
 	}
 	c.head = head
@@ -235,7 +244,8 @@ func (c *Common) catchUp(ctx context.Context) (err error) {
 	return nil
 }
 
-// load gives a text of the run. The engine asks for it while it decides, so that no caller's context bounds it.
+// load returns a string of the run. The engine calls it during a decision, so no caller's context
+// limits it.
 func (c *Common) load(hash string) (string, error) {
 	return LoadText(context.Background(), c.cs.cfg.Store, c.id, hash)
 }

@@ -14,24 +14,25 @@ import (
 
 // Turn is one decision about a run held in common.
 type Turn struct {
-	// Run is the run as it is; it is not to be kept.
+	// Run is the current state of the run; it must not be kept.
 	Run *engine.Run
-	// Plan is what the run was compiled to.
+	// Plan is the compiled definition of the run.
 	Plan Compiled
-	// Head is of before the turn.
+	// Head is the run's head before the turn.
 	Head   journal.Head
 	at     time.Time
 	dec    engine.Decision
 	defect error
 }
 
-// At is the time of the turn.
+// At returns the time of the turn.
 func (t *Turn) At() time.Time { return t.at }
 
-// Do gives the engine an input. An error is the engine's refusal, which changed nothing; after any other one the turn is void.
+// Do passes an input to the engine. An error is either the engine's rejection, which changed
+// nothing, or it makes the turn void.
 func (t *Turn) Do(data engine.InputData) error { return t.DoAt(data, t.at) }
 
-// DoAt is Do for an input of another time.
+// DoAt is Do for an input with another time.
 func (t *Turn) DoAt(data engine.InputData, at time.Time) (err error) {
 	if t.defect != nil {
 		return t.defect
@@ -58,15 +59,20 @@ func (t *Turn) PassDeadlines() error {
 	return nil
 }
 
-// Decide has fn give inputs to the run as it is now, and stores what follows. Where others appended meanwhile, fn is called again with the run as it is then. The decision is durable when Decide returns
-// without an error. An error of fn is returned after what it had given before is stored.
+// Decide calls fn, which passes inputs to the current state of the run, and stores the resulting
+// events. If other processes appended meanwhile, fn is called again with the new state. The
+// decision is durable when Decide returns without an error. An error from fn is returned after the
+// inputs passed before it are stored.
 //
-// Errors: those of Look and fn; ctx's, and those of a store that does not answer, after which it is not known whether the decision was stored.
+// Errors: those of Look and fn; ctx's, and those of a store that does not respond, after which it
+// is unknown whether the decision was stored.
 func (c *Common) Decide(ctx context.Context, fn func(t *Turn) error) (engine.Decision, error) {
 	return c.DecideThen(ctx, fn, nil)
 }
 
-// DecideThen is Decide that shows the run as it is after the decision, with its head of before, to then, which must not keep it, nor wait. It is called where the error is nil or fn's.
+// DecideThen is Decide that also calls then with the run after the decision and its head from
+// before; then must neither keep the run nor block. It is called if the error is nil or comes from
+// fn.
 func (c *Common) DecideThen(ctx context.Context, fn func(t *Turn) error, then func(run *engine.Run, head journal.Head, dec engine.Decision)) (dec engine.Decision, err error) {
 	if err := c.enter(ctx); err != nil {
 		return dec, err
@@ -105,7 +111,7 @@ func (c *Common) DecideThen(ctx context.Context, fn func(t *Turn) error, then fu
 	}
 }
 
-// shown shows the run to then.
+// shown calls then with the run.
 func (c *Common) shown(t *Turn, refused error, then func(*engine.Run, journal.Head, engine.Decision)) (dec engine.Decision, err error) {
 	if then != nil {
 		defer Recovered(&err)
@@ -114,13 +120,13 @@ func (c *Common) shown(t *Turn, refused error, then func(*engine.Run, journal.He
 	return t.dec, refused
 }
 
-// settle gives the inputs that follow from what the run is.
+// settle passes the inputs that follow from the state of the run.
 func (c *Common) settle(t *Turn) {
 	for {
 		more := c.cs.cfg.Settle(c.run)
 		n := len(t.dec.Events)
 		for _, in := range more {
-			_ = t.Do(in) // a refusal changes nothing, and a defect ends the turn
+			_ = t.Do(in) // a rejection changes nothing; an internal error ends the turn
 		}
 		if len(t.dec.Events) == n || t.defect != nil {
 			return
@@ -128,7 +134,8 @@ func (c *Common) settle(t *Turn) {
 	}
 }
 
-// store stores events. stored is false without an error where they are not stored and the run has to be read again.
+// store stores events. If stored is false and err is nil, they are not stored and the run has to be
+// reloaded.
 func (c *Common) store(ctx context.Context, events []engine.Event) (stored bool, err error) {
 	ap, err := NewAppend(c.run, c.id, events, c.buf, c.cs.keepsEvents)
 	if err == nil {
@@ -145,7 +152,7 @@ func (c *Common) store(ctx context.Context, events []engine.Event) (stored bool,
 	case err == nil:
 	case errors.Is(err, journal.ErrConflict):
 		return false, nil
-	case errors.Is(err, journal.ErrFenced): // it was moved; where it is common again, it is in another epoch
+	case errors.Is(err, journal.ErrFenced): // it was transferred; if it is common again, it has a new epoch
 		return false, nil
 	case IsDamage(err):
 		return false, &DefectError{err}
@@ -163,16 +170,17 @@ func (c *Common) store(ctx context.Context, events []engine.Event) (stored bool,
 	return true, nil
 }
 
-// maxBuf bounds what is kept of the data of a record, for the next one.
+// maxBuf is the maximum size of the record buffer that is kept for the next record.
 const maxBuf = 4 << 10
 
-// Rests tells whether a run needs nothing to be done before the next request: then it has no owner.
+// Rests reports whether nothing has to be done for a run before the next request; such a run has no
+// owner.
 func Rests(run *engine.Run) bool {
 	s := run.Status()
 	return s.Ended() || s == engine.StatusPaused && run.InFlight() == 0 || s == engine.StatusPending
 }
 
-// uncertain reads the journal until it tells whether an append that gave an error was stored.
+// uncertain reads the journal until it shows whether an append that returned an error was stored.
 func (c *Common) uncertain(ctx context.Context, ap journal.Append, cause error) (bool, error) {
 	c.cs.cfg.Logger.Warn("the store is temporarily unavailable; retrying", "run", c.id, "err", cause)
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
@@ -190,7 +198,8 @@ func (c *Common) uncertain(ctx context.Context, ap journal.Append, cause error) 
 	}
 }
 
-// release lets large texts leave memory: those of the append before this one, since what follows from a text is mostly a call that needs it.
+// release frees the large strings of the append before this one, since an output is usually
+// followed by a call that needs it.
 func (c *Common) release(ap journal.Append) {
 	for _, fn := range c.releases {
 		fn()
@@ -203,7 +212,7 @@ func (c *Common) release(ap journal.Append) {
 	}
 }
 
-// quarantine ends a run as failed after a defect, if its journal still allows to say so (P18).
+// quarantine ends a run as failed after an internal error, if its journal still allows that (P18).
 func (c *Common) quarantine(ctx context.Context, cause error) error {
 	q := &driver.QuarantineError{Run: c.id, Err: cause}
 	c.cs.cfg.Logger.Error("run cannot continue", "run", c.id, "err", cause)
@@ -223,7 +232,8 @@ func (c *Common) quarantine(ctx context.Context, cause error) error {
 	return q
 }
 
-// Create stores a new run that is held in common. Errors: journal.ErrExists; *journal.BusyError; journal.ErrNoCommon; the engine's.
+// Create stores a new run that is held in common. Errors: journal.ErrExists; *journal.BusyError;
+// journal.ErrNoCommon; the engine's.
 func (cs *Commons) Create(ctx context.Context, p *Prepared) (err error) {
 	id, run := p.Run, NewRun(p.Plan, p.Run)
 	dec, err := activate(run, engine.Input{At: p.New.Created, Data: p.Start})
@@ -246,7 +256,7 @@ func (cs *Commons) Create(ctx context.Context, p *Prepared) (err error) {
 		}
 		if errors.Is(err, journal.ErrExists) {
 			if stored, rerr := HasStored(ctx, cs.cfg.Store, ap); stored && rerr == nil && wait > 20*time.Millisecond {
-				err = nil // by a former attempt, whose answer was lost
+				err = nil // stored by an earlier attempt whose reply was lost
 			}
 			break
 		}
@@ -264,7 +274,7 @@ func (cs *Commons) Create(ctx context.Context, p *Prepared) (err error) {
 	return err
 }
 
-// activate gives a new run its first input.
+// activate passes a new run its first input.
 func activate(run *engine.Run, in engine.Input) (dec engine.Decision, err error) {
 	defer Recovered(&err)
 	return run.Activate([]engine.Input{in})

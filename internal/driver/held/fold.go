@@ -12,11 +12,12 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// Loader gives the text with a hash that the journal holds.
+// Loader returns the string with a hash from the journal.
 type Loader func(hash string) (string, error)
 
-// NewRun gives a run without events. The functions of a Go program read outputs at any time, in goroutines of their own: its runs keep everything in memory. All others let large texts
-// leave memory when the journal has them.
+// NewRun returns a run without events. The functions of a Go program read outputs at any time, in
+// their own goroutines, so its runs keep everything in memory. All other runs free large strings
+// once they are in the journal.
 func NewRun(c Compiled, id string) *engine.Run {
 	r := engine.New(c.Plan, id)
 	if c.Program == nil {
@@ -25,7 +26,8 @@ func NewRun(c Compiled, id string) *engine.Run {
 	return r
 }
 
-// Releases gives functions that let the texts that a run has made leave memory, where their hashes are among those that the journal holds beside its records.
+// Releases returns functions that free the strings that a run has produced, if their hashes are
+// among those that the journal stores separately from its records.
 func Releases(run *engine.Run, load Loader, stored func(hash string) bool) (out []func()) {
 	for _, t := range run.TakeStored() {
 		sum := t.Text().Sum()
@@ -36,7 +38,7 @@ func Releases(run *engine.Run, load Loader, stored func(hash string) bool) (out 
 	return out
 }
 
-// LoadText gives a text that the journal of a run holds. One that is gone is damage.
+// LoadText returns a string from the journal of a run. A missing string counts as damage.
 func LoadText(ctx context.Context, log journal.Log, run, hash string) (string, error) {
 	data, err := log.Blob(ctx, hash)
 	switch {
@@ -48,7 +50,9 @@ func LoadText(ctx context.Context, log journal.Log, run, hash string) (string, e
 	return string(data), nil
 }
 
-// FoldInto folds the stored events of a run that come after those it has. each, if not nil, is called with each of them before the next one is folded. Large texts of its messages are not read.
+// FoldInto folds the stored events of a run that follow the ones it already has. each, if not nil,
+// is called with each event before the next one is folded. Large strings of the run's messages are
+// not read.
 func FoldInto(ctx context.Context, log journal.Log, run *engine.Run, id string, load Loader, each func(engine.Event)) error {
 	stored := func(hash string, size int64) text.Text {
 		return text.AtPlace(size, func() (string, error) { return load(hash) }).Text()
@@ -64,7 +68,8 @@ func FoldInto(ctx context.Context, log journal.Log, run *engine.Run, id string, 
 	})
 }
 
-// applyAll folds events. after, if not nil, is called with each of them before the next one is folded.
+// applyAll folds events. after, if not nil, is called with each event before the next one is
+// folded.
 func applyAll(run *engine.Run, events []engine.Event, after func(engine.Event)) error {
 	if after == nil {
 		return run.Apply(events)
@@ -78,7 +83,7 @@ func applyAll(run *engine.Run, events []engine.Event, after func(engine.Event)) 
 	return nil
 }
 
-// Pin keeps the texts of a model call in memory until unpin is called.
+// Pin keeps the strings of a model call in memory until unpin is called.
 func Pin(cmd *engine.CallModel) (unpin func(), err error) {
 	var pins []func()
 	unpin = func() {
@@ -101,13 +106,14 @@ func Pin(cmd *engine.CallModel) (unpin func(), err error) {
 	return unpin, nil
 }
 
-// IsLoadError tells whether a text could not be loaded. That was asked until there was no sense in asking: the run is in quarantine, or to be interrupted.
+// IsLoadError reports whether a string could not be loaded. Loading was retried for as long as that
+// made sense: the run is quarantined or to be interrupted.
 func IsLoadError(err error) bool {
 	_, ok := errors.AsType[*text.LoadError](err)
 	return ok
 }
 
-// Fold makes a run of its events. load gives its texts; nil: the store is asked once.
+// Fold folds a run from its events. load returns its strings; if nil, the store is queried once.
 func Fold(ctx context.Context, log journal.Log, id string, c Compiled, load Loader) (run *engine.Run, err error) {
 	defer Recovered(&err)
 	if load == nil {

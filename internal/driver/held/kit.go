@@ -10,12 +10,13 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Info tells of a run what its calls need to know; file reads one of its files.
+// Info returns the information about a run that its calls need; file reads one of its files.
 func Info(run string, w *workflow.Workflow, n journal.NewRun, file func(context.Context, string) ([]byte, error)) driver.Info {
 	return driver.Info{Run: run, Workflow: w, Model: n.Meta[driver.MetaModel], Meta: driver.UserMeta(n.Meta), File: file}
 }
 
-// Open opens the models and tools of a run. Its functions are those of program where they come from nowhere else. open may be nil.
+// Open opens the models and tools of a run. Its functions are those of program if they come from
+// nowhere else. open may be nil.
 func Open(ctx context.Context, open driver.OpenFunc, info driver.Info, program driver.Program) (*driver.RunResources, error) {
 	if open == nil {
 		return &driver.RunResources{Program: program}, nil
@@ -24,7 +25,7 @@ func Open(ctx context.Context, open driver.OpenFunc, info driver.Info, program d
 	k, err := open(ctx, info)
 	if err != nil {
 		if foreign, ok := errors.AsType[*driver.ForeignError](err); ok {
-			return nil, foreign // nothing was to be opened
+			return nil, foreign // nothing to open
 		}
 		return nil, fmt.Errorf("open models and tools: %w", err)
 	}
@@ -37,7 +38,8 @@ func Open(ctx context.Context, open driver.OpenFunc, info driver.Info, program d
 	return k, nil
 }
 
-// Equip is Open for a run with a past: stateful tools get what they were told so far. info.History is asked once at most.
+// Equip is Open for a run with a history: stateful tools receive what they were told so far.
+// info.History is called at most once.
 func Equip(ctx context.Context, open driver.OpenFunc, info driver.Info, program driver.Program) (*driver.RunResources, error) {
 	read := info.History
 	var told *driver.History
@@ -64,7 +66,7 @@ func Equip(ctx context.Context, open driver.OpenFunc, info driver.Info, program 
 	return k, nil
 }
 
-// newFiles reads the files with which a run is started.
+// newFiles returns a function that reads the files with which a run is started.
 func newFiles(run string, files map[string][]byte) func(context.Context, string) ([]byte, error) {
 	return func(_ context.Context, name string) ([]byte, error) {
 		if data, ok := files[name]; ok {
@@ -74,5 +76,5 @@ func newFiles(run string, files map[string][]byte) func(context.Context, string)
 	}
 }
 
-// noHistory is that of a run that begins.
+// noHistory is the history of a new run.
 func noHistory(context.Context) (*driver.History, error) { return &driver.History{}, nil }

@@ -7,18 +7,22 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// kit is what the calls of a run held in common need, as this process opened it.
+// kit holds the resources for the calls of a run held in common, as opened by this process.
 type kit struct {
 	*driver.RunResources
-	// seq is the last event that its tools and its reply script know of; made are the calls since then that were made with it.
+	// seq is the last event that its tools and its reply script know of; made are the calls made
+	// with the kit since then.
 	seq   uint64
 	made  map[string]bool
 	users int
-	// stale: calls were made elsewhere since, which its tools or its reply script do not know of.
+	// stale means that calls have since been made elsewhere that its tools or its reply script do
+	// not know of.
 	stale bool
 }
 
-// Kit gives what the calls of a run need, opened where it is not open, and what is known of the run; call is the one that will be made with it. release is called after the call.
+// Kit returns the resources for the calls of a run, opening them if necessary, and the information
+// about the run; call is the call that will be made with them. release must be called after the
+// call.
 //
 // Errors: those of driver.OpenFunc; those of Look.
 func (c *Common) Kit(ctx context.Context, call string) (res *driver.RunResources, info *driver.Info, release func(), err error) {
@@ -40,7 +44,7 @@ func (c *Common) Kit(ctx context.Context, call string) (res *driver.RunResources
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		c.kit = &kit{RunResources: res, seq: seq, made: map[string]bool{}, users: 1} // the run's own use
+		c.kit = &kit{RunResources: res, seq: seq, made: map[string]bool{}, users: 1} // the use by the run itself
 	}
 	k := c.kit
 	k.users++
@@ -65,21 +69,21 @@ func (c *Common) closeUnused(k *kit) {
 	}
 }
 
-// giveUpKit has the next call open another one.
+// giveUpKit makes the next call open a new kit.
 func (c *Common) giveUpKit() {
 	k := c.kit
 	c.kit = nil
 	c.closeUnused(k)
 }
 
-// dropKit is giveUpKit for a run that nothing uses.
+// dropKit is giveUpKit for an unused run.
 func (c *Common) dropKit() {
 	if c.kit != nil {
 		c.giveUpKit()
 	}
 }
 
-// folded sees the events that others appended.
+// folded is called with the events that other processes appended.
 func (c *Common) folded(e engine.Event) {
 	k := c.kit
 	if k == nil || k.stale || e.Seq <= k.seq {

@@ -12,31 +12,37 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Plans keeps compiled definitions by digest, so that a thousand runs of one workflow share one plan. The zero value is ready.
+// Plans caches compiled definitions by digest, so that a thousand runs of one workflow share one
+// plan. The zero value is ready for use.
 type Plans struct {
-	// Expressions compiles the expressions of documents; nil: there are none.
+	// Expressions compiles the expressions of documents; nil means that there are none.
 	Expressions expr.Compiler
 
 	mu sync.Mutex
 	m  map[string]Compiled
-	// written are the definitions of the workflows of m, which do not change: a graph that is run again is not written again.
+	// written holds the definitions of the workflows of m, which do not change: a graph that runs
+	// again is not encoded again.
 	written map[*workflow.Workflow]journal.Blob
 }
 
-// Compiled is a definition that can be run.
+// Compiled is a definition that is ready to run.
 type Compiled struct {
 	Plan *engine.Plan
-	// Program has the functions of a Go graph; nil for documents, and where another program has them.
+	// Program has the functions of a Go graph; it is nil for documents, and if the functions belong
+	// to another program.
 	Program driver.Program
-	// Deadlines: some wait of the definition has one, or a reminder, or a step has a timeout.
+	// Deadlines means that a wait of the definition has a deadline or a reminder, or that a step
+	// has a timeout.
 	Deadlines bool
 }
 
-// maxPlans bounds the cache. Running runs keep their own plan; dropping one here costs a compilation, no more.
+// maxPlans is the maximum size of the cache. Active runs keep their own plan; dropping a plan here
+// costs only a compilation.
 const maxPlans = 256
 
-// Load gives the compiled definition with this digest that a store has. find is as in Compile. One that is gone or no definition is damage; one that cannot be compiled is a defect: it
-// could once.
+// Load returns the compiled definition with this digest from a store. find is as in Compile. A
+// missing or invalid definition counts as damage; one that cannot be compiled is an internal error,
+// because it compiled before.
 func (p *Plans) Load(ctx context.Context, blobs driver.Blobs, digest string, find func(*workflow.Workflow) (driver.Program, error)) (Compiled, error) {
 	if c, ok := p.get(digest); ok {
 		return c, nil
@@ -59,7 +65,7 @@ func (p *Plans) get(digest string) (Compiled, bool) {
 	return c, ok
 }
 
-// Definition gives a workflow as it is stored.
+// Definition returns a workflow in its stored form.
 func (p *Plans) Definition(w *workflow.Workflow) (journal.Blob, error) {
 	p.mu.Lock()
 	b, ok := p.written[w]
@@ -83,8 +89,9 @@ func (p *Plans) Definition(w *workflow.Workflow) (journal.Blob, error) {
 	return b, nil
 }
 
-// Compile gives the plan of a definition. program is the one that it is to have, nil for the one that find gives. Of two programs of one definition the
-// plan of the last stays.
+// Compile returns the plan of a definition. program is the program to use; if nil, it is the one
+// that find returns. If a definition is compiled with two programs, the plan of the last one is
+// kept.
 func (p *Plans) Compile(digest string, w *workflow.Workflow, program driver.Program, find func(*workflow.Workflow) (driver.Program, error)) (Compiled, error) {
 	if c, ok := p.get(digest); ok && (program == nil || c.Program == program) {
 		return c, nil
@@ -120,14 +127,14 @@ func (p *Plans) Compile(digest string, w *workflow.Workflow, program driver.Prog
 	return c, nil
 }
 
-// Forget drops the plan of a definition, whose program is another one now.
+// Forget drops the plan of a definition whose program has changed.
 func (p *Plans) Forget(digest string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.drop(digest)
 }
 
-// drop forgets a plan. p.mu is held.
+// drop removes a plan. p.mu must be held.
 func (p *Plans) drop(digest string) {
 	if c, ok := p.m[digest]; ok {
 		delete(p.m, digest)

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Prepared is a run that is to begin.
+// Prepared is a run that is ready to start.
 type Prepared struct {
 	Run        string
 	Plan       Compiled
@@ -23,7 +23,7 @@ type Prepared struct {
 	Start      engine.Start
 }
 
-// Prepare makes what is stored of a new run. find is as in Compile.
+// Prepare builds the stored form of a new run. find is as in Compile.
 func (p *Plans) Prepare(spec *driver.Spec, kind journal.Kind, now func() time.Time, find func(*workflow.Workflow) (driver.Program, error)) (r Prepared, err error) {
 	if spec.Workflow == nil {
 		return r, errors.New("start run: no workflow")
@@ -41,7 +41,8 @@ func (p *Plans) Prepare(spec *driver.Spec, kind journal.Kind, now func() time.Ti
 		return r, fmt.Errorf("start run: %w", err)
 	}
 	if driver.HasOwnMeta(spec.Meta) {
-		return r, fmt.Errorf("start run: meta keys that begin with %s are reserved", driver.MetaOwn) // else a client could name any file
+		// otherwise a client could name any file
+		return r, fmt.Errorf("start run: meta keys that begin with %s are reserved", driver.MetaOwn)
 	}
 	r.Run = cmp.Or(spec.Run, driver.NewRunID(now()))
 	w := r.Plan.Plan.Workflow()
@@ -64,7 +65,7 @@ func (p *Plans) Prepare(spec *driver.Spec, kind journal.Kind, now func() time.Ti
 	return r, nil
 }
 
-// NewInfo is Info of a run that has no past. files are driver.Spec.Files.
+// NewInfo is Info for a run without a history. files are driver.Spec.Files.
 func (r *Prepared) NewInfo(files map[string][]byte) driver.Info {
 	info := Info(r.Run, r.Plan.Plan.Workflow(), r.New, newFiles(r.Run, files))
 	info.History = noHistory

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// refusals are never written.
+// refusals is never written to.
 var refusals = []error{
 	engine.ErrUnknownCommand, engine.ErrEnded, engine.ErrNotStarted, engine.ErrStarted, engine.ErrNotReopenable, engine.ErrWaitNotFound,
 	engine.ErrWaitAmbiguous, engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrAnswer, engine.ErrNote, engine.ErrNoteLate,
@@ -17,7 +17,8 @@ var refusals = []error{
 	engine.ErrCallLate, engine.ErrNoRoom, engine.ErrAbove, engine.ErrPrice,
 }
 
-// IsResult tells whether an input is the result of a call or a timer. Results that are there together are decided together; every other input by itself.
+// IsResult reports whether an input is the result of a call or a timer. Results that are available
+// together are decided together; every other input is decided individually.
 func IsResult(d engine.InputData) bool {
 	switch d.(type) {
 	case engine.ModelResult, engine.ToolResult, engine.ToolHeld, engine.FuncResult, *engine.FuncResult, engine.TimerDue:
@@ -26,7 +27,8 @@ func IsResult(d engine.InputData) bool {
 	return false
 }
 
-// IsRefusal tells whether err is the engine's answer to an input that it cannot take. Everything else is a defect.
+// IsRefusal reports whether err is the engine's rejection of an input. Every other error is an
+// internal error.
 func IsRefusal(err error) bool {
 	if _, ok := errors.AsType[*engine.BudgetError](err); ok {
 		return true
@@ -42,7 +44,8 @@ func IsRefusal(err error) bool {
 	return false
 }
 
-// Recovered turns a panic of the engine into an error: a defect in one run must not stop the others. A text that cannot be loaded is no defect.
+// Recovered converts a panic of the engine into an error: a bug that affects one run must not stop
+// the others. A string that cannot be loaded is not a bug.
 func Recovered(err *error) {
 	switch v := recover().(type) {
 	case nil:
@@ -53,26 +56,27 @@ func Recovered(err *error) {
 	}
 }
 
-// DefectError is an error that would come again however often the same is tried.
+// DefectError is an error that would recur however often the operation is retried.
 type DefectError struct{ Err error }
 
 func (e *DefectError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *DefectError) Unwrap() error { return e.Err }
 
-// IsDefect tells whether err is a DefectError.
+// IsDefect reports whether err is a DefectError.
 func IsDefect(err error) bool {
 	_, ok := errors.AsType[*DefectError](err)
 	return ok
 }
 
-// IsPermanent tells whether asking a store again would give the same.
+// IsPermanent reports whether retrying a store operation would return the same error.
 func IsPermanent(err error) bool {
 	return IsDamage(err) || errors.Is(err, journal.ErrNotFound) || errors.Is(err, journal.ErrClosed) || errors.Is(err, journal.ErrOwned)
 }
 
-// IsDamage tells whether the store holds what this program cannot read, or will never take what this run wants of it.
+// IsDamage reports whether the store contains data that this program cannot read, or will never
+// accept what this run writes.
 func IsDamage(err error) bool {
 	var (
 		corrupt  *journal.CorruptError

@@ -10,14 +10,15 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// What models say in a run is passed to other processes joined, at most so late and so much at a time.
+// Model output of a run is sent to other processes in batches with this maximum delay and size.
 const (
 	sayEvery = 100 * time.Millisecond
 	sayBytes = 4 << 10
 )
 
-// Said passes what models say to the processes that watch a run, and stores nothing. Pieces of one call are joined: what is passed on is late by 100 ms at most. Make it with NewSaid. Safe
-// for concurrent use.
+// Said sends model output to the processes that watch a run, and stores nothing. Pieces of one call
+// are joined, which delays them by at most 100 ms. Create it with NewSaid. It is safe for
+// concurrent use.
 type Said struct {
 	store journal.Deltas
 
@@ -25,17 +26,17 @@ type Said struct {
 	runs map[string]*saying
 }
 
-// saying is what was said in a run and not passed on yet.
+// saying is the model output of a run that has not been sent yet.
 type saying struct {
 	deltas []driver.Delta
 	bytes  int
 	timer  *time.Timer
 }
 
-// NewSaid makes a Said over a store.
+// NewSaid returns a Said that uses a store.
 func NewSaid(store journal.Deltas) *Said { return &Said{store: store, runs: map[string]*saying{}} }
 
-// Say passes a piece on, if another process hears the run.
+// Say sends a piece if another process listens to the run.
 func (s *Said) Say(run string, d driver.Delta) {
 	if !s.store.IsHeard(run) {
 		return
@@ -54,10 +55,11 @@ func (s *Said) Say(run string, d driver.Delta) {
 	}
 }
 
-// Flush passes on what was said in a run until now. It is called when a call has ended, so that what it said comes before its result.
+// Flush sends the pending output of a run. It is called when a call has ended, so that its output
+// arrives before its result.
 func (s *Said) Flush(run string) {
 	s.mu.Lock()
-	defer s.mu.Unlock() // held to the end: pieces stay in order
+	defer s.mu.Unlock() // held throughout, so that pieces stay in order
 	r := s.runs[run]
 	if r == nil {
 		return
@@ -80,12 +82,12 @@ func (s *Said) Flush(run string) {
 }
 
 func (s *Said) pass(run string, deltas []driver.Delta) {
-	if b, err := json.Marshal(deltas); err == nil { // strings and numbers
+	if b, err := json.Marshal(deltas); err == nil { // strings and numbers always encode
 		s.store.Pass(run, string(b))
 	}
 }
 
-// add joins a piece to what its call said before.
+// add joins a piece to the earlier output of its call.
 func (r *saying) add(d driver.Delta) {
 	r.bytes += len(d.Text) + len(d.Reasoning)
 	for i := len(r.deltas) - 1; i >= 0; i-- {
@@ -107,10 +109,12 @@ func (r *saying) add(d driver.Delta) {
 	r.deltas = append(r.deltas, d)
 }
 
-// maxPart bounds the text of a part: in JSON a byte may become six.
+// maxPart is the maximum number of bytes of text in a part: in JSON a byte can take six.
 const maxPart = 800
 
-// parts gives a piece in parts that can be passed, cut between characters. JSON has no bytes that are not UTF-8: a piece with such is not passed, which the offset of the next one shows.
+// parts splits a piece into parts that can be sent, cut between characters. JSON cannot contain
+// bytes that are not UTF-8: a piece with such bytes is not sent, which the offset of the next piece
+// shows.
 func parts(d driver.Delta) (out []driver.Delta) {
 	if !utf8.ValidString(d.Text) || !utf8.ValidString(d.Reasoning) {
 		return nil
@@ -122,7 +126,7 @@ func parts(d driver.Delta) (out []driver.Delta) {
 		part := d
 		part.Text = cut(d.Text)
 		if part.Text != "" {
-			part.Reasoning = "" // it follows
+			part.Reasoning = "" // sent in a later part
 		} else {
 			part.Reasoning = cut(d.Reasoning)
 		}
@@ -132,7 +136,7 @@ func parts(d driver.Delta) (out []driver.Delta) {
 	return out
 }
 
-// cut gives the beginning of a text.
+// cut returns a prefix of text of at most maxPart bytes.
 func cut(text string) string {
 	n := min(len(text), maxPart)
 	for n < len(text) && !utf8.RuneStart(text[n]) {
@@ -144,12 +148,13 @@ func cut(text string) string {
 func encodedSize(d driver.Delta) int {
 	b, err := json.Marshal(d)
 	if err != nil {
-		return 0 // strings and numbers
+		return 0 // strings and numbers always encode
 	}
 	return len(b) + 1
 }
 
-// Heard gives the pieces in a text that Said passed. What cannot be read has none.
+// Heard decodes the pieces in a string that Said sent. It returns none if the string cannot be
+// decoded.
 func Heard(text string) []driver.Delta {
 	var deltas []driver.Delta
 	if json.Unmarshal([]byte(text), &deltas) != nil {

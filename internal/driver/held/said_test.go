@@ -15,7 +15,7 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// passed collects what is passed of a run.
+// passed collects the output sent for a run.
 type passed struct {
 	mu      sync.Mutex
 	heard   bool
@@ -32,7 +32,8 @@ func (p *passed) Pass(_, text string) {
 	p.longest = max(p.longest, len(text))
 }
 
-// TestSaid: pieces of several calls arrive whole and in order for each call, in texts that can be passed, and no text of other bytes than UTF-8.
+// TestSaid checks that pieces of several calls arrive complete and in order for each call, in
+// strings that can be sent, and that no piece with bytes that are not UTF-8 is sent.
 func TestSaid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -77,7 +78,8 @@ func TestSaid(t *testing.T) {
 	})
 }
 
-// TestSaidJoined: pieces are joined for 100 ms, or until they have 4 KB; where no process hears the run nothing is kept.
+// TestSaidJoined checks that pieces are joined for 100 ms, or until they reach 4 KB, and that
+// nothing is kept if no process listens to the run.
 func TestSaidJoined(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

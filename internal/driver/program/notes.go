@@ -13,17 +13,17 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// notes are those of one attempt: what attempts before it left, and what it adds.
+// notes holds the notes of one attempt: those left by earlier attempts, and those that it adds.
 type notes struct {
-	ctx    context.Context // the call's
-	id     string          // of its command
+	ctx    context.Context // context of the call
+	id     string          // id of its command
 	before []engine.Note
-	by     driver.Caller // nil: no driver made the call
+	by     driver.Caller // nil if no driver made the call
 	work   program.Work
-	begun  atomic.Pointer[substeps] // nil: there was none yet
+	begun  atomic.Pointer[substeps] // nil until the first sub-step
 }
 
-// substeps are those of one attempt.
+// substeps holds the sub-steps of one attempt.
 type substeps struct {
 	mu      sync.Mutex
 	added   []engine.Note
@@ -31,10 +31,10 @@ type substeps struct {
 	panic   *engine.Failure
 }
 
-// flight is a sub-step under way. value and err are written before done is closed.
+// flight is a sub-step in progress. value and err are written before done is closed.
 type flight struct {
 	key   string
-	outer *flight // the sub-step that it is part of
+	outer *flight // the enclosing sub-step
 	done  chan struct{}
 	value engine.Value
 	err   error
@@ -49,7 +49,8 @@ func (n *notes) Host() any { return n.by }
 // Work implements program.Caller.
 func (n *notes) Work() program.Work { return n.work }
 
-// inside is what the code in a sub-step is given: the notes, and the sub-step; nil: it is in none.
+// inside is what the code in a sub-step receives: the notes, and the enclosing sub-step, or nil
+// outside of one.
 type inside struct {
 	*notes
 	outer *flight
@@ -101,7 +102,7 @@ func (n inside) Once(ctx context.Context, key string, fn func(context.Context, p
 	return f.value, f.err
 }
 
-// substeps gives what is made for the first sub-step: most attempts have none.
+// substeps returns the sub-steps, allocated with the first one because most attempts have none.
 func (n *notes) substeps() *substeps {
 	if n.begun.Load() == nil {
 		n.begun.CompareAndSwap(nil, new(substeps))
@@ -109,7 +110,7 @@ func (n *notes) substeps() *substeps {
 	return n.begun.Load()
 }
 
-// find gives a note. s.mu is held.
+// find returns a note. s.mu must be held.
 func (n *notes) find(s *substeps, key string) (engine.Value, bool) {
 	for _, list := range [2][]engine.Note{n.before, s.added} {
 		if i := slices.IndexFunc(list, func(note engine.Note) bool { return note.Key == key }); i >= 0 {
@@ -119,7 +120,7 @@ func (n *notes) find(s *substeps, key string) (engine.Value, bool) {
 	return nil, false
 }
 
-// join waits for a sub-step that another goroutine does.
+// join waits for a sub-step that another goroutine executes.
 func (n *notes) join(ctx context.Context, f *flight) (engine.Value, error) {
 	select {
 	case <-f.done:
@@ -131,7 +132,7 @@ func (n *notes) join(ctx context.Context, f *flight) (engine.Value, error) {
 	}
 }
 
-// over tells why the attempt takes no sub-step any more; nil while it does.
+// over returns the reason why the attempt accepts no more sub-steps, or nil while it does.
 func (n *notes) over(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -139,9 +140,9 @@ func (n *notes) over(ctx context.Context) error {
 	return n.ctx.Err()
 }
 
-// fly does a sub-step: what fn gave is durable before anybody gets it.
+// fly executes a sub-step: the result of fn is durable before anyone receives it.
 func (n *notes) fly(ctx context.Context, s *substeps, f *flight, fn func(context.Context, program.Caller) (program.Value, error)) {
-	f.err = fmt.Errorf("sub-step %q did not return", f.key) // it left its goroutine
+	f.err = fmt.Errorf("sub-step %q did not return", f.key) // it exited its goroutine
 	defer func() {
 		v := recover()
 		s.mu.Lock()
@@ -183,10 +184,10 @@ func (n *notes) record(ctx context.Context, note engine.FuncNote) error {
 	if over := n.over(ctx); over != nil {
 		return over
 	}
-	return fmt.Errorf("%w: %w", context.Canceled, err) // the call's context will be done in a moment
+	return fmt.Errorf("%w: %w", context.Canceled, err) // the call's context is about to be done
 }
 
-// refused says of which sub-step no note is taken.
+// refused names the sub-step whose note was rejected.
 func refused(key string, err error) error {
 	const shown = 40
 	if len(key) > shown {
@@ -195,7 +196,7 @@ func refused(key string, err error) error {
 	return fmt.Errorf("sub-step %q: %w", key, err)
 }
 
-// panicked gives the failure of an attempt in which a sub-step panicked.
+// panicked returns the failure of an attempt in which a sub-step panicked.
 func (n *notes) panicked() *engine.Failure {
 	s := n.begun.Load()
 	if s == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// book takes notes, or gives its error.
+// book records notes, or returns its error.
 type book struct {
 	driver.NoCaller
 	mu    sync.Mutex
@@ -33,7 +33,7 @@ func (b *book) Record(n engine.FuncNote) error {
 	return b.err
 }
 
-// inside calls fn as a node function with these notes of former attempts.
+// inside calls fn as a node function with the notes of earlier attempts.
 func inside(ctx context.Context, b *book, former []engine.Note, fn func(context.Context, program.Notes)) engine.FuncResult {
 	p := driverprogram.New(&program.Table{Calls: map[string]func(context.Context, program.Call) program.Result{
 		"f": func(ctx context.Context, c program.Call) program.Result {
@@ -48,7 +48,7 @@ func inside(ctx context.Context, b *book, former []engine.Note, fn func(context.
 	return p.Call(ctx, "r", c, b)
 }
 
-// step is what a sub-step does.
+// step is the function of a sub-step.
 type step = func(context.Context, program.Caller) (program.Value, error)
 
 func gives(v string) step {
@@ -69,7 +69,8 @@ func wantRefused(t *testing.T, n program.Notes, ctx context.Context, key string,
 	}
 }
 
-// ADR 12: what former attempts left is given, what is new is recorded under the id of this attempt, and both are there from then on.
+// TestNotes checks that notes of earlier attempts are available, that new ones are recorded under
+// the id of this attempt, and that both are available from then on (ADR 12).
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	b := &book{}
@@ -96,13 +97,14 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// ADR 12: refusals of the engine come through; when the call is not this process's any more the error is that of a context that is done.
+// TestNotesThatAreNotTaken checks that rejections by the engine are returned, and that the error is
+// a cancelled context's when the call no longer belongs to this process (ADR 12).
 func TestNotesThatAreNotTaken(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	inside(t.Context(), &book{err: fmt.Errorf("%w: so many", engine.ErrNote)}, nil, func(ctx context.Context, n program.Notes) {
 		wantRefused(t, n, ctx, "a", gives("1"), engine.ErrNote, "so many")
-		wantRefused(t, n, ctx, "a", gives("1"), engine.ErrNote, "so many") // it was not kept here either
+		wantRefused(t, n, ctx, "a", gives("1"), engine.ErrNote, "so many") // it was not recorded here either
 		wantRefused(t, n, ctx, "a", func(context.Context, program.Caller) (program.Value, error) { return nil, broken }, broken, "broken")
 	})
 	inside(t.Context(), &book{err: engine.ErrNoteLate}, nil, func(ctx context.Context, n program.Notes) {
@@ -116,7 +118,7 @@ func TestNotesThatAreNotTaken(t *testing.T) {
 	inside(ctx, b, []engine.Note{{Key: "old"}}, func(ctx context.Context, n program.Notes) {
 		wantNote(t, n, ctx, "a", func(context.Context, program.Caller) (program.Value, error) {
 			cancel()
-			return program.Value("1"), nil // it was done: it is offered
+			return program.Value("1"), nil // work already done is recorded
 		}, "1")
 		b.err = broken
 		wantRefused(t, n, ctx, "old", gives("1"), context.Canceled, "context canceled")
@@ -127,7 +129,8 @@ func TestNotesThatAreNotTaken(t *testing.T) {
 	}
 }
 
-// ADR 12: of calls with one key at the same time one works, and the others get what it gives: a value, an error, the news of a panic.
+// TestNotesTogether checks concurrent calls with one key: one does the work, and the others receive
+// its result, which is a value, an error, or the report of a panic (ADR 12).
 func TestNotesTogether(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -192,14 +195,15 @@ func TestNotesTogether(t *testing.T) {
 	}
 }
 
-// A sub-step that goes on after its function has returned gets the context's error, whatever context it was given.
+// TestNotesAfterTheEnd checks that a sub-step that continues after its function has returned gets
+// the context's error, whatever context it received.
 func TestNotesAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var late program.Notes
 		inside(ctx, &book{}, nil, func(_ context.Context, n program.Notes) { late = n })
-		cancel() // as the driver does when the function has returned
+		cancel() // as the driver does when the function returns
 		wantRefused(t, late, t.Context(), "k", gives("1"), context.Canceled, "")
 	})
 }

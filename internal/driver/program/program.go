@@ -11,15 +11,16 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// Program is a driver.Program made of a table. Safe for concurrent use as the table's functions are.
+// Program is a driver.Program built from a table. It is as safe for concurrent use as the table's
+// functions.
 type Program struct {
 	table *program.Table
 	calls map[string]function
-	// services are what node functions are offered; nil: nothing.
+	// services are the services offered to node functions; may be nil.
 	services *program.Services
 }
 
-// function is a node function. brief: Table.Brief has it.
+// function is a node function. brief means that it is in Table.Brief.
 type function struct {
 	call  program.Func
 	brief bool
@@ -31,7 +32,7 @@ var (
 	_ engine.Counting = (*Program)(nil)
 )
 
-// New makes the program of a table, which must not change any more.
+// New creates the program of a table, which must not change afterwards.
 func New(t *program.Table) *Program {
 	p := &Program{table: t, calls: make(map[string]function, len(t.Calls))}
 	for name, call := range t.Calls {
@@ -40,10 +41,10 @@ func New(t *program.Table) *Program {
 	return p
 }
 
-// With gives the program with what its node functions are offered.
+// With returns the program with services for its node functions.
 func (p *Program) With(s *program.Services) *Program { return &Program{p.table, p.calls, s} }
 
-// Condition implements engine.Host, as the methods after it do.
+// Condition implements engine.Host, as do the methods after it.
 func (p *Program) Condition(name string, v engine.View) (bool, error) {
 	f, ok := p.table.Conditions[name]
 	if !ok {
@@ -115,7 +116,7 @@ func (p *Program) Counter(name string) (engine.Counter, bool) {
 	return engine.Counter(c), ok
 }
 
-// Call implements driver.Program. A panic is a failure of the attempt, in a sub-step too.
+// Call implements driver.Program. A panic fails the attempt, even in a sub-step.
 func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, by driver.Caller) (out engine.FuncResult) {
 	f, ok := p.calls[c.Func]
 	if !ok {
@@ -128,7 +129,7 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, by d
 	}()
 	n := &notes{ctx: ctx, id: c.ID, before: c.Notes, by: by, work: program.Work{Key: c.Key, Attempt: c.Attempt, Services: p.services}}
 	outputs, state := &c.Outputs, &c.State
-	if !f.brief { // the function may keep what it sees, and nothing of c
+	if !f.brief { // the function may keep its view, but nothing of c
 		sees := &struct {
 			outputs engine.Outputs
 			state   typed.State

@@ -16,7 +16,8 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// D4: every function is found by its name and is given what the engine knows; what it gives comes back whole.
+// TestTranslation checks that every function is found by its name and receives what the engine
+// knows, and that its result is returned completely (D4).
 func TestTranslation(t *testing.T) {
 	t.Parallel()
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
@@ -82,7 +83,8 @@ func TestTranslation(t *testing.T) {
 	}
 }
 
-// A name that the program does not have is told as such, everywhere.
+// TestUnknownNames checks that a name that the program does not have is reported as such
+// everywhere.
 func TestUnknownNames(t *testing.T) {
 	t.Parallel()
 	p := driverprogram.New(&program.Table{})
@@ -102,7 +104,8 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
-// Node functions: what they are given, what they give, and what becomes of a failure or a panic.
+// TestCall checks the arguments and results of node functions, and how failures and panics are
+// reported.
 func TestCall(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(7, 0)

@@ -14,8 +14,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Export gives the run as it is stored now, for Import elsewhere. Files that were kept with a run do not travel. Errors: journal.ErrNotFound,
-// *journal.CorruptError.
+// Export returns the run as it is stored now, for Import elsewhere. Files that were stored with the
+// run are not included. Errors: journal.ErrNotFound, *journal.CorruptError.
 func (r *Runs) Export(ctx context.Context, run string) (journal.Bundle, error) {
 	head, err := r.cfg.Journal.Head(ctx, run)
 	if err != nil {
@@ -29,11 +29,12 @@ func (r *Runs) Export(ctx context.Context, run string) (journal.Bundle, error) {
 	return p, err
 }
 
-// Import stores a run that comes from another store, without an owner: Resume and Answer go on with it. A run that is here already stays as it is, if it
-// begins with the events of p and nothing settled after them.
+// Import stores a run from another store, without an owner: Resume and Answer continue it. A run
+// that already exists here is unchanged if it starts with the events of p and nothing was settled
+// after them.
 //
-// Errors, each with nothing stored: *engine.DivergenceError where p is no run of w; journal.ErrConflict where the run that is here went on, or another
-// way.
+// Errors, each with nothing stored: *engine.DivergenceError if p is not a run of w;
+// journal.ErrConflict if the run that exists here has advanced or diverged.
 func (r *Runs) Import(ctx context.Context, p journal.Bundle, w *workflow.Workflow) (err error) {
 	defer recovered(&err)
 	canonical, err := w.Canonical()
@@ -78,7 +79,7 @@ func (r *Runs) Import(ctx context.Context, p journal.Bundle, w *workflow.Workflo
 	if err := a.Validate(); err != nil {
 		return fmt.Errorf("import run %s: %w", p.Run, err)
 	}
-	// Under ctx it would not be known whether the run is stored.
+	// With ctx it would be unknown whether the run is stored.
 	err = r.cfg.Journal.Append(context.WithoutCancel(ctx), a)
 	if errors.Is(err, journal.ErrExists) {
 		err = r.continues(ctx, p)
@@ -89,7 +90,7 @@ func (r *Runs) Import(ctx context.Context, p journal.Bundle, w *workflow.Workflo
 	return nil
 }
 
-// continues tells whether the run that is here is the one of p, at the same point.
+// continues returns nil if the run that exists here is the run of p, at the same point.
 func (r *Runs) continues(ctx context.Context, p journal.Bundle) error {
 	here, err := r.Export(ctx, p.Run)
 	if err != nil {

@@ -13,26 +13,29 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// Called is an attempt of a model call as the journal of its run has it.
+// Called is an attempt of a model call, as recorded in the journal of its run.
 type Called struct {
-	// Command is what the engine asked for.
+	// Command is the engine's command.
 	Command *engine.CallModel
-	// At is when.
+	// At is the time of the command.
 	At time.Time
-	// Answered is the model that answered or failed, as the journal has it; "": there is no answer, or no model was found.
+	// Answered is the model that answered or failed, according to the journal; "" means that there
+	// is no answer, or that no model was found.
 	Answered string
-	// Ended tells whether there is an answer or a failure.
+	// Ended means that there is an answer or a failure.
 	Ended bool
-	// Pins are the definitions of tools that the run held when the call ended, or holds where it has not.
+	// Pins are the tool definitions that the run had pinned when the call ended, or has pinned now
+	// if it has not ended.
 	Pins tool.Pins
 }
 
-// ErrNoCall says that a run has no such model call or attempt.
+// ErrNoCall is returned when a run has no such model call or attempt.
 var ErrNoCall = errors.New("no such model call")
 
 var errThere = errors.New("found")
 
-// ModelCall gives attempt n of a model call of a run; 0: the last one. Errors: ErrNoCall; journal.ErrNotFound, *journal.CorruptError, *journal.NewerError.
+// ModelCall returns attempt n of a model call of a run; 0 means the last attempt. Errors:
+// ErrNoCall; journal.ErrNotFound, *journal.CorruptError, *journal.NewerError.
 func (r *Runs) ModelCall(ctx context.Context, run, call string, n int) (c Called, err error) {
 	defer recovered(&err)
 	head, err := r.cfg.Journal.Head(ctx, run)
@@ -71,7 +74,8 @@ func (r *Runs) ModelCall(ctx context.Context, run, call string, n int) (c Called
 	return Called{}, &journal.CorruptError{Run: run, Reason: fmt.Sprintf("model call %s is not open where its event is", call)}
 }
 
-// findCall gives the number of the event with which an attempt of a model call began, and what other events tell of it.
+// findCall returns the number of the event with which an attempt of a model call started, and what
+// other events say about it.
 func (r *Runs) findCall(ctx context.Context, run, call string, n int) (seq uint64, c Called, err error) {
 	history := driver.NewHistory(run, nil)
 	end := func(name string, attempt int, model string) {

@@ -15,16 +15,18 @@ import (
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// Fork stores a new run that has the past of another one up to the event at, and gives its id. Events of one activation belong together, so those that
-// were stored with at are taken too. The new run has no owner: Resume and Answer go on with it. Calls that were under way at that point are made again there,
-// with keys of their own. allow, if not nil, is shown that past, and its error is given back.
+// Fork stores a new run that has the past of another run up to the event at, and returns its id.
+// Events of one activation belong together, so the events that were stored with at are included.
+// The new run has no owner: Resume and Answer continue it. Calls that were in flight at that point
+// are repeated there, with their own keys. allow, if not nil, is called with that past, and its
+// error is returned.
 //
 // Errors, with nothing stored: journal.ErrNotFound, *journal.CorruptError; ErrForkPoint.
 func (r *Runs) Fork(ctx context.Context, run string, at uint64, allow func(past []engine.Event) error) (string, error) {
 	return r.Derive(ctx, run, &Derived{Past: UpTo(run, at, allow)})
 }
 
-// UpTo gives what makes the past of a fork, for Derived.Past: see [Runs.Fork].
+// UpTo returns the function that makes the past of a fork, for Derived.Past; see [Runs.Fork].
 func UpTo(run string, at uint64, allow func(past []engine.Event) error) func(activations [][]engine.Event) ([]engine.Event, error) {
 	return func(activations [][]engine.Event) ([]engine.Event, error) {
 		var past []engine.Event
@@ -43,26 +45,33 @@ func UpTo(run string, at uint64, allow func(past []engine.Event) error) func(act
 	}
 }
 
-// Derived says what a run made of another one has, where it differs from it.
+// Derived specifies how a run derived from another run differs from it.
 type Derived struct {
-	// Run is its id, which must be new; "" makes one.
+	// Run is the id of the new run, which must not exist; "" generates one.
 	Run string
-	// Past makes its events of those of the other run, given activation by activation. It may change the slices and none of the data. Its error is given back.
+	// Past builds the events of the new run from those of the other run, which it receives
+	// activation by activation. It may change the slices but none of the data. Its error is
+	// returned.
 	Past func(activations [][]engine.Event) ([]engine.Event, error)
-	// Reopen, if not nil, lets it go on where the past ends by a limit. It is read after Past was called.
+	// Reopen, if not nil, continues the run if its past ends with a limit. It is read after Past
+	// was called.
 	Reopen *engine.Reopen
-	// Spec, if not nil, takes the place of the workflow, its names, the model, the meta and the files with which the other run was started, and of the prices and facts
-	// that it recorded. Other fields do not count.
+	// Spec, if not nil, replaces the workflow, its names, the model, the meta and the files with
+	// which the other run was started, and the prices and facts that it recorded. Other fields are
+	// ignored.
 	Spec *driver.Spec
-	// Model, Prices and Files take the place of the other run's where they are set. They do not count beside Spec.
+	// Model, Prices and Files replace those of the other run if they are set. They are ignored if
+	// Spec is set.
 	Model  string
 	Prices []engine.Price
 	Files  map[string][]byte
 }
 
-// Derive stores a new run that has a past made of another run's, and gives its id. It is as with Fork otherwise.
+// Derive stores a new run whose past is built from another run's, and returns its id. Otherwise it
+// is like Fork.
 //
-// Errors, with nothing stored: journal.ErrNotFound, journal.ErrExists, *journal.CorruptError; ErrForkPoint; *engine.DivergenceError where the past is none of the definition's.
+// Errors, with nothing stored: journal.ErrNotFound, journal.ErrExists, *journal.CorruptError;
+// ErrForkPoint; *engine.DivergenceError if the past does not fit the definition.
 func (r *Runs) Derive(ctx context.Context, run string, q *Derived) (id string, err error) {
 	defer recovered(&err)
 	head, err := r.cfg.Journal.Head(ctx, run)
@@ -99,7 +108,7 @@ func (r *Runs) Derive(ctx context.Context, run string, q *Derived) (id string, e
 			return "", fmt.Errorf("fork run %s: %w", run, err)
 		}
 		past = append(past, done.Events...)
-		if folded.Status().Ended() { // nothing was left to do but what the limit withheld
+		if folded.Status().Ended() { // nothing was left to do except what the limit withheld
 			ends = slices.DeleteFunc(driver.Notices(done.Events), func(n journal.Notice) bool { return n.Seq != folded.Seq() })
 		}
 	}
@@ -118,12 +127,13 @@ func (r *Runs) Derive(ctx context.Context, run string, q *Derived) (id string, e
 	return id, nil
 }
 
-// derived gives how a run made of another one is listed, its compiled definition, and the blobs that it needs. It changes the first event of past.
+// derived returns the listing entry of a derived run, its compiled definition, and the blobs that
+// it needs. It changes the first event of past.
 func (r *Runs) derived(ctx context.Context, head journal.Head, q *Derived, past []engine.Event) (*journal.NewRun, *engine.Plan, []journal.Blob, error) {
 	create := head.NewRun
 	create.Parent, create.Session, create.Created, create.Kind = "", "", r.now(), r.cfg.Kind
-	create.Meta = tracecontext.Keep(maps.Clone(head.Meta), tracecontext.From(ctx)) // its caller is another one
-	first := past[0].Data.(*engine.RunCreated)                                     // asFork made it
+	create.Meta = tracecontext.Keep(maps.Clone(head.Meta), tracecontext.From(ctx)) // it has a different caller
+	first := past[0].Data.(*engine.RunCreated)                                     // created by asFork
 	if q.Spec != nil {
 		canonical, err := q.Spec.Workflow.Canonical()
 		if err != nil {
@@ -171,7 +181,7 @@ func (r *Runs) derived(ctx context.Context, head journal.Head, q *Derived, past 
 	return &create, plan, blobs, err
 }
 
-// activations gives the events of a run, activation by activation.
+// activations returns the events of a run, activation by activation.
 func (r *Runs) activations(ctx context.Context, run string) ([][]engine.Event, error) {
 	var all [][]engine.Event
 	isContinued := false
@@ -192,7 +202,7 @@ func (r *Runs) activations(ctx context.Context, run string) ([][]engine.Event, e
 	return all, err
 }
 
-// asFork makes events of a run those of one that was forked from it.
+// asFork converts events of a run into those of a run forked from it.
 func asFork(ctx context.Context, run string, past []engine.Event, now time.Time) ([]engine.Event, error) {
 	if len(past) == 0 {
 		return nil, fmt.Errorf("fork run %s: %w: no event of it is left", run, ErrForkPoint)
@@ -207,7 +217,7 @@ func asFork(ctx context.Context, run string, past []engine.Event, now time.Time)
 	past[0].Data = &first
 	withoutChildren(past)
 	for i := range past {
-		if d, ok := past[i].Data.(*engine.RunResumed); ok && d.Above != nil { // no run stands above a fork
+		if d, ok := past[i].Data.(*engine.RunResumed); ok && d.Above != nil { // a fork has no parent run
 			free := *d
 			free.Above = nil
 			past[i].Data = &free
@@ -216,8 +226,9 @@ func asFork(ctx context.Context, run string, past []engine.Event, now time.Time)
 	return past, nil
 }
 
-// withoutChildren makes of child runs that had not ended some that used no more than was told by then: they are the other run's, and the calls that started them are made
-// again here, with runs of their own.
+// withoutChildren replaces child runs that had not ended by ones that used no more than was
+// reported by then: they belong to the other run, and the calls that started them are repeated
+// here, with their own runs.
 func withoutChildren(past []engine.Event) {
 	last, used := map[string]int{}, map[string]engine.Used{}
 	for i := range past {
@@ -248,7 +259,7 @@ func withoutChildren(past []engine.Event) {
 	}
 }
 
-// kept gives the blobs that a run was started with: its definition and its files.
+// kept returns the blobs that a run was started with: its definition and its files.
 func (r *Runs) kept(ctx context.Context, head journal.Head) ([]journal.Blob, error) {
 	hashes := []string{head.Definition}
 	for key, hash := range head.Meta {

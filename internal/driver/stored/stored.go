@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Journal is what is used of a store.
+// Journal is the part of a store that this package uses.
 type Journal interface {
 	Append(ctx context.Context, a journal.Append) error
 	Head(ctx context.Context, run string) (journal.Head, error)
@@ -21,23 +21,24 @@ type Journal interface {
 	Each(ctx context.Context, run string, after uint64, take func(journal.Record) error) error
 }
 
-// Config is what Runs are made of. Journal must be set.
+// Config configures Runs. Journal must be set.
 type Config struct {
 	Journal Journal
 	// Kind is the kind of the runs that are stored here.
 	Kind journal.Kind
-	// Program finds the Go program of a workflow, nil for a document. Nil: there are only documents.
+	// Program finds the Go program of a workflow; it returns nil for a document. If Program is nil,
+	// there are only documents.
 	Program func(w *workflow.Workflow) (driver.Program, error)
-	// Expressions compiles the expressions of documents; nil: there are none.
+	// Expressions compiles the expressions of documents; nil means that there are none.
 	Expressions expr.Compiler
-	// Now is the clock for the times of events. Nil: time.Now.
+	// Now is the clock for the times of events; nil means time.Now.
 	Now func() time.Time
 }
 
-// Runs works on stored runs. Safe for concurrent use.
+// Runs operates on stored runs. It is safe for concurrent use.
 type Runs struct{ cfg Config }
 
-// New makes Runs.
+// New creates Runs with a configuration.
 func New(cfg Config) *Runs {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -52,7 +53,8 @@ func (r *Runs) events(ctx context.Context, run string, take func(events []engine
 	return journal.EachEvents(ctx, r.cfg.Journal, run, 0, take)
 }
 
-// compile gives the plan of a workflow, with the functions of program, nil for those of the program that is found.
+// compile returns the plan of a workflow, with the functions of program; if program is nil, it is
+// looked up.
 func (r *Runs) compile(w *workflow.Workflow, program driver.Program) (*engine.Plan, error) {
 	if program == nil && r.cfg.Program != nil {
 		var err error
@@ -66,7 +68,8 @@ func (r *Runs) compile(w *workflow.Workflow, program driver.Program) (*engine.Pl
 	return engine.Compile(w, program, r.cfg.Expressions)
 }
 
-// plan gives the compiled definition with this digest. Errors: *journal.CorruptError for one that is gone or no definition.
+// plan returns the compiled definition with this digest. It returns a *journal.CorruptError if the
+// definition is missing or invalid.
 func (r *Runs) plan(ctx context.Context, digest string) (*engine.Plan, error) {
 	w, err := driver.ReadDefinition(ctx, r.cfg.Journal, digest)
 	if err != nil {
@@ -75,7 +78,7 @@ func (r *Runs) plan(ctx context.Context, digest string) (*engine.Plan, error) {
 	return r.compile(w, nil)
 }
 
-// File gives a file that a run was started with. Errors: journal.ErrNotFound where there is none.
+// File returns a file that a run was started with. It returns journal.ErrNotFound if there is none.
 func (r *Runs) File(ctx context.Context, run, name string) ([]byte, error) {
 	head, err := r.cfg.Journal.Head(ctx, run)
 	if err != nil {
@@ -88,7 +91,8 @@ func (r *Runs) File(ctx context.Context, run, name string) ([]byte, error) {
 	return r.cfg.Journal.Blob(ctx, hash)
 }
 
-// Spent gives what counts against the budgets of a run so far, and what its parent leaves for it. Errors: journal.ErrNotFound, *journal.CorruptError, *journal.NewerError.
+// Spent returns what has counted against the budgets of a run so far, and what its parent leaves
+// for it. Errors: journal.ErrNotFound, *journal.CorruptError, *journal.NewerError.
 func (r *Runs) Spent(ctx context.Context, run string) (spent engine.Spent, parent *workflow.Budget, err error) {
 	defer recovered(&err)
 	head, err := r.cfg.Journal.Head(ctx, run)
@@ -106,12 +110,14 @@ func (r *Runs) Spent(ctx context.Context, run string) (spent engine.Spent, paren
 	return folded.Spent(), folded.ParentBudget(), nil
 }
 
-// recovered turns a panic of the engine into an error: a defect in one run must not stop others.
+// recovered converts a panic of the engine into an error: a bug that affects one run must not stop
+// others.
 func recovered(err *error) {
 	if v := recover(); v != nil {
 		*err = fmt.Errorf("engine panicked: %v", v)
 	}
 }
 
-// ErrForkPoint says that a run cannot branch off at an event: it has no such one, or had ended with it.
+// ErrForkPoint is returned when a run cannot be forked at an event: the event does not exist, or
+// the run had ended with it.
 var ErrForkPoint = errors.New("invalid fork point")

@@ -9,28 +9,28 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Agent makes an agent node with an agent of the same id, whose prompt is its input.
+// Agent returns an agent node with an agent of the same id, whose prompt is its input.
 func Agent(id string) workflow.Node {
 	return workflow.Node{ID: id, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: id, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}}
 }
 
-// Approval makes an approval node.
+// Approval returns an approval node.
 func Approval(id string) workflow.Node {
 	return workflow.Node{ID: id, Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval}}
 }
 
-// Question makes a node that asks for text.
+// Question returns a node that asks for text.
 func Question(id string) workflow.Node {
 	return workflow.Node{ID: id, Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitQuestion}}
 }
 
-// In puts a node into the branch of a fork.
+// In places a node into the branch of a fork.
 func In(fork string, n workflow.Node) workflow.Node {
 	n.Parent = fork
 	return n
 }
 
-// Fork makes a fork and its join `<id>/join` with a branch for each child, named like it.
+// Fork returns a fork and its join `<id>/join` with a branch for each child, named after the child.
 func Fork(id string, f workflow.Fork, children ...string) []workflow.Node {
 	f.Join = id + "/join"
 	if f.Shape == "" {
@@ -45,8 +45,9 @@ func Fork(id string, f workflow.Fork, children ...string) []workflow.Node {
 	}
 }
 
-// Graph makes a workflow of nodes and edges written `from -> to`, `from:port -> to`, or `from:port => to` for a counted back-edge. The first
-// node is the entry. Every agent that a node names is made unless agents holds it.
+// Graph returns a workflow of nodes and edges written `from -> to`, `from:port -> to`, or
+// `from:port => to` for a counted back-edge. The first node is the entry. Every agent that a node
+// names is created unless agents contains it.
 func Graph(nodes []workflow.Node, edges string, agents ...workflow.Agent) *workflow.Workflow {
 	w := &workflow.Workflow{Name: "test", Entry: nodes[0].ID, Nodes: nodes, Agents: agents}
 	for _, n := range nodes {
@@ -71,8 +72,11 @@ func Graph(nodes []workflow.Node, edges string, agents ...workflow.Agent) *workf
 	return w
 }
 
-// Trace words what happened in few words, an event each: `+a` a step of a started, `.a` it completed, `!a code` it failed, `xa` it was cancelled,
-// `?a` it opened a wait, `ra` it is tried again, `~a` it was skipped; `(b` a sub-agent b began, `1)` that of frame 1 ended, `1!)` it failed; `>b` a conversation was handed over to b; `paused a`, `resumed`, `completed`, `failed code`, `cancelled`.
+// Trace summarizes events, one item each: `+a` a step of a started, `.a` it completed, `!a code` it
+// failed, `xa` it was cancelled, `?a` it opened a wait, `ra` it is being retried, `~a` it was
+// skipped; `(b` a sub-agent b started, `1)` the sub-agent of frame 1 ended, `1!)` it failed; `>b` a
+// conversation was handed over to b; `paused a`, `resumed`, `completed`, `failed code`,
+// `cancelled`.
 func Trace(events []engine.Event) string {
 	var out []string
 	for _, e := range events {
@@ -114,11 +118,11 @@ func Trace(events []engine.Event) string {
 	return strings.Join(out, ", ")
 }
 
-// Trace words what happened since event number after.
+// Trace summarizes what happened since event number after.
 func (w *World) Trace(after int) string { return Trace(w.Events[after:]) }
 
-// Finish answers the pending command of a node and fails the test where there is not exactly one. Where a node has several, "agent ID" names the
-// model call of an agent and "tool NAME" the call of a tool.
+// Finish answers the pending command of a node and fails the test unless there is exactly one. If a
+// node has several, "agent ID" names the model call of an agent and "tool NAME" the call of a tool.
 func (w *World) Finish(which string, in any) {
 	w.T.Helper()
 	at := -1
@@ -144,7 +148,7 @@ func (w *World) FinishAt(i int, in any) {
 	w.Feed(w.result(engine.CallID(c), in))
 }
 
-// result makes the result of the command id out of what a test says.
+// result builds the result of the command id from a test's description.
 func (w *World) result(id string, in any) engine.InputData {
 	w.T.Helper()
 	switch x := in.(type) {
@@ -184,7 +188,7 @@ func matches(c engine.Command, which string) bool {
 	return Node(c) == which
 }
 
-// Asked gives the pending model call of an agent or node.
+// Asked returns the pending model call of an agent or node.
 func (w *World) Asked(which string) *engine.CallModel {
 	w.T.Helper()
 	for _, c := range w.Pending {
@@ -196,32 +200,33 @@ func (w *World) Asked(which string) *engine.CallModel {
 	return nil
 }
 
-// Asks makes a model result that asks for tool calls.
+// Asks returns a model result that requests tool calls.
 func Asks(calls ...chat.ToolCall) *engine.ModelResult {
 	r := Reply("")
 	r.Message.ToolCalls = calls
 	return r
 }
 
-// Call is a model's wish to call a tool; args is written as it stands.
+// Call is a model's request to call a tool; args is used verbatim.
 func Call(id, name, args string) chat.ToolCall {
 	return chat.ToolCall{ID: id, Name: name, Arguments: engine.Value(args)}
 }
 
-// Held makes the answer of a driver that found that a person must approve of a call first.
+// Held returns the result of a driver that found that a person must approve a call first.
 func Held(binding, args string) *engine.ToolHeld {
 	return &engine.ToolHeld{Hold: engine.Hold{Kind: workflow.WaitApproval, Prompt: "Allow it?", Arguments: engine.Value(args), Binding: binding}}
 }
 
-// AsksPerson makes the answer of a driver whose tool asks a person for its result.
+// AsksPerson returns the result of a driver whose tool asks a person for its result.
 func AsksPerson(prompt, schema string) *engine.ToolHeld {
 	return &engine.ToolHeld{Hold: engine.Hold{Kind: workflow.WaitQuestion, Prompt: prompt, Schema: engine.Value(schema), Arguments: engine.Value(`{}`), Binding: "asked"}}
 }
 
-// Returns makes a tool result.
+// Returns returns a tool result.
 func Returns(text string) *engine.ToolResult { return &engine.ToolResult{Text: text} }
 
-// Conv shows messages in few words, one a line: `user: text`, `assistant: text [name(args) id]`, `tool id: text`, `tool! id: text` for failures.
+// Conv formats messages briefly, one per line: `user: text`, `assistant: text [name(args) id]`,
+// `tool id: text`, `tool! id: text` for failures.
 func Conv(messages []chat.Message) string {
 	var b strings.Builder
 	for _, m := range messages {
@@ -241,7 +246,7 @@ func Conv(messages []chat.Message) string {
 	return b.String()
 }
 
-// Node gives the node of a command.
+// Node returns the node of a command.
 func Node(c engine.Command) string {
 	switch c := c.(type) {
 	case *engine.CallModel:

@@ -11,8 +11,9 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// laws checks what holds after every activation (D1): folding the journal gives the live state; the open commands follow from the state and are those
-// that were given and not answered; no timer is lost; the sequence has no gaps; steps end once, and all of them when the
+// laws checks the invariants after every activation (D1): folding the journal yields the live
+// state; the open commands follow from the state and are the commands that were issued and not
+// answered; no timer is lost; the sequence has no gaps; steps end once, and all of them when the
 // run does (P2).
 func (w *World) laws() {
 	w.T.Helper()
@@ -29,7 +30,8 @@ func (w *World) laws() {
 	w.stopLaws(folded)
 }
 
-// stopLaws: after a fold, the calls that are awaited are those without result that were told to stop, and those that were not.
+// stopLaws checks that, after a fold, the awaited calls are the calls without a result, both those
+// that were told to stop and those that were not.
 func (w *World) stopLaws(folded *engine.Run) {
 	w.T.Helper()
 	if folded.Status().Ended() {
@@ -53,15 +55,17 @@ func (w *World) stopLaws(folded *engine.Run) {
 	}
 }
 
-// openLaws compares the commands that are open after a fold with those that were given.
+// openLaws compares the commands that are open after a fold with those that were issued.
 func (w *World) openLaws(folded *engine.Run) {
 	w.T.Helper()
 	var got, want []string
 	for _, c := range folded.Open() {
 		if t, ok := c.(*engine.StartTimer); ok {
-			over := t.ID == "timeout" && !t.At.After(w.Now) // it has had its effect: the run ends as soon as its calls have settled
+			// it already took effect: the run ends once its calls have settled
+			over := t.ID == "timeout" && !t.At.After(w.Now)
 			if !over && !slices.ContainsFunc(w.Timers, func(x *engine.StartTimer) bool {
-				return x.ID == t.ID && (x.At.Equal(t.At) || t.ID == "timeout" && x.At.Before(t.At)) // the clock may have begun anew since: an early timer is given again
+				// the clock may have restarted since: an early timer is issued again
+				return x.ID == t.ID && (x.At.Equal(t.At) || t.ID == "timeout" && x.At.Before(t.At))
 			}) {
 				w.T.Fatalf("timer %s at %s is open, but was never given or has fired\n%s", t.ID, t.At, w.Log())
 			}
@@ -87,8 +91,8 @@ func (w *World) openLaws(folded *engine.Run) {
 	}
 }
 
-// stepLaws checks that no step goes on after its end, that nothing starts in a branch or sub-flow that failed, and that no step is left when the run has ended, unless
-// a reopening may go on with it.
+// stepLaws checks that no step continues after its end, that nothing starts in a failed branch or
+// sub-flow, and that no step is left when the run has ended, unless a reopening may continue it.
 func (w *World) stepLaws() {
 	w.T.Helper()
 	ended := map[int]engine.Type{}
@@ -125,8 +129,9 @@ func (w *World) stepLaws() {
 	}
 }
 
-// CheckPrefixes folds the journal up to the end of each activation and feeds the inputs that came after it again: the same events must follow
-// (D1). Every run of the world must have begun with Start.
+// CheckPrefixes folds the journal up to the end of each activation and feeds the inputs that came
+// after it again: the same events must follow (D1). Every run of the world must have started with
+// Start.
 func (w *World) CheckPrefixes() {
 	w.T.Helper()
 	for i, n := range w.Batches {
@@ -155,7 +160,7 @@ func encode(events []engine.Event) string {
 	return string(b)
 }
 
-// Show prints commands by value, without their agents.
+// Show formats commands by value, without their agents.
 func Show(cmds []engine.Command) string {
 	var b strings.Builder
 	for _, c := range cmds {
@@ -168,7 +173,7 @@ func Show(cmds []engine.Command) string {
 	return b.String()
 }
 
-// deref shows a command by value, its agent by id.
+// deref returns a command by value, with its agent by id.
 func deref(c engine.Command) any {
 	switch c := c.(type) {
 	case *engine.CallModel:

@@ -9,10 +9,10 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
-// Text makes a JSON string.
+// Text returns s as a JSON string.
 func Text(s string) engine.Value { return expr.Quote(s) }
 
-// Print shows events, a line each: number, type, step and node, data.
+// Print formats events, one per line: number, type, step and node, data.
 func Print(events []engine.Event) string {
 	var b strings.Builder
 	for _, ev := range events {

@@ -13,59 +13,70 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Shape is a structured workflow as a tree: easy to make at random, easy to evaluate by hand ([Twin]), and easy to compile to a graph.
+// Shape is a structured workflow as a tree: easy to generate at random, easy to evaluate directly
+// ([Twin]), and easy to compile to a graph.
 type Shape struct {
-	// Kind is agent, func, tool, set (a value of what it was given), signal (one of three names, for the node alone), helped (an agent that calls a tool and a sub-agent), handed (one that calls a tool and hands over), seq, if, par, loop, ask (an approval), sub (a sub-flow), map (over a list of its own), late (a part beside an agent that never
-	// answers, whose timeout is over sooner or later), try (a
-	// step and what follows its failure) or meet (branches without fork that meet at a free join).
+	// Kind is agent, func, tool, set (a value built from its input), signal (one of three names,
+	// for the node alone), helped (an agent that calls a tool and a sub-agent), handed (an agent
+	// that calls a tool and hands over), seq, if, par, loop, ask (an approval), sub (a sub-flow),
+	// map (over its own list), late (a part next to an agent that never answers, whose timeout
+	// eventually expires), try (a step and what follows its failure) or meet (branches without a
+	// fork that meet at a free join).
 	Kind  string
 	ID    string
 	Parts []*Shape
-	Max   int `json:",omitzero"` // loop: how often the body may run
-	// Fixed: an agent whose prompt does not depend on its input.
+	Max   int `json:",omitzero"` // for a loop: maximum runs of the body
+	// Fixed means that the agent's prompt does not depend on its input.
 	Fixed bool `json:",omitzero"`
-	// Fails is how many attempts of a leaf fail, Retries how often a leaf, a par or a sub is tried again.
+	// Fails is the number of failing attempts of a leaf; Retries is how often a leaf, a par or a
+	// sub is retried.
 	Fails   int `json:",omitzero"`
 	Retries int `json:",omitzero"`
-	// Asks: a leaf, a par or a sub is skipped where what it was given does not say yes. Caught is what follows where it fails: CaughtOn or CaughtDefault; "": the failure goes outward.
+	// Asks means that a leaf, a par or a sub is skipped if its input does not say yes. Caught is
+	// what follows if it fails: CaughtOn or CaughtDefault; "" means that the failure propagates
+	// outward.
 	Asks   bool   `json:",omitzero"`
 	Caught string `json:",omitzero"`
-	// State of a sub: "" for none of its own, StateOut where its state is its output, StateIn where that goes into the state around it.
+	// State applies to a sub: "" means no state of its own, StateOut that its state is its output,
+	// StateIn that its state goes into the surrounding state.
 	State string `json:",omitzero"`
-	// Items is how many items a map has.
+	// Items is the number of items of a map.
 	Items int `json:",omitzero"`
-	// Of a par: see workflow.Fork. OnFailure and Bound also of a map: see workflow.Map.
+	// The following fields apply to a par: see workflow.Fork. OnFailure and Bound also apply to a
+	// map: see workflow.Map.
 	Until     string `json:",omitzero"`
 	OnFailure string `json:",omitzero"`
 	Quorum    int    `json:",omitzero"`
 	Bound     int    `json:",omitzero"`
 }
 
-// What becomes of the state of a sub-flow.
+// Where the state of a sub-flow goes.
 const (
 	StateOut = "out"
 	StateIn  = "in"
 )
 
-// What becomes of a failure that is caught: what the part was given goes on, or a default does.
+// What follows a caught failure: the input of the part or a default is passed on.
 const (
 	CaughtOn      = "on"
 	CaughtDefault = "default"
 )
 
-// DrawShape makes a random shape of at most that depth of agents, sequences, choices, parallel blocks and loops.
+// DrawShape generates a random shape, at most depth levels deep, of agents, sequences, choices,
+// parallel blocks and loops.
 func DrawShape(t *rapid.T, depth int) *Shape {
 	d := drawer{t: t, kinds: []string{"agent", "seq", "if", "par", "loop"}}
 	return d.draw(depth)
 }
 
-// DrawWild makes a random shape of everything that ends without a timer: all but late.
+// DrawWild generates a random shape from all kinds that end without a timer: all but late.
 func DrawWild(t *rapid.T, depth int) *Shape {
 	d := drawer{t: t, wild: true, kinds: wildKinds}
 	return d.draw(depth)
 }
 
-// DrawTimed makes a random shape of everything that a shape can be. Calls of late parts have no answer until they are cancelled.
+// DrawTimed generates a random shape from all kinds. Calls of late parts have no answer until they
+// are cancelled.
 func DrawTimed(t *rapid.T, depth int) *Shape {
 	d := drawer{t: t, wild: true, kinds: append(slices.Clip(wildKinds), "late")}
 	return d.draw(depth)
@@ -106,13 +117,13 @@ func (d *drawer) drawKind(kind string, depth int) *Shape {
 	case "if":
 		parts = 2
 		if d.wild {
-			parts = d.int("ways", 1, 2) // without the second one the path ends there
+			parts = d.int("ways", 1, 2) // without the second part the path ends there
 		}
 	case "ask":
 		parts = d.int("ways", 1, 2)
 	case "loop":
 		if parts, s.Max = 1, d.int("max", 1, 4); d.wild {
-			parts = d.int("limit", 1, 2) // the second one follows the bound
+			parts = d.int("limit", 1, 2) // the second part follows the limit
 		}
 	case "sub", "map", "late":
 		parts = 1
@@ -128,7 +139,7 @@ func (d *drawer) drawKind(kind string, depth int) *Shape {
 	}
 	if leaf(kind) || kind == "par" || kind == "sub" || kind == "map" || kind == "late" {
 		s.Asks = d.int("asks", 0, 5) == 0
-		if !s.loops() { // whose bound is one of the run, which nothing catches
+		if !s.loops() { // a loop's limit is the run's, which nothing catches
 			s.Caught = rapid.SampledFrom([]string{"", "", "", CaughtOn, CaughtDefault}).Draw(d.t, "caught")
 		}
 	}
@@ -156,7 +167,7 @@ func (d *drawer) drawKind(kind string, depth int) *Shape {
 	return s
 }
 
-// after puts an agent before a shape that says the same whatever it is given.
+// after puts an agent in front of a shape that replies the same whatever its input is.
 func (d *drawer) after(s *Shape) *Shape {
 	first := d.shape("agent")
 	first.Fixed = true
@@ -169,7 +180,8 @@ func leaf(kind string) bool {
 	return kind == "agent" || kind == "func" || kind == "tool" || kind == "set" || kind == "sleep" || kind == "signal" || kind == "helped" || kind == "handed"
 }
 
-// ReplyTo is what every agent answers: a text that depends on who asks and on the prompt alone, with "yes" in about half of them.
+// ReplyTo returns the reply of every agent: a text that depends only on the node and the prompt,
+// with "yes" in about half of the cases.
 func ReplyTo(node, prompt string) string {
 	sum := sha256.Sum256([]byte(node + "\x00" + prompt))
 	word := "no"
@@ -179,16 +191,16 @@ func ReplyTo(node, prompt string) string {
 	return fmt.Sprintf("%s says %s %s", node, word, hex.EncodeToString(sum[1:4]))
 }
 
-// writes tells whether anything in a shape changes the state around it.
+// writes reports whether any part of a shape changes the surrounding state.
 func (s *Shape) writes() bool {
 	return s.State == StateIn || s.State == "" && slices.ContainsFunc(s.Parts, (*Shape).writes)
 }
 
-// loops tells whether a shape has a loop in it.
+// loops reports whether a shape contains a loop.
 func (s *Shape) loops() bool { return s.Kind == "loop" || slices.ContainsFunc(s.Parts, (*Shape).loops) }
 
-// Calm takes out of a shape what depends on which result comes first, and what asks people, fails or is tried again: what its agents are asked then
-// depends on what came before them alone (P42).
+// Calm removes everything from a shape that depends on which result arrives first, asks people,
+// fails or is retried: the prompts of its agents then depend only on what came before them (P42).
 func (s *Shape) Calm() {
 	s.Until, s.OnFailure, s.Fails, s.Retries, s.Caught = "", "", 0, 0, ""
 	switch s.Kind {
@@ -202,7 +214,7 @@ func (s *Shape) Calm() {
 	}
 }
 
-// SetLoops gives every loop of a shape the same bound, as workflows have one for all.
+// SetLoops sets the limit of every loop of a shape to n, as workflows have one limit for all loops.
 func (s *Shape) SetLoops(n int) {
 	if s.Kind == "loop" {
 		s.Max = n
@@ -212,7 +224,7 @@ func (s *Shape) SetLoops(n int) {
 	}
 }
 
-// String shows the shape for failures.
+// String formats the shape for failure messages.
 func (s *Shape) String() string {
 	b, err := json.Marshal(s)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Compile makes the graph of a shape, its nodes named like the parts.
+// Compile returns the graph of a shape, with nodes named after the parts.
 func (s *Shape) Compile() *workflow.Workflow {
 	w := &workflow.Workflow{Name: "shape"}
 	c := &compiler{w: w}
@@ -23,7 +23,7 @@ func (s *Shape) Compile() *workflow.Workflow {
 
 type compiler struct{ w *workflow.Workflow }
 
-// end is a port that is still to be connected.
+// end is a port that is yet to be connected.
 type end struct{ node, port string }
 
 func (c *compiler) connect(ends []end, to string, loop bool) {
@@ -34,7 +34,7 @@ func (c *compiler) connect(ends []end, to string, loop bool) {
 
 var yes = workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "yes"}
 
-// part adds a shape and gives its first node and its open ends.
+// part adds a shape and returns its first node and its open ends.
 func (c *compiler) part(s *Shape, parent string) (string, []end) {
 	switch s.Kind {
 	case "agent", "func", "tool", "set", "sleep", "signal", "helped", "handed":
@@ -91,7 +91,7 @@ func (c *compiler) part(s *Shape, parent string) (string, []end) {
 			c.connect(ends, join, false)
 		}
 		return s.ID, []end{{join, workflow.PortOut}}
-	default: // loop: a header that passes on, the body, a question, and a counted way back to the header
+	default: // loop: a pass-through header, the body, a question, and a counted back-edge to the header
 		head, check := s.ID+"-head", s.ID+"-check"
 		pass := &workflow.Decide{Cases: []workflow.Case{{Port: "out", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "s"}}}, Else: "out"}
 		c.add(workflow.Node{ID: head, Kind: workflow.KindDecide, Parent: parent, Decide: pass})
@@ -111,7 +111,7 @@ func (c *compiler) part(s *Shape, parent string) (string, []end) {
 	}
 }
 
-// ways adds the parts of a choice behind its ports.
+// ways adds the parts of a choice after its ports.
 func (c *compiler) ways(s *Shape, parent string, ports ...string) []end {
 	var ends []end
 	for i, p := range s.Parts {
@@ -177,7 +177,7 @@ func (c *compiler) leaf(s *Shape, parent string) string {
 	return s.ID
 }
 
-// list gives the items of a map, of which every second one says yes.
+// list returns the items of a map, every second of which says yes.
 func (s *Shape) list() engine.Value {
 	var items []string
 	for i := range s.Items {
@@ -203,7 +203,7 @@ func (s *Shape) catch() *workflow.Catch {
 	return nil
 }
 
-// fallback is the default that takes the place of an output; half of them say yes.
+// fallback returns the default that replaces an output; half of the defaults say yes.
 func (s *Shape) fallback() string { return ReplyTo(s.ID, "failed") }
 
 func retry(s *Shape) *workflow.Retry {
@@ -218,7 +218,7 @@ func (c *compiler) add(n workflow.Node) int {
 	return len(c.w.Nodes) - 1
 }
 
-// Find gives the part of a shape with that id, nil where there is none.
+// Find returns the part of a shape with that id, or nil if there is none.
 func (s *Shape) Find(id string) *Shape {
 	if s.ID == id {
 		return s
@@ -278,8 +278,9 @@ func (s *Shape) Answers(w *World) {
 	}
 }
 
-// Hold makes the answer of a driver that has a person decide about a call first, nil where the tool of the shape fails now and then: the twin counts its
-// attempts. A question is worded as the result that the tool would have given.
+// Hold returns the result of a driver that has a person decide about a call first, or nil if the
+// shape's tool sometimes fails, because the twin counts its attempts. The prompt of a question is
+// the result that the tool would have returned.
 func (s *Shape) Hold(w *World, c *engine.CallTool, question bool) *engine.ToolHeld {
 	if p := s.Find(c.Tool); c.Approved != "" || c.Agent == nil && p != nil && p.Fails > 0 {
 		return nil
@@ -310,12 +311,12 @@ func Decide(wait engine.WaitInfo) engine.Answer {
 	return engine.Answer{Wait: wait.ID, Value: Text(decision)}
 }
 
-// Signal makes the signal for a part of a shape of the kind signal.
+// Signal returns the signal for a part of the kind signal.
 func Signal(id string) engine.Answer {
 	return engine.Answer{Signal: signalName(id), Value: signalled(id)}
 }
 
-// Signals gives the ids of the parts of the kind signal.
+// Signals returns the ids of the parts of the kind signal.
 func (s *Shape) Signals() []string {
 	var out []string
 	if s.Kind == "signal" {
@@ -327,10 +328,10 @@ func (s *Shape) Signals() []string {
 	return out
 }
 
-// signalName is one of three names, so that several parts wait for one.
+// signalName returns one of three names, so that several parts wait for the same one.
 func signalName(id string) string { return fmt.Sprintf("s%d", id[len(id)-1]%3) }
 
-// signalled is the value of the signal for a part, and its output.
+// signalled returns the value of the signal for a part, which is also its output.
 func signalled(id string) engine.Value {
 	return engine.Value(`{"node":` + string(expr.Quote(id)) + `,"says":` + string(expr.Quote(ReplyTo(id, "signal"))) + `}`)
 }

@@ -7,13 +7,15 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// Host calls the functions of shapes: the state of a sub-flow begins with its input, under the name "given", and goes into a field of the sub-flow's own.
+// Host implements the functions of shapes: the state of a sub-flow starts with its input, under the
+// name "given", and goes into a field for the sub-flow.
 type Host struct{ engine.Host }
 
-// Value gives the first state of the sub-flow of that name.
+// Value returns the initial state of a sub-flow.
 func (Host) Value(_ string, v engine.View) (engine.Value, error) { return object(v.Input), nil }
 
-// Merge puts the last state of the sub-flow of that name into a field of that name. It must still hold what it began with.
+// Merge stores the final state of the sub-flow of that name in a field of that name. The state must
+// still contain what it started with.
 func (Host) Merge(name string, outputs map[string]engine.Value, v engine.View) (map[string]engine.Value, error) {
 	begin := strings.TrimSuffix(string(object(v.Input)), "}")
 	if len(outputs) != 1 || !strings.HasPrefix(string(outputs[name]), begin) {

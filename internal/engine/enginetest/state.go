@@ -15,19 +15,23 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// derived are fields of the engine's state that are made again when they are needed, so they may differ between a run and the fold of its events.
+// derived lists fields of the engine's state that are recomputed on demand, so they may differ
+// between a run and the fold of its events.
 var derived = map[string]bool{"state.plan": true, "state.kept": true, "Value.grow": true, "Loop.spare": true, "Loop.block": true, "Loop.size": true, "Scope.shared": true, "block.settled": true, "Graph.flows": true, "Graph.texts": true, "Graph.input": true,
 	"Graph.wake": true, "Graph.awake": true, "Graph.completing": true, "works.spare": true, "works.block": true, "works.size": true,
 	"Graph.native": true, "State.native": true, "Time.loc": true}
 
-// State gives all that a run knows as JSON with the engine's own names, without what is empty, so that two runs can be compared. The counters that the run keeps of its calls are part of it.
+// State returns everything that a run knows as JSON with the engine's own names, without empty
+// values, so that two runs can be compared. It includes the counters that the run keeps of its
+// calls.
 func State(r *engine.Run) []byte {
 	var b bytes.Buffer
 	writeState(&b, reflect.ValueOf(r).Elem().FieldByName("state"))
 	return b.Bytes()
 }
 
-// writeState writes a value by its kind alone: methods of fields that are not exported cannot be called.
+// writeState writes a value by its kind alone, because methods of unexported fields cannot be
+// called.
 func writeState(b *bytes.Buffer, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Bool:
@@ -52,7 +56,7 @@ func writeState(b *bytes.Buffer, v reflect.Value) {
 		writeMap(b, v)
 	case reflect.Struct:
 		switch {
-		case v.Type() == reflect.TypeFor[text.Text](): // however it is put together
+		case v.Type() == reflect.TypeFor[text.Text](): // regardless of its internal form
 			writeText(b, textOf(v))
 		case v.Type().Name() == "Output" && v.FieldByName("isText").Bool():
 			writeText(b, string(expr.Quote(textOf(v.FieldByName("text")))))
@@ -60,7 +64,7 @@ func writeState(b *bytes.Buffer, v reflect.Value) {
 			writeText(b, textOf(v.FieldByName("text")))
 		case v.Type().Name() == "Output":
 			writeState(b, v.FieldByName("value"))
-		case v.Type().Name() == "calls": // of a loop
+		case v.Type().Name() == "calls": // calls of a loop
 			writeCalls(b, v)
 		default:
 			writeStruct(b, v)
@@ -70,7 +74,7 @@ func writeState(b *bytes.Buffer, v reflect.Value) {
 	}
 }
 
-// textOf reads a text of a field that is not exported, of which no method can be called.
+// textOf reads a text from an unexported field, whose methods cannot be called.
 func textOf(v reflect.Value) string {
 	return (*text.Text)(v.Addr().UnsafePointer()).String()
 }
@@ -90,7 +94,7 @@ func writeList(b *bytes.Buffer, v reflect.Value) {
 	b.WriteByte(']')
 }
 
-// writeMap writes the entries in the order of their keys, which are texts or integers.
+// writeMap writes the entries in the order of their keys, which are strings or integers.
 func writeMap(b *bytes.Buffer, v reflect.Value) {
 	writeEntries(b, entriesOf(v))
 }
@@ -105,7 +109,7 @@ func entriesOf(v reflect.Value) map[string]reflect.Value {
 	return entries
 }
 
-// writeCalls writes the calls of a loop by their keys.
+// writeCalls writes the calls of a loop by key.
 func writeCalls(b *bytes.Buffer, v reflect.Value) {
 	entries := entriesOf(v.FieldByName("more"))
 	if one := v.FieldByName("one"); !one.IsNil() {
@@ -150,11 +154,11 @@ func writeStruct(b *bytes.Buffer, v reflect.Value) {
 }
 
 func isDerived(t reflect.Type, f reflect.StructField) bool {
-	name, _, _ := strings.Cut(t.Name(), "[")                    // without the arguments of a generic type
-	return derived[name+"."+f.Name] || f.Tag.Get("json") == "-" // what the journal does not keep
+	name, _, _ := strings.Cut(t.Name(), "[")                    // without type arguments
+	return derived[name+"."+f.Name] || f.Tag.Get("json") == "-" // not kept by the journal
 }
 
-// isEmpty takes nil and empty lists for the same.
+// isEmpty treats nil and empty lists as equal.
 func isEmpty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map:

@@ -7,10 +7,11 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// Store holds texts by their SHA-256, in the place of a journal.
+// Store holds strings by their SHA-256, in place of a journal.
 type Store map[[sha256.Size]byte]string
 
-// Release takes the texts that a run has made since it was called last: from now on they are loaded.
+// Release takes the strings that a run has produced since the last call: from now on they are
+// loaded.
 func (s Store) Release(r *engine.Run) {
 	for _, t := range r.TakeStored() {
 		sum := t.Text().Sum()

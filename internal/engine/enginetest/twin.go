@@ -12,23 +12,25 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Outcome is what a shape comes to.
+// Outcome is the result of a shape.
 type Outcome struct {
-	// Output is the output, Source the node that gave it, where Ok.
+	// Output is the output if Ok is set, and Source the node that produced it.
 	Output engine.Value
 	Source string
-	// Ok: the shape gives its output on. Ended: its path ends inside. Failed: it fails. None of them: that depends on what comes first.
+	// Ok means that the shape passes its output on, Ended that its path ends inside, and Failed
+	// that it fails. If none is set, the result depends on which result arrives first.
 	Ok, Ended, Failed bool
-	// Vague: the output depends on what comes first.
+	// Vague means that the output depends on which result arrives first.
 	Vague bool
-	// Calls counts model, tool and function calls, attempts included; negative where it depends on what comes first.
+	// Calls is the number of model, tool and function calls, including attempts; negative if it
+	// depends on which result arrives first.
 	Calls int
 }
 
-// fixedPrompt is what a fixed agent is asked.
+// fixedPrompt is the prompt of a fixed agent.
 const fixedPrompt = "take over"
 
-// Twin evaluates a shape the slow, obvious way: no tokens, no events, no order.
+// Twin evaluates a shape in the slow, obvious way: no tokens, no events, no order.
 func Twin(s *Shape, input engine.Value) Outcome {
 	if s.Asks && !saysYes(input) {
 		return Outcome{Ok: true, Output: input, Source: s.ID}
@@ -52,7 +54,7 @@ func twin(s *Shape, input engine.Value) Outcome {
 		return Outcome{Ok: true, Source: s.ID, Output: signalled(s.ID)}
 	case "set":
 		if len(input) == 0 {
-			return Outcome{Failed: true} // there is nothing that it could hold
+			return Outcome{Failed: true} // there is no value to hold
 		}
 		return Outcome{Ok: true, Source: s.ID, Output: engine.Value(`{"was":` + string(input) + `}`)}
 	case "agent", "func", "tool", "helped", "handed":
@@ -91,10 +93,10 @@ func twin(s *Shape, input engine.Value) Outcome {
 		return Outcome{Failed: true, Calls: o.Calls}
 	case "sub":
 		o := Twin(s.Parts[0], input)
-		if o.Ended { // the output is that of whatever came last inside
+		if o.Ended { // the output is that of the last step inside
 			o.Ended, o.Ok, o.Vague = false, true, true
 		}
-		if o.Ok && s.State != "" { // the output is what its state began with
+		if o.Ok && s.State != "" { // the output is the initial state
 			o.Output, o.Vague = nil, false
 			if s.State == StateOut {
 				o.Output, o.Vague = object(input), s.Parts[0].writes()
@@ -117,7 +119,7 @@ func twin(s *Shape, input engine.Value) Outcome {
 		}
 		return o
 	case "late":
-		return Outcome{Failed: true, Calls: -1} // by its timeout, or because its part does
+		return Outcome{Failed: true, Calls: -1} // because of its timeout, or because its part fails
 	case "meet":
 		return twinMeet(s, input)
 	case "par":
@@ -128,11 +130,11 @@ func twin(s *Shape, input engine.Value) Outcome {
 	panic("unknown kind " + s.Kind)
 }
 
-// then goes on with a shape.
+// then continues with a shape.
 func then(o Outcome, s *Shape) Outcome {
 	if o.Vague && !s.Fixed {
 		if s.Kind != "seq" || !s.Parts[0].Fixed {
-			return Outcome{Calls: -1} // what follows may depend on it
+			return Outcome{Calls: -1} // the rest may depend on it
 		}
 	}
 	next := Twin(s, o.Output)
@@ -169,13 +171,16 @@ func twinLeaf(s *Shape, input engine.Value) Outcome {
 	return Outcome{Ok: true, Source: s.ID, Calls: s.Fails + 1, Output: expr.Quote(ReplyTo(s.ID, prompt))}
 }
 
-// hanging is the agent that never answers beside a late part, helper the sub-agent of a helped agent and who takes over from a handed one, found what its tool finds, handing how it hands over.
+// hanging is the agent next to a late part that never answers; helper is the sub-agent of a helped
+// agent, and the agent that takes over from a handed one; found is the result of its tool; handing
+// is the argument of its handoff.
 func helper(id string) string  { return id + "-helper" }
 func hanging(id string) string { return id + "-hangs" }
 func found(id string) string   { return "found for " + id }
 func handing(id string) string { return `{"agent":` + string(expr.Quote(helper(id))) + `}` }
 
-// twinMeet: all branches run; the join gives what arrives, by its source, in declared order.
+// twinMeet evaluates a meet: all branches run, and the join outputs what arrives, by source, in
+// declared order.
 func twinMeet(s *Shape, input engine.Value) Outcome {
 	o := Outcome{Source: s.ID + "/join"}
 	open := false
@@ -185,7 +190,7 @@ func twinMeet(s *Shape, input engine.Value) Outcome {
 		o.Calls = sum(o.Calls, b.Calls)
 		switch {
 		case b.Failed:
-			return Outcome{Failed: true, Calls: -1} // the others are cancelled
+			return Outcome{Failed: true, Calls: -1} // the other branches are cancelled
 		case b.Ok:
 			o.Vague = o.Vague || b.Vague
 			fields = append(fields, fmt.Sprintf("%q:%s", b.Source, orNull(b.Output)))
@@ -201,7 +206,7 @@ func twinMeet(s *Shape, input engine.Value) Outcome {
 	return o
 }
 
-// twinMap: the body is evaluated for each item by itself.
+// twinMap evaluates the body separately for each item.
 func twinMap(s *Shape) Outcome {
 	o := Outcome{Ok: true, Source: s.ID}
 	items, _ := jsontext.Items(s.list())
@@ -213,7 +218,7 @@ func twinMap(s *Shape) Outcome {
 		case b.Failed:
 			failed = true
 			outputs = append(outputs, "null")
-		case b.Ended: // the output is that of whatever came last inside
+		case b.Ended: // the output is that of the last step inside
 			o.Vague = true
 		case !b.Ok:
 			open = true

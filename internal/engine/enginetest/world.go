@@ -12,10 +12,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Epoch is when every World begins.
+// Epoch is the time at which every World starts.
 var Epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// World runs one run. Pending has the open commands in the order in which they were given, but for timers, which Timers has.
+// World runs one run. Pending holds the open commands in the order in which they were issued,
+// except timers, which are in Timers.
 type World struct {
 	T    testing.TB
 	Plan *engine.Plan
@@ -27,24 +28,26 @@ type World struct {
 
 	Now    time.Time
 	Events []engine.Event
-	// Last are the commands that the last activation, or the recovery of a run that was not running, gave.
+	// Last holds the commands of the last activation, or of the recovery of a run that was not
+	// running.
 	Last      []engine.Command
 	Pending   []engine.Command
 	Timers    []*engine.StartTimer
 	Cancelled map[string]bool
-	// Batches are the lengths of the journal after each activation, Inputs what each was given.
+	// Batches holds the length of the journal after each activation, Inputs the inputs of each.
 	Batches []int
 	Inputs  [][]engine.Input
-	// Calls counts the commands given, by command id.
+	// Calls counts the issued commands, by command id.
 	Calls map[string]int
-	// SkipLaws leaves out the checks, for long runs.
+	// SkipLaws skips the checks, for long runs.
 	SkipLaws bool
-	// Store is what holds the texts that runs let go. Folded runs let go of all of them, the live run only where Stored is set.
+	// Store holds the strings that runs free. Folded runs free all of them, the live run only if
+	// Stored is set.
 	Store  Store
 	Stored bool
 }
 
-// New makes a world for a workflow; host may be nil.
+// New creates a world for a workflow; host may be nil.
 func New(t testing.TB, w *workflow.Workflow, host engine.Host) *World {
 	t.Helper()
 	p, err := engine.Compile(w, host, celexpr.Compiler{})
@@ -54,10 +57,10 @@ func New(t testing.TB, w *workflow.Workflow, host engine.Host) *World {
 	return &World{T: t, Plan: p, Run: engine.New(p, "run1"), Store: Store{}, Now: Epoch, Cancelled: map[string]bool{}, Calls: map[string]int{}}
 }
 
-// Start begins the run with a text as input.
+// Start starts the run with a string as input.
 func (w *World) Start(input string) { w.StartWith(engine.RunCreated{Input: Text(input)}) }
 
-// StartWith begins the run.
+// StartWith starts the run.
 func (w *World) StartWith(c engine.RunCreated) {
 	w.T.Helper()
 	w.Feed(engine.Start{Created: c})
@@ -71,7 +74,7 @@ func (w *World) Feed(in engine.InputData) {
 	}
 }
 
-// Try activates the run with inputs. An error must leave the run as it was.
+// Try activates the run with inputs. An error must leave the run unchanged.
 func (w *World) Try(data ...engine.InputData) error {
 	w.T.Helper()
 	w.Now = w.Now.Add(time.Millisecond)
@@ -123,10 +126,10 @@ func (w *World) accept(cmds []engine.Command) {
 	}
 }
 
-// Record takes a note of a pending function call, as drivers do.
+// Record takes a note from a pending function call, as drivers do.
 func (w *World) Record(note engine.FuncNote) error { return w.Try(note) }
 
-// noted puts the notes of an activation into the pending commands, as a fold gives them.
+// noted adds the notes of an activation to the pending commands, as a fold does.
 func (w *World) noted(events []engine.Event) {
 	for _, e := range events {
 		d, ok := e.Data.(*engine.FuncNoted)
@@ -143,7 +146,7 @@ func (w *World) noted(events []engine.Event) {
 	}
 }
 
-// Answer makes the result of a command by the world's script; nil leaves it pending.
+// Answer returns the result of a command from the world's script; nil leaves it pending.
 func (w *World) Answer(c engine.Command) engine.InputData {
 	if w.Cancelled[engine.CallID(c)] {
 		f := &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}
@@ -182,8 +185,9 @@ func (w *World) Answer(c engine.Command) engine.InputData {
 	return nil
 }
 
-// Go answers pending commands until none can be answered, the one at index pick(n) of the n pending ones first; nil picks the oldest. Timers fire
-// when no command is left, the earliest first; deadlines of waits never.
+// Go answers pending commands until none can be answered, starting with the one at index pick(n) of
+// the n pending ones; if pick is nil, it starts with the oldest. Timers fire when no command is
+// left, earliest first; deadlines of waits never fire.
 func (w *World) Go(pick func(n int) int) {
 	w.T.Helper()
 	for range 100_000 {
@@ -224,7 +228,7 @@ func (w *World) step(pick func(n int) int) bool {
 	return true
 }
 
-// Fire lets the time of a timer come.
+// Fire advances the clock to a timer and fires it.
 func (w *World) Fire(id string) {
 	w.T.Helper()
 	i := slices.IndexFunc(w.Timers, func(t *engine.StartTimer) bool { return t.ID == id })
@@ -238,7 +242,7 @@ func (w *World) Fire(id string) {
 	w.Feed(engine.TimerDue{ID: id})
 }
 
-// Fold gives the run as it is after the first n events.
+// Fold returns the run as it is after the first n events.
 func (w *World) Fold(n int) *engine.Run {
 	w.T.Helper()
 	r := engine.New(w.Plan, "run1")
@@ -250,7 +254,8 @@ func (w *World) Fold(n int) *engine.Run {
 	return r
 }
 
-// Crash forgets the live run and every call under way, folds the journal and recovers it with the lost calls given.
+// Crash discards the live run and every call in flight, folds the journal and recovers it with the
+// given lost calls.
 func (w *World) Crash(lost ...engine.Lost) {
 	w.T.Helper()
 	w.Run = w.Fold(len(w.Events))
@@ -262,15 +267,15 @@ func (w *World) Crash(lost ...engine.Lost) {
 	w.accept(w.Run.Open())
 }
 
-// Log prints the journal, a line an event.
+// Log formats the journal, one event per line.
 func (w *World) Log() string { return Print(w.Events) }
 
-// Reply makes a model result with a text.
+// Reply returns a model result with a text.
 func Reply(text string) *engine.ModelResult {
 	return &engine.ModelResult{Message: chat.Message{Text: chat.NewText(text)}, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}}
 }
 
-// Fails makes a failed model result.
+// Fails returns a failed model result.
 func Fails(code, message string) *engine.ModelResult {
 	return &engine.ModelResult{Failure: &engine.Failure{Code: code, Message: message}}
 }

@@ -2,24 +2,27 @@ package event
 
 import "slices"
 
-// Actor says who gave an answer, and through which channel. The engine records it and decides nothing by it. The zero Actor is unknown.
+// Actor identifies who answered, and through which channel. The engine records it and bases no
+// decision on it. The zero Actor is unknown.
 type Actor struct {
-	// Name is the name of the access token that was shown, LocalActor for a person at the machine of the store, or the name of the endpoint that an approve
-	// link was sent to.
+	// Name is the name of the access token that was presented, LocalActor for a person at the
+	// machine of the store, or the name of the endpoint to which an approve link was sent.
 	Name string `json:"name,omitempty"`
-	// Token is the id of that token, which is no secret; empty without one.
+	// Token is the id of that token, which is not secret; it is empty without a token.
 	Token string `json:"token,omitempty"`
-	// Channel is how the answer came.
+	// Channel is the channel through which the answer arrived.
 	Channel Channel `json:"channel"`
-	// Role is that of the token; empty without one.
+	// Role is the role of the token; it is empty without a token.
 	Role string `json:"role,omitempty"`
 }
 
-// ranks are the roles of tokens; each has the rights of those before it.
+// ranks are the roles of tokens in ascending order; each has the permissions of those before it.
 var ranks = []string{"run", "edit", "admin"}
 
-// HasRole tells whether the actor is one of roles (X-122): by the role of their token, by its name, or by the name of the endpoint that their link was sent to. The user of the store of
-// this machine and the program that embeds Hocket are its operators, and have all roles; no flag and no clock has any.
+// HasRole reports whether the actor has one of roles (X-122): through the role of the token, its
+// name, or the name of the endpoint to which the link was sent. The user of the store on this
+// machine and the program that embeds Hocket are its operators, and have all roles; no flag and no
+// clock has any.
 func (a Actor) HasRole(roles []string) bool {
 	if a.Token == "" && (a.Channel == ChannelCLI || a.Channel == ChannelProgram) {
 		return true
@@ -38,10 +41,10 @@ func (a Actor) HasRole(roles []string) bool {
 	return false
 }
 
-// LocalActor is the name of a caller who needs no token: a user of the store of this machine.
+// LocalActor is the name of a caller who needs no token: a user of the store on this machine.
 const LocalActor = "local"
 
-// Channel is an interface through which answers come.
+// Channel is an interface through which answers arrive.
 type Channel string
 
 const (
@@ -54,17 +57,17 @@ const (
 	ChannelProgram Channel = "program" // a Go program that embeds Hocket
 	// ChannelApproveAll is the flag --approve-all: no person saw what was approved.
 	ChannelApproveAll Channel = "approve-all"
-	// ChannelClock closed the wait at its deadline.
+	// ChannelClock means that the wait was closed at its deadline.
 	ChannelClock Channel = "clock"
 )
 
-// LocalBy gives the actor of a caller who needs no token.
+// LocalBy returns the actor for a caller who needs no token.
 func LocalBy(c Channel) Actor { return Actor{Name: LocalActor, Channel: c} }
 
-// IsKnown tells whether the actor has a channel.
+// IsKnown reports whether the actor has a channel.
 func (a Actor) IsKnown() bool { return a.Channel != "" }
 
-// String words the actor for people: `alice (http)`, or the channel alone.
+// String describes the actor for people: `alice (http)`, or the channel alone.
 func (a Actor) String() string {
 	switch {
 	case !a.IsKnown():
@@ -75,7 +78,7 @@ func (a Actor) String() string {
 	return a.Name + " (" + string(a.Channel) + ")"
 }
 
-// Clean gives the actor as events hold texts.
+// Clean returns the actor with its strings as valid UTF-8, as events store them.
 func (a Actor) Clean() Actor {
 	return Actor{Name: Clean(a.Name), Token: Clean(a.Token), Channel: Channel(Clean(string(a.Channel))), Role: Clean(a.Role)}
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
-// Who has a role: the operators of the store, tokens by their role and name, links by the name of their endpoint.
+// TestHasRole checks who has a role: the operators of the store, tokens by role and name, links by
+// the name of their endpoint.
 func TestHasRole(t *testing.T) {
 	t.Parallel()
 	token := func(name, role string) event.Actor {
@@ -40,7 +41,7 @@ func TestHasRole(t *testing.T) {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
-	// Roles of tokens are those of package access, each with the rights of those before it.
+	// Roles of tokens are those of package access, each with the permissions of those before it.
 	for _, have := range access.Roles() {
 		for _, need := range access.Roles() {
 			if got, want := token("x", string(have)).HasRole([]string{string(need)}), (access.Principal{Role: have}).May(need); got != want {

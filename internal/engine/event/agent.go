@@ -1,11 +1,13 @@
 package event
 
-// SubagentStarted opens the frame Frame inside the agent frame Parent, for the tool call ToolCallID of its model.
+// SubagentStarted opens the frame Frame inside the agent frame Parent, for the tool call ToolCallID
+// of its model.
 type SubagentStarted struct {
 	Frame      int    `json:"frame"`
 	Parent     int    `json:"parent"`
 	ToolCallID string `json:"toolCallId"`
-	// Call identifies this call of the sub-agent; ParentCall that of the enclosing sub-agent, empty at depth 1.
+	// Call identifies this call of the sub-agent; ParentCall identifies that of the enclosing
+	// sub-agent and is empty at depth 1.
 	Call       string `json:"call"`
 	ParentCall string `json:"parentCall,omitempty"`
 	Agent      string `json:"agent"`
@@ -19,20 +21,22 @@ type SubagentCompleted struct {
 	Frame  int    `json:"frame"`
 	Call   string `json:"call"`
 	Output Value  `json:"output,omitempty"`
-	// Reply: the output is the text of the sub-agent's last reply, unchanged. JSON: it is the JSON in that text, [JSONOf] of it.
+	// Reply means that the output is the unchanged text of the sub-agent's last reply, JSON that it
+	// is the JSON in that text, as returned by [JSONOf].
 	Reply bool `json:"reply,omitempty"`
 	JSON  bool `json:"json,omitempty"`
 }
 
-// SubagentFailed closes a frame without output.
+// SubagentFailed closes a frame without an output.
 type SubagentFailed struct {
 	Frame int     `json:"frame"`
 	Call  string  `json:"call"`
 	Error Failure `json:"error"`
 }
 
-// AgentHanded gives the frame Frame to another agent, by the tool call ToolCallID of its model, once all other calls of that reply have their results.
-// From is the agent that had it. System is the new agent's system prompt where it differs from the definition's.
+// AgentHanded hands the frame Frame over to another agent, through the tool call ToolCallID of its
+// model, once all other calls of that reply have their results. From is the previous agent. System
+// is the new agent's system prompt if it differs from the definition's.
 type AgentHanded struct {
 	Frame      int    `json:"frame,omitempty"`
 	ToolCallID string `json:"toolCallId"`

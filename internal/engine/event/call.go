@@ -6,7 +6,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
-// ModelCalled asks a model. The conversation is the first Length messages of Conversation after Added were appended (D3).
+// ModelCalled requests a model call. The conversation is the first Length messages of Conversation
+// after Added were appended (D3).
 type ModelCalled struct {
 	Call         string         `json:"call"`
 	Attempt      int            `json:"attempt"`
@@ -16,92 +17,101 @@ type ModelCalled struct {
 	Conversation string         `json:"conversation"`
 	Length       int            `json:"length"`
 	Added        []chat.Message `json:"added,omitempty"`
-	// Reserved is what a budget keeps for the call; nil: no budget does.
+	// Reserved is what a budget reserves for the call; nil means that no budget does.
 	Reserved *Reserved `json:"reserved,omitempty"`
-	// Instead is set where Model is a fallback: the model that failed, and how.
+	// Instead is set if Model is a fallback: the model that failed, and how.
 	Instead *Instead `json:"instead,omitempty"`
-	// Compaction is set where the call asks for a summary of a part of the conversation; nil: it is the agent's.
+	// Compaction is set if the call requests a summary of a part of the conversation; nil means
+	// that the call is the agent's own.
 	Compaction *Compaction `json:"compaction,omitempty"`
 }
 
-// Compaction says which part of a conversation a summary is to take the place of, and why.
+// Compaction says which part of a conversation a summary will replace, and why.
 type Compaction struct {
 	// Reason is [CompactThreshold] or [CompactOverflow].
 	Reason string `json:"reason"`
-	// Tokens is how many the conversation was taken to have.
+	// Tokens is the assumed number of tokens of the conversation.
 	Tokens int64 `json:"tokens"`
-	// Left are the messages that go.
+	// Left are the messages to be replaced.
 	Left []compact.Range `json:"left"`
-	// Overflow is the call whose conversation its provider did not take, which is given up; "": there is none.
+	// Overflow is the call whose conversation its provider rejected, which is abandoned; "" means
+	// that there is none.
 	Overflow string `json:"overflow,omitempty"`
 }
 
-// Reasons of a compaction.
+// The reasons for a compaction.
 const (
-	CompactThreshold = "threshold" // the conversation had as many tokens as its agent says
-	CompactOverflow  = "overflow"  // the provider did not take it
+	CompactThreshold = "threshold" // the conversation reached the agent's token threshold
+	CompactOverflow  = "overflow"  // the provider rejected the conversation
 )
 
-// AgentCompacted says what became of a call for a summary. Without an error the summary, which is the reply of Call, has taken the place of the messages Left of the conversation; else
-// the conversation stays whole.
+// AgentCompacted is the outcome of a summary call. Without an error the summary, which is the reply
+// of Call, has replaced the messages Left of the conversation; otherwise the conversation stays
+// whole.
 type AgentCompacted struct {
 	Call         string          `json:"call"`
 	Frame        int             `json:"frame,omitempty"`
 	Conversation string          `json:"conversation"`
 	Left         []compact.Range `json:"left,omitempty"`
-	// Before and After are how many messages the conversation had and has.
+	// Before and After are the numbers of messages in the conversation before and after.
 	Before int `json:"before"`
 	After  int `json:"after"`
-	// Removed and Summary are digests: of the messages that went, in order, and of the summary. The texts are in the events that made them.
+	// Removed and Summary are digests: of the removed messages, in order, and of the summary. The
+	// texts are in the events that created them.
 	Removed string   `json:"removed,omitempty"`
 	Summary string   `json:"summary,omitempty"`
 	Error   *Failure `json:"error,omitempty"`
 }
 
-// Instead is a model that is not asked, and the code of the failure for which it is not.
+// Instead is a model that is not called, and the code of the failure that is the reason.
 type Instead struct {
 	Model string `json:"model,omitempty"`
 	Code  string `json:"code"`
 }
 
-// Reserved is a number of tokens that a call may use. The provider is asked to stop at Output. Bound names the budget, `run` or `node`, that left
-// no more, so that an answer that is cut there met it; "": the agent's own bound is met first.
+// Reserved is the number of tokens that a call may use. The provider is asked to stop at Output.
+// Bound names the budget, `run` or `node`, that left no more, so that an answer that is cut off
+// there has exhausted it; "" means that the agent's own limit is reached first.
 type Reserved struct {
 	Input  int64  `json:"input"`
 	Output int64  `json:"output"`
 	Bound  string `json:"bound,omitempty"`
 }
 
-// ModelReplied is the answer. Late: the call was cancelled before; the answer counts for usage only (D10).
+// ModelReplied is the reply to a model call. Late means that the call was cancelled before; the
+// reply counts for usage only (D10).
 type ModelReplied struct {
 	Call    string       `json:"call"`
 	Attempt int          `json:"attempt"`
 	Message chat.Message `json:"message"`
-	// Usage is nil where the provider told none; CostUSD is nil where the price is not known (D14).
+	// Usage is nil if the provider reported none; CostUSD is nil if the price is unknown (D14).
 	Usage   *chat.Usage `json:"usage,omitempty"`
 	CostUSD *float64    `json:"costUSD,omitempty"`
-	// UsageEstimated says why Usage is an estimate and not what the provider told, which cannot be; "": it is that.
+	// UsageEstimated is why Usage is an estimate instead of the provider's report, which is
+	// implausible; "" means that Usage is the report.
 	UsageEstimated string `json:"usageEstimated,omitempty"`
 	Model          string `json:"model,omitempty"`
 	Stop           string `json:"stop,omitempty"`
-	// Source is the entry of a reply script that answered, so that a resumed run knows which are used (D19).
+	// Source is the entry of a reply script that answered, so that a resumed run knows which
+	// entries are used (D19).
 	Source string `json:"source,omitempty"`
 	Late   bool   `json:"late,omitempty"`
-	// Warning says that the reply is empty, or a refusal; "": it is neither.
+	// Warning says that the reply is empty or a refusal; otherwise it is "".
 	Warning string `json:"warning,omitempty"`
-	// Compaction: the answer is a summary and no part of the conversation.
+	// Compaction means that the reply is a summary and not part of the conversation.
 	Compaction bool `json:"compaction,omitempty"`
 	// Details are for telemetry; the engine does not read them.
 	Details *chat.CallDetails `json:"details,omitempty"`
 }
 
-// Words of [ModelReplied.Stop].
+// Values of [ModelReplied.Stop].
 const (
-	StopLength  = "length"  // the answer was cut at its bound
+	StopLength  = "length"  // the answer was cut off at its limit
 	StopRefusal = "refusal" // the model declined
 )
 
-// ReplyWarning says what is wrong with a reply: it is empty, or the model declined; "" for others. stop is [ModelReplied.Stop].
+// ReplyWarning returns what is wrong with a reply: it is empty, or the model declined. It returns
+// "" for other replies. stop is [ModelReplied.Stop].
 func ReplyWarning(m *chat.Message, stop string) string {
 	switch {
 	case stop == StopRefusal:
@@ -114,14 +124,15 @@ func ReplyWarning(m *chat.Message, stop string) string {
 	return "the model's answer is empty"
 }
 
-// ModelFailed is a call without answer.
+// ModelFailed is a model call without a reply.
 type ModelFailed struct {
 	Call    string  `json:"call"`
 	Attempt int     `json:"attempt"`
 	Error   Failure `json:"error"`
-	// Model is the reference that was asked, as in ModelReplied; "" where none was found.
+	// Model is the model reference that was called, as in ModelReplied; "" if none was found.
 	Model string `json:"model,omitempty"`
-	// Usage and CostUSD are those of a call that gave no answer and was paid for nevertheless, as in ModelReplied; nil: unknown (D10, D14).
+	// Usage and CostUSD are those of a call that returned no reply but was paid for nevertheless,
+	// as in ModelReplied; nil means unknown (D10, D14).
 	Usage          *chat.Usage `json:"usage,omitempty"`
 	CostUSD        *float64    `json:"costUSD,omitempty"`
 	UsageEstimated string      `json:"usageEstimated,omitempty"`
@@ -131,10 +142,12 @@ type ModelFailed struct {
 	Details *chat.CallDetails `json:"details,omitempty"` // as in ModelReplied
 }
 
-// Withheld tells whether the call was never made, because the budget of the workflow left nothing for it: then it counts nowhere as a call.
+// Withheld reports whether the call was never made because the budget of the workflow left nothing
+// for it; such a call is not counted anywhere.
 func (d *ModelFailed) Withheld() bool { return d.Error.Code == CodeWorkflowBudget && d.Usage == nil }
 
-// ToolCalled is the intent to call a tool (P12). Arguments is nil where they are in the reply that asked, under ToolCallID, or are the input of the step.
+// ToolCalled is the intent to call a tool (P12). Arguments is nil if the arguments are in the reply
+// that requested the call, under ToolCallID, or are the input of the step.
 type ToolCalled struct {
 	Call       string `json:"call"`
 	Attempt    int    `json:"attempt"`
@@ -144,9 +157,10 @@ type ToolCalled struct {
 	Arguments  Value  `json:"arguments,omitempty"`
 }
 
-// ToolReturned is a tool's result. IsError: the tool tells a failure, which an agent's model gets to read. Where the engine itself answered
-// (arguments that are no JSON, a routing tool), Call is empty and Frame and ToolCallID say what was answered. Structured does not repeat Text:
-// [ToolReturned.Whole] is the result as the tool gave it.
+// ToolReturned is a tool's result. IsError means that the tool reports a failure, which an agent's
+// model can read. If the engine itself answered (arguments that are not JSON, a routing tool), Call
+// is empty, and Frame and ToolCallID identify what was answered. Structured does not repeat Text:
+// [ToolReturned.Whole] is the original result of the tool.
 type ToolReturned struct {
 	Call       string `json:"call,omitempty"`
 	Attempt    int    `json:"attempt,omitempty"`
@@ -154,27 +168,31 @@ type ToolReturned struct {
 	ToolCallID string `json:"toolCallId,omitempty"`
 	Text       string `json:"text"`
 	Structured Value  `json:"structured,omitempty"`
-	// JSON: the structured result is the JSON in Text, [JSONOf] of it. Member names the member of Structured that is Text; it is null here.
+	// JSON means that the structured result is the JSON in Text, as returned by [JSONOf]. Member
+	// names the member of Structured that is Text; it is null here.
 	JSON    bool   `json:"json,omitempty"`
 	Member  string `json:"member,omitempty"`
 	IsError bool   `json:"isError,omitempty"`
 	Late    bool   `json:"late,omitempty"`
 }
 
-// ToolFailed is a call that gave no result.
+// ToolFailed is a call that returned no result.
 type ToolFailed struct {
 	Call    string  `json:"call"`
 	Attempt int     `json:"attempt"`
 	Error   Failure `json:"error"`
 	Late    bool    `json:"late,omitempty"`
-	// Unknown: the tool may have done its work nevertheless. What follows is decided by the tool's policy; no model reads this failure (P12).
+	// Unknown means that the tool may have done its work nevertheless. The tool's policy decides
+	// what follows; no model reads this failure (P12).
 	Unknown bool `json:"unknown,omitempty"`
-	// Kept: what the call was to start had no budget left. The call is made again under a larger one; no model reads this failure (P20).
+	// Kept means that no budget was left for what the call was about to start. The call is repeated
+	// with a larger budget; no model reads this failure (P20).
 	Kept bool `json:"kept,omitempty"`
 }
 
-// ToolsPinned says which definitions of tools are pinned in the run: those that were listed first, and those that a person accepted since (SEC14). Pins is
-// an object by tool; later ones replace earlier ones of the same key. The engine does not read it.
+// ToolsPinned records the tool definitions that are pinned in the run: those that were listed
+// first, and those that a person accepted since (SEC14). Pins is an object keyed by tool; later
+// entries replace earlier ones with the same key. The engine does not read it.
 type ToolsPinned struct {
 	Pins Value `json:"pins"`
 }
@@ -186,25 +204,27 @@ type FuncCalled struct {
 	Func    string `json:"func"`
 }
 
-// FuncReturned is a Go function's result (D27): the changed top-level fields of the state, an output, and where to go.
+// FuncReturned is a Go function's result (D27): the changed top-level fields of the state, an
+// output, and the next nodes.
 type FuncReturned struct {
 	Call    string           `json:"call"`
 	Attempt int              `json:"attempt"`
 	Update  map[string]Value `json:"update,omitempty"`
-	// Edits are changes of fields in part: edits of the state that the function was given.
+	// Edits are partial changes of fields, relative to the state that the function received.
 	Edits   []typed.Edit   `json:"edits,omitempty"`
 	Output  Value          `json:"output,omitempty"`
 	Goto    []string       `json:"goto,omitempty"`
 	Signals []SignalRaised `json:"signals,omitempty"`
-	// Error is set where the function failed; all else but Output is then empty.
+	// Error is set if the function failed; all fields except Output are then empty.
 	Error *Failure `json:"error,omitempty"`
 	Late  bool     `json:"late,omitempty"`
-	// Kept: a budget left nothing for what the function was about to do. The same attempt is made again under a larger one, and nothing else follows from this failure (P20).
+	// Kept means that a budget left nothing for what the function was about to do. The same attempt
+	// is repeated with a larger budget, and this failure has no other effect (P20).
 	Kept bool `json:"kept,omitempty"`
 }
 
-// FuncNoted keeps what a sub-step of a Go function gave, under a key that is unique in its execution: a later attempt finds it instead of doing the
-// sub-step again (ADR 12).
+// FuncNoted stores the result of a sub-step of a Go function, under a key that is unique in its
+// execution: a later attempt finds it instead of repeating the sub-step (ADR 12).
 type FuncNoted struct {
 	Call    string `json:"call"`
 	Attempt int    `json:"attempt"`

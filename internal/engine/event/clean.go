@@ -9,16 +9,16 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 )
 
-// Clean gives a text as every store and every model can take it.
+// Clean returns s as valid UTF-8, which every store and every model accepts.
 func Clean(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
-// Clean gives the failure with texts that every store can take.
+// Clean returns the failure with strings that every store accepts.
 func (f Failure) Clean() Failure {
 	f.Code, f.Message = Clean(f.Code), Clean(f.Message)
 	return f
 }
 
-// CleanMessage gives a model's reply with texts that every store and every model can take.
+// CleanMessage returns a model's reply with strings that every store and every model accept.
 func CleanMessage(m chat.Message) chat.Message {
 	m.Role, m.Text = chat.RoleAssistant, chat.NewText(Clean(m.Text.String()))
 	m.ToolCalls = slices.Clone(m.ToolCalls)
@@ -29,7 +29,7 @@ func CleanMessage(m chat.Message) chat.Message {
 	return m
 }
 
-// Compact gives a JSON value without blanks.
+// Compact returns a JSON value without insignificant whitespace.
 func Compact(v Value) Value {
 	var b bytes.Buffer
 	if json.Compact(&b, v) != nil || b.Len() == len(v) {
@@ -38,10 +38,11 @@ func Compact(v Value) Value {
 	return b.Bytes()
 }
 
-// maxDetail bounds the texts of a call's details, in bytes.
+// maxDetail is the maximum length of the strings in a call's details, in bytes.
 const maxDetail = 256
 
-// CleanDetails gives details with texts that every store can take, and not too long.
+// CleanDetails returns details with strings that every store accepts, truncated to their maximum
+// length.
 func CleanDetails(d *chat.CallDetails) *chat.CallDetails {
 	if d == nil {
 		return nil

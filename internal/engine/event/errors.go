@@ -7,28 +7,31 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
-// Failure is why a call, a step or a run did not succeed. It is data: it is part of events, survives replay, and is never a Go error.
+// Failure is the reason why a call, a step or a run did not succeed. It is data: it is part of
+// events, survives replay, and is never a Go error.
 type Failure struct {
-	// Code is one of the Code constants, or a provider's or tool's own word.
+	// Code is one of the Code constants, or a code defined by a provider or tool.
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	// Node is where it happened first.
+	// Node is where the failure first happened.
 	Node string `json:"node,omitempty"`
-	// Retryable tells that the same call may succeed later.
+	// Retryable means that the same call may succeed later.
 	Retryable bool `json:"retryable,omitempty"`
-	// RetryAfterMS is how long the other side asked to wait; 0: it did not say.
+	// RetryAfterMS is how long the other side asked to wait, in milliseconds; 0 if it did not say.
 	RetryAfterMS int64 `json:"retryAfterMs,omitempty"`
-	// Limit is what a budget bounds that is used up, as in BudgetError, and Max how much; "" and 0 for other failures.
+	// Limit is what the exhausted budget limits, as in BudgetError, and Max its amount; they are ""
+	// and 0 for other failures.
 	Limit string `json:"limit,omitempty"`
 	Max   int64  `json:"max,omitempty"`
-	// Stack is where a function of a Go program panicked; "" otherwise. It is for the authors of the program, and never a part of the message.
+	// Stack is the stack trace if a function of a Go program panicked; otherwise "". It is for the
+	// authors of the program, and never part of the message.
 	Stack string `json:"stack,omitempty"`
 }
 
-// RetryAfter is how long the other side asked to wait; 0: it did not say.
+// RetryAfter returns how long the other side asked to wait, or 0 if it did not say.
 func (f *Failure) RetryAfter() time.Duration { return time.Duration(f.RetryAfterMS) * time.Millisecond }
 
-// Codes of failures that the engine itself makes.
+// Codes of failures that the engine itself creates.
 const (
 	CodeMaxSteps          = "max_steps"
 	CodeMaxLoopIterations = "max_loop_iterations"
@@ -61,17 +64,18 @@ const (
 	CodeItemsFailed       = "items_failed"
 )
 
-// Brief is the failure as expressions read it.
+// Brief returns the failure as expressions read it.
 func (f Failure) Brief() Value {
 	return expr.Object([]expr.Member{{Name: "code", Value: expr.Quote(f.Code)}, {Name: "message", Value: expr.Quote(f.Message)}, {Name: "node", Value: expr.Quote(f.Node)}})
 }
 
-// InList is the failure in the place of an item's output in the list of a map.
+// InList returns the failure in the form that replaces an item's output in the list of a map.
 func (f Failure) InList() Value {
 	return expr.Object([]expr.Member{{Name: "error", Value: f.Brief()}})
 }
 
-// BoundsRun tells whether a failure code is a bound of the run as a whole, after which no step goes on.
+// BoundsRun reports whether a failure code stands for a limit of the run as a whole, after which no
+// step continues.
 func BoundsRun(code string) bool {
 	switch code {
 	case CodeMaxSteps, CodeMaxLoopIterations, CodeMaxBytes, CodeBudget, CodeParentBudget, CodeWorkflowBudget:
@@ -80,7 +84,7 @@ func BoundsRun(code string) bool {
 	return false
 }
 
-// Value is the failure as the token of an error edge carries it (P30).
+// Value returns the failure as the token of an error edge carries it (P30).
 func (f Failure) Value() Value {
 	b, err := json.Marshal(map[string]Failure{"error": f})
 	if err != nil { // strings, numbers and booleans always encode

@@ -7,22 +7,23 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
-// Value is any JSON value in compact form; nil is JSON null. A text is a JSON string. Values are shared and never changed.
+// Value is any JSON value in compact form; nil is JSON null, and a text is a JSON string. Values
+// are shared and must not be changed.
 type Value = json.RawMessage
 
-// Edit is a change of a part of one field of a typed state.
+// Edit is a partial change of one field of a typed state.
 type Edit = typed.Edit
 
-// Type names an event as it is stored and shown.
+// Type is the name of an event type as it is stored and shown.
 type Type string
 
-// Event is one recorded fact of a run. Seq counts from 1 without gaps. At is UTC in microseconds. Node and Step are empty where the event
-// belongs to the whole run.
+// Event is one recorded fact of a run. Seq counts from 1 without gaps. At is UTC with microsecond
+// precision. Node and Step are empty if the event belongs to the whole run.
 type Event struct {
 	Seq  uint64
 	At   time.Time
 	Node string
-	// Step counts executions in the run from 1 (D6).
+	// Step is the number of the execution in the run, counted from 1 (D6).
 	Step int
 	Data Data
 }

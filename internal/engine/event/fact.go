@@ -6,12 +6,15 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// What follows from one event alone. The engine and all that reads events without it take it from here.
+// Facts that follow from one event alone. The engine and everything that reads events without it
+// use these functions.
 
-// IsFree tells whether the call was turned away before it cost anything. What a call cost that was cut off or broke off is not known (D10, D14).
+// IsFree reports whether the call was rejected before it cost anything. The cost of a call that was
+// cut off or broke off is unknown (D10, D14).
 func (d *ModelFailed) IsFree() bool { return d.Usage == nil && IsFree(d.Error.Code) }
 
-// IsFree tells whether a model call that failed with this code, and told no usage, was turned away before it cost anything. The codes are those of package model.
+// IsFree reports whether a model call that failed with this code, and reported no usage, was
+// rejected before it cost anything. The codes are those of package model.
 func IsFree(code string) bool {
 	switch code {
 	case "rate_limit", "overloaded", "auth", "quota_exceeded", "unknown_model", "invalid_request", "context_length_exceeded", "no_reply", CodeWorkflowBudget:
@@ -20,12 +23,14 @@ func IsFree(code string) bool {
 	return false
 }
 
-// IsHeld tells whether the call that is asked about was not made. It counts as a call once it is.
+// IsHeld reports whether the call that the wait is about was not made. It counts as a call once it
+// is made.
 func (d *WaitOpened) IsHeld() bool {
 	return d.Call != "" && d.Binding != "" && (d.Kind == workflow.WaitApproval || d.Below != nil)
 }
 
-// CallsOf gives how many calls of models and of tools an event adds to those of its run, by attempt. One that turned out not to be made is taken back.
+// CallsOf returns how many model and tool calls an event adds to those of its run, counting
+// attempts. A call that turned out not to be made is subtracted.
 func CallsOf(d Data) (models, tools int) {
 	switch d := d.(type) {
 	case *ModelCalled:
@@ -44,7 +49,8 @@ func CallsOf(d Data) (models, tools int) {
 	return 0, 0
 }
 
-// IsResult tells whether an event is a result of its step, to which the completion may refer by [StepCompleted.Given].
+// IsResult reports whether an event is a result of its step, to which the completion may refer with
+// [StepCompleted.Given].
 func IsResult(d Data) bool {
 	switch d := d.(type) {
 	case *ToolReturned:
@@ -57,7 +63,8 @@ func IsResult(d Data) bool {
 	return false
 }
 
-// ResultValue gives the output that a result says; nil for none. jsonOf is as in [ToolReturned.Whole].
+// ResultValue returns the output of a result, or nil if it has none. jsonOf is as in
+// [ToolReturned.Whole].
 func ResultValue(d Data, jsonOf func(text string) (Value, bool)) Value {
 	switch d := d.(type) {
 	case *FuncReturned:
@@ -70,7 +77,7 @@ func ResultValue(d Data, jsonOf func(text string) (Value, bool)) Value {
 	return nil
 }
 
-// Value is what the call gave: its structured result, or its text as a JSON string.
+// Value returns the result of the call: its structured result, or its text as a JSON string.
 func (d *ToolReturned) Value() Value { return d.value(JSONOf) }
 
 func (d *ToolReturned) value(jsonOf func(text string) (Value, bool)) Value {
@@ -80,20 +87,20 @@ func (d *ToolReturned) value(jsonOf func(text string) (Value, bool)) Value {
 	return expr.Quote(d.Text)
 }
 
-// Source says where the output of a completed step is.
+// Source is where the output of a completed step is found.
 type Source uint8
 
 const (
 	OutputHere  Source = iota // in the event
 	OutputSame                // the input of the step
-	OutputGiven               // its last result: [ResultValue]
+	OutputGiven               // its last result; see [ResultValue]
 	OutputReply               // the text of its agent's last reply
 	OutputJSON                // the JSON in that text
 	OutputBlock               // the outputs of a fork's branches, or of a map's items
-	OutputFlow                // that of the last step of a sub-flow
+	OutputFlow                // the output of the last step of a sub-flow
 )
 
-// Source tells where the output is of a step of a node of this kind.
+// Source returns where the output of a step of a node of this kind is found.
 func (d *StepCompleted) Source(k workflow.Kind) Source {
 	switch {
 	case d.Same:
@@ -112,7 +119,8 @@ func (d *StepCompleted) Source(k workflow.Kind) Source {
 	return OutputHere
 }
 
-// Changes gives what a step changed in its typed state, whose last result is last. ofView: the edits are of the state as the step was given it, not as it is.
+// Changes returns the changes by a step, whose last result is last, to its typed state. ofView
+// means that the edits are relative to the state that the step received, not to the current state.
 func (d *StepCompleted) Changes(last Data) (update map[string]Value, edits []typed.Edit, ofView bool) {
 	if f, ok := last.(*FuncReturned); ok && d.HasGivenChanges() {
 		return f.Update, f.Edits, true
@@ -120,10 +128,10 @@ func (d *StepCompleted) Changes(last Data) (update map[string]Value, edits []typ
 	return d.Update, d.Edits, false
 }
 
-// HasGivenChanges tells whether the changes are those of the last result.
+// HasGivenChanges reports whether the changes are those of the last result.
 func (d *StepCompleted) HasGivenChanges() bool { return d.Given && d.Update == nil && d.Edits == nil }
 
-// Next gives the nodes that follow a step by its own word, whose last result is last.
+// Next returns the nodes that a step, whose last result is last, itself names as its successors.
 func (d *StepCompleted) Next(last Data) []string {
 	if f, ok := last.(*FuncReturned); ok && d.Given && d.Goto == nil {
 		return f.Goto
@@ -131,10 +139,12 @@ func (d *StepCompleted) Next(last Data) []string {
 	return d.Goto
 }
 
-// HasFailed tells whether the attempt of a function failed, and is not made again under a larger budget.
+// HasFailed reports whether an attempt of a function failed and is not repeated with a larger
+// budget.
 func (d *FuncReturned) HasFailed() bool { return d.Error != nil && !d.Late && !d.Kept }
 
-// LimitsOf gives the limits that an event puts into force; nil where it leaves them as they are. They are the event's.
+// LimitsOf returns the limits that an event puts into force, or nil if it leaves them unchanged.
+// They belong to the event.
 func LimitsOf(d Data) *workflow.Limits {
 	switch d := d.(type) {
 	case *RunCreated:
@@ -147,7 +157,7 @@ func LimitsOf(d Data) *workflow.Limits {
 	return nil
 }
 
-// WithLimits gives d with other limits, where it puts any into force. d is not changed.
+// WithLimits returns d with changed limits, if it puts any into force. d is not modified.
 func WithLimits(d Data, change func(workflow.Limits) workflow.Limits) Data {
 	old := LimitsOf(d)
 	if old == nil {

@@ -11,13 +11,16 @@ import (
 )
 
 const (
-	// minRepeated is the size below which a value is repeated: naming it takes as much.
+	// minRepeated is the size below which a value is repeated, because a reference would be as
+	// long.
 	minRepeated = 32
-	// maxBeside bounds what a structured result has beside the text that is left out of it. Views read longer values apart from their events.
+	// maxBeside is the maximum size of a structured result without the text that is omitted from
+	// it. Views read longer values separately from their events.
 	maxBeside = 1 << 10
 )
 
-// JSONOf gives the compact JSON that the text of a reply or of a tool's result has in it: all of the text, or its one fenced block. False: it has none.
+// JSONOf returns the compact JSON that the text of a reply or of a tool's result contains: all of
+// the text, or its only fenced block. It returns false if there is none.
 func JSONOf(text string) (Value, bool) {
 	v, ok := chat.JSONIn(text)
 	if !ok {
@@ -26,8 +29,9 @@ func JSONOf(text string) (Value, bool) {
 	return Compact(v), true
 }
 
-// Whole gives the result as the tool gave it, with the text in Structured again. jsonOf is [JSONOf], or does the same with what it was given in the place of a
-// text. What cannot be restored, which the engine does not make, stays as it is.
+// Whole returns the original result of the tool, with the text back in Structured. jsonOf is
+// [JSONOf], or an equivalent function for arguments that stand for texts. A result that cannot be
+// restored, which the engine does not create, is returned unchanged.
 func (d *ToolReturned) Whole(jsonOf func(text string) (Value, bool)) *ToolReturned {
 	if !d.JSON && d.Member == "" {
 		return d
@@ -50,7 +54,7 @@ func (d *ToolReturned) Whole(jsonOf func(text string) (Value, bool)) *ToolReturn
 	return &whole
 }
 
-// Shorten leaves out of Structured what Text has.
+// Shorten omits from Structured what Text already contains.
 func (d *ToolReturned) Shorten() {
 	if len(d.Structured) < minRepeated {
 		return
@@ -73,14 +77,15 @@ func (d *ToolReturned) Shorten() {
 		}
 		from, to, ok := memberOf(d.Structured, name)
 		if !ok || !bytes.Equal(d.Structured[from:to], text) {
-			continue // the name has two values
+			continue // the name occurs with two values
 		}
 		d.Structured, d.Member = bytes.Join([][]byte{d.Structured[:from], []byte("null"), d.Structured[to:]}, nil), name
 		return
 	}
 }
 
-// memberOf gives the place of a member's value in an object, of the first of several; false where the object has no such member.
+// memberOf returns the position of a member's value in an object, the first one if there are
+// several; ok is false if the object has no such member.
 func memberOf(object Value, name string) (from, to int, ok bool) {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {

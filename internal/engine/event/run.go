@@ -7,82 +7,95 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// RunCreated is the first event of every run: what is to be run, with what.
+// RunCreated is the first event of every run: what to run, and with what.
 type RunCreated struct {
-	// Version is the version of the engine's behaviour. A run keeps it until it ends.
+	// Version is the version of the engine's behavior. A run keeps it until it ends.
 	Version  int    `json:"version"`
 	Workflow string `json:"workflow,omitempty"` // id in the catalog
 	Name     string `json:"name,omitempty"`
 	Format   string `json:"format,omitempty"`
-	// Digest is the definition's (P9).
+	// Digest is the digest of the definition (P9).
 	Digest string `json:"digest"`
 	Input  Value  `json:"input,omitempty"`
-	// Limits are those in force: those of the definition, overridden by the flags of the run.
+	// Limits are the limits in force: those of the definition, overridden by the flags of the run.
 	Limits workflow.Limits `json:"limits"`
-	// Prices are those of the models of the run; others are unknown.
+	// Prices are the prices of the run's models; all other prices are unknown.
 	Prices     []Price `json:"prices,omitempty"`
 	ParentRun  string  `json:"parentRun,omitempty"`
 	ForkedFrom string  `json:"forkedFrom,omitempty"`
-	// Retry: the run goes on with ForkedFrom where that one failed, met a limit or was cancelled, or from one of its steps.
+	// Retry means that the run continues ForkedFrom after it failed, reached a limit or was
+	// cancelled, or from one of its steps.
 	Retry bool `json:"retry,omitempty"`
-	// ForkedAt is when the run was made of ForkedFrom: events before it are of that one. Zero where ForkedFrom is empty.
+	// ForkedAt is when the run was forked from ForkedFrom: earlier events belong to that run. It is
+	// zero if ForkedFrom is empty.
 	ForkedAt time.Time `json:"forkedAt,omitzero"`
-	// Above is what the parent run allots to this one, in addition to Limits; nil: no bound. Only the parent run raises it, not a reopening and not an answer.
+	// Above is what the parent run allots to this one, in addition to Limits; nil means no limit.
+	// Only the parent run raises it, not a reopening and not an answer.
 	Above *workflow.Budget `json:"above,omitempty"`
-	// Facts are texts that agents may append to their system prompts, by the names FactDate, FactEnvironment and FactFile: facts about the world
-	// as they were when the run began.
+	// Facts are texts that agents may append to their system prompts, under the names FactDate,
+	// FactEnvironment and FactFile: facts about the environment as of the start of the run.
 	Facts map[string]string `json:"facts,omitempty"`
-	// Remind is how long waits are open before a reminder, where their node does not say; 0: there is none.
+	// Remind is how long waits are open before a reminder, unless their node says otherwise; 0
+	// means no reminder.
 	Remind workflow.Duration `json:"remind,omitempty"`
-	// Trigger says what began the run, and Labels are those by which it is found: the workflow's and its own. The engine does not read them.
+	// Trigger is what started the run, and Labels are the labels by which it is found: the
+	// workflow's and its own. The engine does not read them.
 	Trigger string          `json:"trigger,omitempty"`
 	Labels  workflow.Labels `json:"labels,omitempty"`
 	// Meta is for projections: target ids, branch, definition version. The engine does not read it.
 	Meta map[string]string `json:"meta,omitempty"`
 }
 
-// Names of facts; that of a file is FactFile before its name in the document.
+// Names of facts; the name of a file's fact is FactFile followed by the file's name in the
+// document.
 const (
 	FactDate        = "date"
 	FactEnvironment = "environment"
 	FactFile        = "file:"
 )
 
-// Price is what a model costs, under the reference by which calls of the run name it; "" is the model of agents without one.
+// Price is the price of a model, under the model reference that calls of the run use; "" is the
+// model of agents that name none.
 type Price struct {
 	Model string    `json:"model"`
 	Rate  chat.Rate `json:"rate"`
-	// Window is the size of its context window in tokens, where an agent of the run shortens its conversations by that; 0: unknown.
+	// Window is the size of the model's context window in tokens, set if an agent of the run
+	// shortens its conversations by it; 0 means unknown.
 	Window int64 `json:"window,omitempty"`
 }
 
-// RunStarted says that the entry received the input.
+// RunStarted records that the entry received the input.
 type RunStarted struct{}
 
-// RunPaused says that nothing can continue before a wait is answered. Wait is the one that is shown first.
+// RunPaused records that nothing can continue until a wait is answered. Wait is the wait to show
+// first.
 type RunPaused struct {
 	Wait string `json:"wait"`
 }
 
-// ReasonReopened is the reason of RunResumed where the run had ended.
+// ReasonReopened is the reason of RunResumed if the run had ended.
 const ReasonReopened = "reopened"
 
-// RunResumed says that a paused, interrupted or ended run continues. Reason is `answer`, `deadline`, `recovered` or `reopened` (with new Limits).
+// RunResumed records that a paused, interrupted or ended run continues. Reason is `answer`,
+// `deadline`, `recovered` or `reopened` (with new Limits).
 type RunResumed struct {
 	Reason string           `json:"reason"`
 	Limits *workflow.Limits `json:"limits,omitempty"`
-	// Above takes the place of RunCreated.Above; nil leaves it.
+	// Above replaces RunCreated.Above; nil leaves it unchanged.
 	Above *workflow.Budget `json:"above,omitempty"`
 	// By is who set Limits.
 	By Actor `json:"by,omitzero"`
-	// Trace is the W3C traceparent of the request that resumed the run; "" where it had none. The engine does not read it.
+	// Trace is the W3C traceparent of the request that resumed the run; "" if it had none. The
+	// engine does not read it.
 	Trace string `json:"trace,omitempty"`
 }
 
-// RunCompleted ends a run. OutputStep is the step whose output is the run's; 0: no output.
+// RunCompleted ends a run. OutputStep is the step whose output is the run's; 0 means that there is
+// no output.
 type RunCompleted struct {
 	OutputStep int `json:"outputStep,omitempty"`
-	// Output is the run's where the workflow says what it is (X-55); nil: that of OutputStep.
+	// Output is the run's output if the workflow defines it (X-55); nil means the output of
+	// OutputStep.
 	Output Value `json:"output,omitempty"`
 }
 
@@ -96,32 +109,36 @@ type RunCancelled struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// RunCancelling says that the run is being cancelled: no step starts, and results of functions within 5 s still count (S2-36, D10).
+// RunCancelling records that the run is being cancelled: no step starts, but results that functions
+// return within 5 s still count (S2-36, D10).
 type RunCancelling struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// SignalRaised is a signal of a node, or where Event is set an event of the program's own, whose meaning only the program knows.
+// SignalRaised is a signal of a node or, if Event is set, an event of the program itself, whose
+// meaning only the program knows.
 type SignalRaised struct {
 	Signal  string           `json:"signal"`
 	Message string           `json:"message,omitempty"`
 	Data    map[string]Value `json:"data,omitempty"`
 	Event   bool             `json:"event,omitempty"`
-	// At is when a function sent it, zero where that is the event's own time.
+	// At is when a function sent it; zero means the event's own time.
 	At time.Time `json:"at,omitzero"`
 }
 
-// LimitReached says which bound was met: `max_steps`, `max_bytes`, `max_loop_iterations`, `max_rounds`, `max_turns`, `no_progress`, `timeout`,
-// `budget`, `node_budget`, `parent_budget`, `workflow_budget` (Detail says which and what was used), `oscillation`.
+// LimitReached records which limit was reached: `max_steps`, `max_bytes`, `max_loop_iterations`,
+// `max_rounds`, `max_turns`, `no_progress`, `timeout`, `budget`, `node_budget`, `parent_budget`,
+// `workflow_budget` (Detail says which and what was used), `oscillation`.
 type LimitReached struct {
 	Limit string `json:"limit"`
 	Max   int64  `json:"max"`
-	// Round is the number of the round that ended, for max_rounds and for the trail.
+	// Detail is what a budget that was reached limits, the number of the round that ended for
+	// max_rounds and for the trail, or DetailHandoff; it is empty for other limits.
 	Detail string `json:"detail,omitempty"`
 }
 
-// DetailHandoff is the Detail of a bound at which a person takes over.
+// DetailHandoff is the Detail of a limit at which a person takes over.
 const DetailHandoff = "handoff"
 
-// IsHandoff tells whether the workflow hands over to a person at the bound (S3-15).
+// IsHandoff reports whether the workflow hands over to a person at the limit (S3-15).
 func (d *LimitReached) IsHandoff() bool { return d.Detail == DetailHandoff }

@@ -2,9 +2,10 @@ package event
 
 import "github.com/hocket-run/hocket/internal/engine/typed"
 
-// Sized is an event whose contents count against the bound on the size of a run.
+// Sized is an event whose contents count against the limit on the size of a run.
 type Sized interface {
-	// Size is the number of bytes of what the event holds. What it repeats by name counts nothing.
+	// Size returns the size of the event's contents in bytes. Contents that are only referenced do
+	// not count.
 	Size() int
 }
 

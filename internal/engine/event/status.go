@@ -1,6 +1,6 @@
 package event
 
-// Status is the state of a run, in the words of the run object.
+// Status is the state of a run, with the names used in the run object.
 type Status string
 
 const (
@@ -12,18 +12,20 @@ const (
 	StatusCancelled Status = "cancelled"
 )
 
-// IsKnown tells whether s is one of the statuses above.
+// IsKnown reports whether s is one of the statuses above.
 func (s Status) IsKnown() bool { return s.IsActive() || s == StatusPaused || s.Ended() }
 
-// IsActive tells whether a process must drive the run: without a living owner it is interrupted (D15).
+// IsActive reports whether a process must drive the run: without a living owner it is interrupted
+// (D15).
 func (s Status) IsActive() bool { return s == StatusPending || s == StatusRunning }
 
-// Ended tells whether the run takes no further step unless it is reopened.
+// Ended reports whether the run executes no further step unless it is reopened.
 func (s Status) Ended() bool {
 	return s == StatusCompleted || s == StatusFailed || s == StatusCancelled
 }
 
-// StatusOf gives the status that an event gives to its run; "" where the event does not change it.
+// StatusOf returns the status that an event sets for its run, or "" if the event does not change
+// it.
 func StatusOf(d Data) Status {
 	switch d.(type) {
 	case *RunCreated:
@@ -53,12 +55,12 @@ const (
 	Skipped
 )
 
-// String gives the word for the status.
+// String returns the name of the status.
 func (s StepStatus) String() string {
 	return [...]string{"running", "completed", "failed", "cancelled", "skipped"}[s]
 }
 
-// StepEnd gives the status of a step that ends with an event; Running where the event ends none.
+// StepEnd returns the status of a step that an event ends, or Running if the event ends none.
 func StepEnd(d Data) StepStatus {
 	switch d.(type) {
 	case *StepCompleted:

@@ -8,17 +8,17 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Outcome is what became of a branch, as its block sees it.
+// Outcome is the state of a branch as seen by its block.
 type Outcome uint8
 
 const (
 	branchRunning Outcome = iota
 	BranchArrived         // its output reached the join
-	BranchEnded           // ended before the join: not taken, or without successor
+	BranchEnded           // ended before the join: not taken, or without a successor
 	branchFailed
 )
 
-// Outcome tells what became of the branch of a scope so far.
+// Outcome returns the current outcome of the branch of a scope.
 func (sc *Scope) Outcome() Outcome {
 	switch {
 	case sc.Failed != nil:
@@ -32,7 +32,7 @@ func (sc *Scope) Outcome() Outcome {
 	}
 }
 
-// Verdict is what becomes of a block.
+// Verdict is how a block proceeds.
 type Verdict uint8
 
 const (
@@ -42,7 +42,8 @@ const (
 	BlockSkips // no branch reached the join
 )
 
-// Verdict tells what the branches of a fork say (D12): by Until which branches are waited for, by OnFailure what a failed one does. failed are the scopes of those that failed.
+// Verdict determines how a fork proceeds from its branches (D12): Until specifies which branches it
+// waits for, OnFailure what a failed branch does. failed are the scopes of the failed branches.
 func (g *Graph[L]) Verdict(id int) (v Verdict, failed []int) {
 	st, n := g.Step(id), g.StepNode(id)
 	if st.Status != event.Running || st.Block == nil || st.Block.Scopes == nil {
@@ -56,7 +57,7 @@ func (g *Graph[L]) Verdict(id int) (v Verdict, failed []int) {
 			continue
 		}
 		if event.BoundsRun(g.Scope(s).Failed.Code) {
-			return BlockFails, []int{s} // no other branch makes up for it
+			return BlockFails, []int{s} // no other branch can compensate
 		}
 		failed = append(failed, s)
 	}
@@ -84,8 +85,9 @@ func (g *Graph[L]) Verdict(id int) (v Verdict, failed []int) {
 	return BlockCompletes, nil
 }
 
-// Awaits tells whether a fork that waits for all of its branches still waits for another one than sc, which has just settled without failing. It
-// looks at each branch once over the life of the fork, however many settle.
+// Awaits reports whether a fork that waits for all of its branches still waits for a branch other
+// than sc, which has just settled without failing. It inspects each branch once over the life of
+// the fork, however many settle.
 func (g *Graph[L]) Awaits(id int, sc *Scope) bool {
 	b, until := g.Step(id).Block, g.StepNode(id).Fork.Until
 	if sc.Failed != nil || Losers(until) {
@@ -97,12 +99,14 @@ func (g *Graph[L]) Awaits(id int, sc *Scope) bool {
 	return b.settled < len(b.Scopes)
 }
 
-// BlockOutput is the output of a fork whose branches have settled (S4-34), or of a map whose items have ended.
+// BlockOutput returns the output of a fork whose branches have settled (S4-34), or of a map whose
+// items have ended.
 func (g *Graph[L]) BlockOutput(step int) Output {
 	f := g.FlowOf(step)
 	n := g.StepNode(step)
 	if n.Kind == workflow.KindMap {
-		return g.itemList(step, n.Map.OnItemError == workflow.FailCollect) // such a map completes with failures where the program skips its own
+		// completes with failures if the program skips its own
+		return g.itemList(step, n.Map.OnItemError == workflow.FailCollect)
 	}
 	if n.Fork.Shape != workflow.ShapeMap {
 		return Output{value: expr.Entry{Children: Sight[L]{g: g, f: f}.left(step)}.JSON()}
@@ -117,7 +121,7 @@ func (g *Graph[L]) BlockOutput(step int) Output {
 	return Output{value: expr.Object(out)}
 }
 
-// BlockSize measures what [Graph.BlockOutput] would make.
+// BlockSize returns the size of the result of [Graph.BlockOutput].
 func (g *Graph[L]) BlockSize(step int) int64 {
 	switch n := g.StepNode(step); {
 	case n.Kind == workflow.KindMap:
@@ -142,7 +146,8 @@ func childrenSize(children []expr.Child) int64 {
 	return n
 }
 
-// writer names the node that changed a field by step id: for a block, the last one inside it that did.
+// writer returns the node that changed a field in step id: for a block, the last node inside it
+// that did.
 func writer[L any](g *Graph[L], id int, field string) string {
 	if b := g.Step(id).Block; b != nil && g.StepNode(id).Kind == workflow.KindFork {
 		for _, s := range slices.Backward(b.Scopes) {
@@ -154,12 +159,13 @@ func writer[L any](g *Graph[L], id int, field string) string {
 	return g.StepNode(id).ID
 }
 
-// HidesLosers tells whether a fork of a workflow hides what losers gave: it counts as little as what they changed (S2-57).
+// HidesLosers reports whether a fork of a workflow hides the outputs of losers, so that they count
+// as little as their changes (S2-57).
 func HidesLosers(w *workflow.Workflow, f *workflow.Fork) bool {
 	return w.Rules.HideLosers && Losers(f.Until)
 }
 
-// Losers tells whether a fork that waits until then has branches that do not count.
+// Losers reports whether a fork with this Until has branches that do not count.
 func Losers(until string) bool {
 	return until == workflow.UntilAny || until == workflow.UntilRace || until == workflow.UntilQuorum
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// CheckEdgeTaken tells why an edge cannot be taken; "" where it can.
+// CheckEdgeTaken returns the reason why an edge cannot be taken, or "" if it can.
 func (g *Graph[L]) CheckEdgeTaken(ev *event.Event, d *event.EdgeTaken) string {
 	flow, arrives := 0, false
 	if ev.Step == 0 {
@@ -39,7 +39,7 @@ func (g *Graph[L]) CheckEdgeTaken(ev *event.Event, d *event.EdgeTaken) string {
 	return ""
 }
 
-// checkFollows tells why a step does not lead along an edge, or into a scope.
+// checkFollows returns the reason why a step does not lead along an edge, or into a scope.
 func (g *Graph[L]) checkFollows(ev *event.Event, d *event.EdgeTaken) string {
 	handoff := g.flows[0].Workflow.Rules.Handoff
 	st, n, f := g.Step(ev.Step), g.StepNode(ev.Step), g.FlowOf(ev.Step)
@@ -75,19 +75,20 @@ func (g *Graph[L]) checkFollows(ev *event.Event, d *event.EdgeTaken) string {
 	return ""
 }
 
-// closes tells whether node to is the join at which a branch ends.
+// closes reports whether node to is the join at which a branch ends.
 func (g *Graph[L]) closes(sc *Scope, to int) bool {
 	fork := g.flows[sc.Flow].Nodes[to].ForkIndex
 	return fork >= 0 && sc.Owner > 0 && g.StepNode(sc.Owner).Index == fork
 }
 
-// endsItem tells whether an edge says that an item of a map has ended.
+// endsItem reports whether an edge marks the end of an item of a map.
 func (g *Graph[L]) endsItem(id int, d *event.EdgeTaken) bool {
 	n := g.StepNode(id)
 	return n.Kind == workflow.KindMap && d.Branch > 0 && d.To == n.ID
 }
 
-// Travel puts a token at the end of an edge that step id takes; at the join of its own fork the branch has arrived instead. A fork opens a scope for each of its branches, a map for each item,
+// Travel places a token at the end of an edge that step id takes; at the join of its own fork, the
+// branch has arrived instead. A fork opens a scope for each of its branches, a map for each item,
 // which ends with an edge to the map itself.
 func (g *Graph[L]) Travel(id int, d *event.EdgeTaken) {
 	switch {
@@ -125,7 +126,7 @@ func (g *Graph[L]) Travel(id int, d *event.EdgeTaken) {
 		st := g.Step(id)
 		t.Group = st.Group
 		if st.Block != nil && d.Scope != st.Scope {
-			t.From = st.From // a branch or sub-flow begins with what its owner was given
+			t.From = st.From // a branch or sub-flow starts with its owner's input
 			if st.Block.Items != nil {
 				t.From = -d.Scope
 			}

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
-// openFlow gives a subflow step a graph and a scope of its own, empty ones each time that it begins.
+// openFlow creates a graph and a scope for a subflow step, empty each time that it starts.
 func (g *Graph[L]) openFlow(id int) {
 	st, n := g.Step(id), g.StepNode(id)
 	st.Flow = len(g.Flows)
@@ -22,7 +22,8 @@ func (g *Graph[L]) openFlow(id int) {
 	g.Scopes = append(g.Scopes, sc)
 }
 
-// sameFlow finds the first execution of a sub-flow at the place of step id, 0 where there is none before: iterations of the nodes in it count on (P15).
+// sameFlow returns the first execution of a sub-flow at the position of step id, or 0 if there was
+// none before; iterations of its nodes continue to count from there (P15).
 func (g *Graph[L]) sameFlow(id int) int {
 	at, node := g.Flows.first(g.StepScope(id).Flow), g.Step(id).Node
 	for i, f := range slices.Backward(g.Flows) {
@@ -33,7 +34,7 @@ func (g *Graph[L]) sameFlow(id int) int {
 	return 0
 }
 
-// first gives the first execution of the same sub-flow at the place of flow i.
+// first returns the first execution of the same sub-flow at the position of flow i.
 func (l Flows) first(i int) int {
 	if like := l[i].Like; like > 0 {
 		return like
@@ -41,10 +42,11 @@ func (l Flows) first(i int) int {
 	return i
 }
 
-// Counts gives the executions by node at the place of flow i.
+// Counts returns the executions by node at the position of flow i.
 func (l Flows) Counts(i int) *Counts { return &l[l.first(i)].Counts }
 
-// FlowOutput is the output of a sub-flow that does not say one: what its last step gave, nothing where the state is what it gives.
+// FlowOutput returns the output of a sub-flow that does not define one: the output of its last
+// step, or nothing if its state is its result.
 func (g *Graph[L]) FlowOutput(id int) Output {
 	st := g.Step(id)
 	if last := g.Scope(st.Block.Scopes[0]).Last; last > 0 && !g.flows[st.Flow].Workflow.Rules.StateFlows {
@@ -53,7 +55,7 @@ func (g *Graph[L]) FlowOutput(id int) Output {
 	return Output{}
 }
 
-// FlowState is the typed state of the sub-flow that step id runs, as one value.
+// FlowState returns the typed state of the sub-flow that step id runs, as one value.
 func (g *Graph[L]) FlowState(id int) event.Value {
 	state := g.Scope(g.Step(id).Block.Scopes[0]).State
 	fields := make([]expr.Member, 0, state.Len())

@@ -7,9 +7,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// A value that one event has is not repeated in a later event of the same step. This file says what follows from what.
+// A value that is in one event is not repeated in a later event of the same step. This file
+// determines what follows from what.
 
-// SetGiven keeps d where it is a result of a step, to which its completion may refer, with what it changes in the state that the step saw.
+// SetGiven keeps d if it is a result of a step, to which its completion may refer, together with
+// its changes to the state that the step saw.
 func (g *Graph[L]) SetGiven(id int, d event.Data) {
 	if !event.IsResult(d) {
 		return
@@ -24,7 +26,7 @@ func (g *Graph[L]) SetGiven(id int, d event.Data) {
 	}
 }
 
-// ResultOutput is the output that the last result of a step says; none where there was no result.
+// ResultOutput returns the output of the last result of a step, or none if there was no result.
 func (s *Step[L]) ResultOutput() Output {
 	if d, ok := s.given.(*event.ToolReturned); ok && d.Structured == nil && !d.JSON {
 		return TextOutput(text.Of(d.Text))
@@ -32,12 +34,12 @@ func (s *Step[L]) ResultOutput() Output {
 	return OutputOf(event.ResultValue(s.given, event.JSONOf))
 }
 
-// GotoOf gives the nodes that follow a step by its own word once done is applied.
+// GotoOf returns the nodes that a step itself names as its successors once done is applied.
 func (s *Step[L]) GotoOf(done *event.StepCompleted) []string {
 	return done.Next(s.given)
 }
 
-// ChangesOf gives what a step changes in the state once done is applied.
+// ChangesOf returns the changes that a step makes to the state once done is applied.
 func (g *Graph[L]) ChangesOf(id int, done *event.StepCompleted) typed.Changes {
 	st := g.Step(id)
 	if done.HasGivenChanges() || g.completing == done {
@@ -46,8 +48,9 @@ func (g *Graph[L]) ChangesOf(id int, done *event.StepCompleted) typed.Changes {
 	return g.Scope(st.Scope).State.ChangesOf(done.Update, done.Edits, id)
 }
 
-// ShortenUpdate makes edits of what a step changes in the state in part. What it changes is made once, however often it is looked at before it is applied: of
-// two values that are made of the same one, one has to copy it.
+// ShortenUpdate converts partial changes of the state by a step into edits. The changes are
+// computed once, however often they are inspected before they are applied: of two values derived
+// from the same one, one must be a copy.
 func (g *Graph[L]) ShortenUpdate(id int, done *event.StepCompleted) {
 	if done.Update == nil {
 		return
@@ -58,17 +61,19 @@ func (g *Graph[L]) ShortenUpdate(id int, done *event.StepCompleted) {
 	st.changed, g.completing = state.ChangesOf(done.Update, done.Edits, id), done
 }
 
-// native is the state after a result, in the program's own form, and the step that gave it.
+// native is the state after a result, in the program's own form, and the step that returned it.
 type native struct {
 	step  int
 	state any
 }
 
-// SetNative says what the result of a step that is handled gives as the state after it; step 0: nothing.
+// SetNative sets the program's own form of the state after the result of the step being handled;
+// step 0 clears it.
 func (g *Graph[L]) SetNative(step int, state any) { g.native = native{step, state} }
 
-// StateAfter gives the state of the scope of step id once done has made its changes. What the program itself gave of that state belongs to it only if no other step of the scope has
-// changed what the function saw.
+// StateAfter returns the state of the scope of step id once done has made its changes. The
+// program's own form of that state is used only if no other step of the scope has changed what the
+// function saw.
 func (g *Graph[L]) StateAfter(id int, done *event.StepCompleted, changes typed.Changes) typed.State {
 	now := g.Scope(g.Step(id).Scope).State
 	var form any

@@ -9,50 +9,54 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
-// Graph is what a run knows of its graph: flows, scopes, steps and tokens, what they gave and what scopes see. It follows from the events step.*, edge.taken and run.created, and only
-// the methods that apply them change it. L is what the loop keeps of a running step. The zero Graph is that of a run that has not begun. Not safe for concurrent use.
+// Graph is what a run knows of its graph: flows, scopes, steps and tokens, their outputs and what
+// scopes see. It follows from the events step.*, edge.taken and run.created, and only the methods
+// that apply them change it. L is what the loop keeps of a running step. The zero Graph is the
+// graph of a run that has not started. It is not safe for concurrent use.
 type Graph[L any] struct {
 	Flows   Flows
 	Scopes  []Scope
-	Steps   Steps[L] // step n is at n-1
-	Running []int    // steps that have not ended, in order of start
+	Steps   Steps[L] // step n is at index n-1
+	Running []int    // steps that have not ended, in start order
 	Ready   []Token
 	Queued  []Token // the queue of a paused run (D18)
-	Tokens  int     // tokens made so far
-	Parked  int32   // tokens of Ready that are at a free join
-	Begun   int32   // items of maps that began
-	Used    int     // steps that count against MaxSteps
+	Tokens  int     // number of tokens so far
+	Parked  int32   // number of tokens in Ready at a free join
+	Begun   int32   // number of map items that have started
+	Used    int     // number of steps that count against MaxSteps
 	Round   int
-	// Seen are the nodes run in this round, where rounds are counted; nil: they are not.
+	// Seen holds the nodes run in this round if rounds are counted; otherwise it is nil.
 	Seen map[int]bool
-	// Input is what the run was given.
+	// Input is the input of the run.
 	Input event.Value
 
-	// What follows from the rest: the compiled workflows beside Flows, the texts of the recipes of steps, and Input as an output.
+	// Derived data: the compiled workflows that correspond to Flows, the texts of the recipes of
+	// steps, and Input as an output.
 	flows []*plan.Flow
 	texts prompt.Texts
 	input Output
-	// wake are the scopes that may have settled, awake those that closeScopes looks at.
+	// wake holds the scopes that may have settled; awake holds those that closeScopes inspects.
 	wake, awake []int
 	works       works[L]
-	// completing is the completion whose changes of the state are made already: those of its step.
+	// completing is the completion whose state changes are already computed; they are in its step.
 	completing *event.StepCompleted
-	// native is what the result that is handled says of the state after it.
+	// native is the program's own form of the state after the result being handled.
 	native native
 }
 
-// Begin makes the graph of a new run: one flow and one scope. state is its first typed state.
+// Begin creates the graph of a new run: one flow and one scope. state is the initial typed state.
 func (g *Graph[L]) Begin(root *plan.Flow, input event.Value, state typed.State) {
 	g.Flows, g.Scopes, g.flows, g.Input = Flows{{}}, []Scope{{State: state}}, append(g.flows[:0], root), input
 }
 
-// NextRound begins a round: no node has run in it.
+// NextRound starts a round: no node has run in it.
 func (g *Graph[L]) NextRound() {
 	g.Round++
 	clear(g.Seen)
 }
 
-// HandOver drops the ready tokens, and counts steps from now on: a person takes over (S3-15).
+// HandOver drops the ready tokens, and restarts the count of steps, because a person takes over
+// (S3-15).
 func (g *Graph[L]) HandOver() {
 	for _, t := range g.Ready {
 		g.Scope(t.Scope).Live--
@@ -64,50 +68,56 @@ func (g *Graph[L]) HandOver() {
 type FlowRun struct {
 	// Step is the subflow step; 0 for the run.
 	Step   int
-	Counts Counts // executions by node
-	// Like is the first execution of the same sub-flow at the same place, which counts for all of them; 0: this one is.
+	Counts Counts // number of executions by node
+	// Like is the first execution of the same sub-flow at the same position, which counts for all
+	// of them; 0 means that this is the first.
 	Like int
 }
 
-// Flows are the flows of a run; the first is that of the run itself.
+// Flows are the flows of a run; the first is the flow of the run itself.
 type Flows []FlowRun
 
-// Scope is what one branch, one sub-flow or the run (0) may see, and what it counts.
+// Scope is what one branch, one sub-flow or the run (0) may see, and its counters.
 type Scope struct {
 	Flow  int
 	Owner int // the fork, map or subflow step; 0 for the run
-	// Branch counts the branches or items of the owner from 1; 0 for flows.
+	// Branch is the number of the branch or item of the owner, counted from 1; 0 for flows.
 	Branch int
-	// Live counts tokens and steps in the scope itself. Steps that own scopes live as long as those.
+	// Live is the number of tokens and steps in the scope itself. Steps that own scopes live as
+	// long as those scopes.
 	Live    int
 	Started bool
-	Dead    bool // cancelled or settled: nothing may happen in it any more
-	// Arrived is the step whose output reached the join last; Last the step that completed last.
+	Dead    bool // cancelled or settled: nothing more may happen in it
+	// Arrived is the step whose output last reached the join; Last is the step that last completed.
 	Arrived int
 	Last    int
 	Failed  *event.Failure
-	// Base are the outputs seen at the fork, Entries those since (D5). One entry a node, at the place of its first execution (S4-4).
+	// Base holds the outputs seen at the fork, Entries those since then (D5). There is one entry
+	// per node, at the position of its first execution (S4-4).
 	Base    []Entry
 	Entries []Entry
 	Loops   Counts
-	// Caught are the failures of the latest executions of nodes after which the run went on, by node; nil: there are none.
+	// Caught holds the failures of the latest executions of nodes after which the run continued, by
+	// node; nil means that there are none.
 	Caught map[int]Caught
-	// State is the typed state as the scope sees it: that at the fork, or the one with which the sub-flow or the run began, with what was written since (D5).
+	// State is the typed state as the scope sees it: the state at the fork, or the initial state of
+	// the sub-flow or the run, with what was written since then (D5).
 	State  typed.State
 	Writes map[string]write
-	// shared: Entries were handed out, so they are copied before one of them changes.
+	// shared means that Entries was handed out, so it is copied before an entry changes.
 	shared bool
-	// context is what the scope's last prompt of prior outputs showed.
+	// context is the content of the scope's last prompt of prior outputs.
 	context prompt.Context
 }
 
-// Entry is an output that a scope sees: that of the node with this index, given by this step.
+// Entry is an output that a scope sees: the output of the node with index Node, produced by step
+// Step.
 type Entry struct {
 	Node int
 	Step int
 }
 
-// write is a change of one field of the typed state and who made it.
+// write is a change of one field of the typed state, with the node that made it.
 type write struct {
 	Value *typed.Value
 	Node  string
@@ -118,47 +128,50 @@ type Token struct {
 	ID    int
 	Node  int
 	Scope int
-	From  int // step whose output it carries; 0: the run's input; below 0: the item of scope -From
+	From  int // step whose output it carries; 0 is the run's input, and a negative number the item of scope -From
 	Edge  int
 	Group int
 }
 
-// block is a fork at work: Scopes are those of its branches, in declared order, of the present attempt. Of a map they are those of the items at work, in the order in which they began.
+// block is an active fork: Scopes are the scopes of its branches in the current attempt, in
+// declared order. For a map they are the scopes of the active items, in start order.
 type block struct {
 	Scopes []int
 	Base   []Entry
 	View   typed.State
-	// settled counts the branches, from the first on, that are known to have settled.
+	// settled is the number of branches, from the first on, that are known to have settled.
 	settled int
-	// Items are those of a map; nil for other steps, and where there is no list.
+	// Items are the items of a map; nil for other steps, and if there is no list.
 	Items *items
 }
 
-// Step gives step number id, counted from 1.
+// Step returns step number id, counted from 1.
 func (g *Graph[L]) Step(id int) *Step[L] { return g.Steps.At(id - 1) }
 
-// Scope gives a scope.
+// Scope returns scope number id.
 func (g *Graph[L]) Scope(id int) *Scope { return &g.Scopes[id] }
 
-// StepScope gives the scope of a step.
+// StepScope returns the scope of a step.
 func (g *Graph[L]) StepScope(id int) *Scope { return g.Scope(g.Step(id).Scope) }
 
-// FlowOf gives the workflow that a step belongs to.
+// FlowOf returns the workflow that a step belongs to.
 func (g *Graph[L]) FlowOf(id int) *plan.Flow { return g.flows[g.StepScope(id).Flow] }
 
-// FlowPlace numbers the workflow that a step belongs to: executions of the same sub-flow at the same place have one number.
+// FlowPlace returns the number of the workflow that a step belongs to: executions of the same
+// sub-flow at the same position share a number.
 func (g *Graph[L]) FlowPlace(id int) int { return g.Flows.first(g.StepScope(id).Flow) }
 
-// StepNode gives the node of a step.
+// StepNode returns the node of a step.
 func (g *Graph[L]) StepNode(id int) *plan.Node { return &g.FlowOf(id).Nodes[g.Step(id).Node] }
 
-// FlowIn gives the workflow that a scope belongs to.
+// FlowIn returns the workflow that a scope belongs to.
 func (g *Graph[L]) FlowIn(scope int) *plan.Flow { return g.flows[g.Scope(scope).Flow] }
 
-// Sleep forgets which scopes may have settled.
+// Sleep clears the list of scopes that may have settled.
 func (g *Graph[L]) Sleep() { g.wake = g.wake[:0] }
 
-// TakeAwake gives the scopes that may have settled since it was called last, in order. The list is valid until it is called again.
+// TakeAwake returns the scopes that may have settled since the last call, in order. The list is
+// valid until the next call.
 func (g *Graph[L]) TakeAwake() []int {
 	g.wake, g.awake = g.awake[:0], g.wake
 	slices.Sort(g.awake)
@@ -166,10 +179,10 @@ func (g *Graph[L]) TakeAwake() []int {
 	return g.awake
 }
 
-// NodeID is the node's id as events show it: inside sub-flows a path.
+// NodeID returns the node's id as events show it: a path inside sub-flows.
 func (g *Graph[L]) NodeID(id int) string { return g.PathOf(g.StepScope(id).Flow, g.StepNode(id).ID) }
 
-// PathOf is the id of a node of flow number flow as events show it.
+// PathOf returns the id of a node of flow number flow as events show it.
 func (g *Graph[L]) PathOf(flow int, node string) string {
 	for flow > 0 {
 		owner := g.Flows[flow].Step
@@ -179,12 +192,13 @@ func (g *Graph[L]) PathOf(flow int, node string) string {
 	return node
 }
 
-// WakeAll has all scopes looked at: the past of a forked run may end before the owners of settled scopes went on.
+// WakeAll marks all scopes for inspection: the past of a forked run may end before the owners of
+// settled scopes continued.
 func (g *Graph[L]) WakeAll() {
 	for id := range g.Scopes {
 		g.wake = append(g.wake, id)
 	}
 }
 
-// ResetUsed counts the steps of the run from now on.
+// ResetUsed restarts the count of the run's steps.
 func (g *Graph[L]) ResetUsed() { g.Used = 0 }

@@ -9,22 +9,25 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// items are those of a map at work. Each is begun in a scope of its own, of which nothing is kept once it has ended but the step that gave its output.
+// items are the items of an active map. Each starts in its own scope; once it has ended, only the
+// step that produced its output is kept.
 type items struct {
 	// Values share the bytes of the list.
 	Values []event.Value
-	// Next is the first item that may not have begun in the present attempt.
+	// Next is the first item that may not have started in the current attempt.
 	Next int
-	// Done is, by item, the step whose output it gave, noOutput where it gave none, 0 where it has not ended. Ended counts those that have.
+	// Done holds, by item, the step that produced its output, noOutput if there is none, or 0 if
+	// the item has not ended. Ended is the number of items that have ended.
 	Done  []int
 	Ended int
-	// Failed are the failures by item; nil: there are none.
+	// Failed holds the failures by item; nil means that there are none.
 	Failed map[int]*event.Failure
 }
 
 const noOutput = -1
 
-// openItems reads the list of a map that starts. One that is no list, or too long, has no items.
+// openItems reads the list of a map that starts. A value that is not a list, or is too long, yields
+// no items.
 func (g *Graph[L]) openItems(id int) {
 	b := g.Step(id).Block
 	if values, ok := jsontext.Items(g.StepInput(id)); ok && len(values) <= workflow.MaxItems {
@@ -32,10 +35,11 @@ func (g *Graph[L]) openItems(id int) {
 	}
 }
 
-// HasItems tells whether a map has a list to work on.
+// HasItems reports whether a map has a list to work on.
 func (g *Graph[L]) HasItems(id int) bool { return g.Step(id).Block.Items != nil }
 
-// NextItem gives the place, from 0, of the item that a map begins next; false where there is none, or where as many are at work as may be.
+// NextItem returns the 0-based position of the item that a map starts next. It returns false if
+// there is none, or if the maximum number of items is active.
 func (g *Graph[L]) NextItem(id int) (int, bool) {
 	b := g.Step(id).Block
 	if b.Items == nil || len(b.Scopes) >= g.StepNode(id).Map.Concurrency() {
@@ -45,7 +49,7 @@ func (g *Graph[L]) NextItem(id int) (int, bool) {
 	return at, at < len(b.Items.Values)
 }
 
-// next skips the items that have ended in an attempt before.
+// next skips the items that have ended in an earlier attempt.
 func (m *items) next() int {
 	at := m.Next
 	for at < len(m.Done) && m.Done[at] != 0 {
@@ -54,7 +58,7 @@ func (m *items) next() int {
 	return at
 }
 
-// ItemsEnded tells whether all items of a map have ended, and which of them failed, in order.
+// ItemsEnded reports whether all items of a map have ended, and returns the failed ones, in order.
 func (g *Graph[L]) ItemsEnded(id int) (all bool, failed []int) {
 	m := g.Step(id).Block.Items
 	if m == nil || m.Ended < len(m.Values) {
@@ -67,20 +71,21 @@ func (g *Graph[L]) ItemsEnded(id int) (all bool, failed []int) {
 	return true, failed
 }
 
-// Items counts the items of a map.
+// Items returns the number of items of a map.
 func (g *Graph[L]) Items(id int) int { return len(g.Step(id).Block.Items.Values) }
 
-// ItemFailure gives the failure of an item.
+// ItemFailure returns the failure of an item.
 func (g *Graph[L]) ItemFailure(id, item int) *event.Failure {
 	return g.Step(id).Block.Items.Failed[item]
 }
 
-// ItemEnded tells whether nothing is left to do in the scope of an item, which the map has not noted yet.
+// ItemEnded reports whether nothing is left to do in the scope of an item whose end the map has not
+// recorded yet.
 func (g *Graph[L]) ItemEnded(id, scope int) bool {
 	return g.Scope(scope).Live == 0 && slices.Contains(g.Step(id).Block.Scopes, scope)
 }
 
-// checkItem tells why an item of a map can neither begin nor end so.
+// checkItem returns the reason why an item of a map can neither start nor end with this edge.
 func (g *Graph[L]) checkItem(id int, d *event.EdgeTaken) string {
 	b, n := g.Step(id).Block, g.StepNode(id)
 	switch {
@@ -105,7 +110,7 @@ func (g *Graph[L]) beginItem(id int, d *event.EdgeTaken) {
 	g.Begun++
 }
 
-// endItem notes what an item gave, and forgets the rest of it.
+// endItem records the output of an item, and drops the rest of it.
 func (g *Graph[L]) endItem(id int, d *event.EdgeTaken) {
 	b, sc := g.Step(id).Block, g.Scope(d.Scope)
 	m, item := b.Items, sc.Branch-1
@@ -125,7 +130,8 @@ func (g *Graph[L]) endItem(id int, d *event.EdgeTaken) {
 	g.dropItems([]int{d.Scope})
 }
 
-// ItemLast gives the step that completed last in an item which an edge ends; false where the edge ends none.
+// ItemLast returns the step that last completed in an item that an edge ends; false if the edge
+// ends none.
 func (g *Graph[L]) ItemLast(id int, d *event.EdgeTaken) (int, bool) {
 	if id == 0 || !g.endsItem(id, d) {
 		return 0, false
@@ -133,7 +139,7 @@ func (g *Graph[L]) ItemLast(id int, d *event.EdgeTaken) (int, bool) {
 	return g.Scope(d.Scope).Last, true
 }
 
-// dropItems forgets what scopes of items hold.
+// dropItems drops the contents of item scopes.
 func (g *Graph[L]) dropItems(scopes []int) {
 	g.killScopes(scopes)
 	for _, id := range scopes {
@@ -142,7 +148,7 @@ func (g *Graph[L]) dropItems(scopes []int) {
 	}
 }
 
-// again lets a map that failed begin anew: the items that have given something stay as they are.
+// again lets a failed map start again: the items that did not fail keep their results.
 func (m *items) again() {
 	m.Next = 0
 	for i := range m.Failed {
@@ -152,7 +158,8 @@ func (m *items) again() {
 	m.Failed = nil
 }
 
-// itemList is what a map gives: of each item the output of its last step, null where there is none. An item that failed gives its failure where collect is set, else null.
+// itemList returns the output of a map: for each item the output of its last step, or null if there
+// is none. A failed item contributes its failure if collect is set, and otherwise null.
 func (g *Graph[L]) itemList(id int, collect bool) Output {
 	m := g.Step(id).Block.Items
 	size := int64(2)
@@ -187,7 +194,7 @@ func (g *Graph[L]) itemSize(step int, f *event.Failure, collect bool) int64 {
 	return 4
 }
 
-// itemsSize measures the list that a map gives.
+// itemsSize returns the size of the list that a map outputs.
 func (g *Graph[L]) itemsSize(id int) int64 {
 	m, n := g.Step(id).Block.Items, int64(0)
 	for i, step := range m.Done {
@@ -196,7 +203,7 @@ func (g *Graph[L]) itemsSize(id int) int64 {
 	return n
 }
 
-// item is that of a scope; none where the scope is of no item.
+// item returns the item of a scope, or none if the scope does not belong to an item.
 func (g *Graph[L]) item(scope int) Output {
 	if scope >= len(g.Scopes) {
 		return Output{}
@@ -212,7 +219,8 @@ func (g *Graph[L]) item(scope int) Output {
 	return OutputOf(b.Items.Values[sc.Branch-1])
 }
 
-// given is what the steps of a scope work on: the item of the innermost map around it, 0 where there is none.
+// given returns what the steps of a scope work on: the item of the innermost enclosing map, or 0 if
+// there is none.
 func (g *Graph[L]) given(scope int) int {
 	for scope > 0 {
 		owner := g.Scope(scope).Owner
@@ -224,7 +232,8 @@ func (g *Graph[L]) given(scope int) int {
 	return 0
 }
 
-// Item gives what a scope sees of a variable that a map around it has for its items; false where no map has.
+// Item returns the value that a scope sees of an item variable of an enclosing map; false if no map
+// has that variable.
 func (g *Graph[L]) Item(scope int, name string) (event.Value, bool) {
 	for sc := g.Scope(scope); sc.Owner > 0; sc = g.StepScope(sc.Owner) {
 		m := g.StepNode(sc.Owner).Map
@@ -241,7 +250,8 @@ func (g *Graph[L]) Item(scope int, name string) (event.Value, bool) {
 	return nil, false
 }
 
-// ItemStep gives the item of that name as [Graph.OutputText] takes it; false where no map around the scope has one.
+// ItemStep returns the item of that name in the form that [Graph.OutputText] accepts; false if no
+// map around the scope has one.
 func (g *Graph[L]) ItemStep(scope int, name string) (int, bool) {
 	for scope > 0 {
 		owner := g.Scope(scope).Owner
@@ -256,7 +266,7 @@ func (g *Graph[L]) ItemStep(scope int, name string) (int, bool) {
 	return 0, false
 }
 
-// endItems forgets what only a map at work needs. What its steps were given stays.
+// endItems drops what only an active map needs. The inputs of its steps stay.
 func (b *block) endItems() {
 	if b.Scopes = nil; b.Items != nil {
 		*b.Items = items{Values: b.Items.Values}

@@ -2,7 +2,8 @@ package graph
 
 import "github.com/hocket-run/hocket/internal/engine/plan"
 
-// JoinReady tells whether nothing can arrive at a free join any more. Tokens at other free joins count unless alone is set.
+// JoinReady reports whether nothing more can arrive at a free join. Tokens at other free joins
+// count unless alone is set.
 func (g *Graph[L]) JoinReady(join, scopeID int, alone bool) bool {
 	f := g.flows[g.Scope(scopeID).Flow]
 	arrived := map[int]bool{}

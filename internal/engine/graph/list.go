@@ -1,29 +1,30 @@
 package graph
 
-// Steps is a growing list of steps that never move: commands on their way look at those that have ended while more are added. The zero list is ready for use.
+// Steps is a growing list of steps that never move: pending commands read steps that have ended
+// while more are added. The zero list is ready for use.
 type Steps[L any] struct {
 	blocks Blocks[L]
 	n      int
-	room   int // places in blocks
-	first  int // steps of the first block; 0: firstBlock
+	room   int // capacity of blocks
+	first  int // size of the first block; 0 means firstBlock
 }
 
-// Len counts the steps.
+// Len returns the number of steps.
 func (l *Steps[L]) Len() int { return l.n }
 
-// All gives the steps so far. Those that have ended may be read by any goroutine.
+// All returns the steps so far. Steps that have ended may be read by any goroutine.
 func (l *Steps[L]) All() Blocks[L] { return l.blocks }
 
-// Expect makes room for n steps in the first block.
+// Expect sets the size of the first block so that it has room for n steps, within limits.
 func (l *Steps[L]) Expect(n int) { l.first = min(max(n, firstBlock), firstMax) }
 
-// At gives step i, counted from 0. It stays where it is.
+// At returns step i, counted from 0. Its address never changes.
 func (l *Steps[L]) At(i int) *Step[L] { return l.blocks.At(i) }
 
 // Blocks are the blocks of a list of steps.
 type Blocks[L any] [][]Step[L]
 
-// At gives step i, counted from 0.
+// At returns step i, counted from 0.
 func (b Blocks[L]) At(i int) *Step[L] {
 	first := b[0]
 	if i < len(first) {
@@ -46,10 +47,10 @@ func (l *Steps[L]) add(s Step[L]) {
 	*l.At(l.n - 1) = s
 }
 
-// Counts are counts by node.
+// Counts holds counts by node.
 type Counts []int
 
-// Of gives the count of a node.
+// Of returns the count of a node.
 func (c Counts) Of(node int) int {
 	if node < len(c) {
 		return c[node]
@@ -57,7 +58,7 @@ func (c Counts) Of(node int) int {
 	return 0
 }
 
-// set gives the counts with that of node set; nodes is how many there are.
+// set sets the count of a node; nodes is the number of nodes.
 func (c *Counts) set(node, n, nodes int) {
 	if *c == nil {
 		*c = make(Counts, nodes)
@@ -65,7 +66,8 @@ func (c *Counts) set(node, n, nodes int) {
 	(*c)[node] = n
 }
 
-// The first block holds as many steps as are expected, within bounds, all others 32: few places stay empty, in short runs and in long ones.
+// The first block has room for the expected number of steps, within limits, and all others for 32,
+// so that little space is wasted in both short and long runs.
 const (
 	firstBlock = 4
 	firstMax   = 16

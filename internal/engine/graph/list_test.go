@@ -8,7 +8,7 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// Steps stay where they are while more are added.
+// TestStepListNeverMoves checks that steps stay in place while more are added.
 func TestStepListNeverMoves(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,17 +9,19 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// Output is what a step gave: a text, which is kept as such, or any other JSON value, in memory or as a stored text. The zero output is none.
+// Output is the output of a step: a text, which is kept as such, or any other JSON value, in memory
+// or as a stored text. The zero Output means no output.
 type Output struct {
-	text   text.Text // the output, where isText is set; else its JSON, where value is nil and there is an output
+	text   text.Text // the output if isText is set; else its JSON if value is nil and there is an output
 	isText bool
 	value  event.Value
 }
 
-// TextOutput is the output that is a text.
+// TextOutput returns an output that is a text.
 func TextOutput(t text.Text) Output { return Output{text: t, isText: true} }
 
-// OutputOf is the output that is a JSON value. One that is a JSON string as Quote writes it is kept as a text.
+// OutputOf returns the output for a JSON value. A JSON string in the form written by Quote is kept
+// as a text.
 func OutputOf(v event.Value) Output {
 	if len(v) > 1 && v[0] == '"' {
 		if t := expr.Text(v); len(t) == len(v)-2 && isPlain(t) || bytes.Equal(expr.Quote(t), v) {
@@ -29,7 +31,7 @@ func OutputOf(v event.Value) Output {
 	return Output{value: v}
 }
 
-// isPlain tells whether s needs no escapes in JSON.
+// isPlain reports whether s needs no escapes in JSON.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
@@ -39,7 +41,7 @@ func isPlain(s string) bool {
 	return true
 }
 
-// Value gives the output as JSON, nil for none. That of a text is made anew.
+// Value returns the output as JSON, or nil for none. For a text it is encoded on each call.
 func (o Output) Value() event.Value {
 	switch {
 	case o.isText:
@@ -50,7 +52,8 @@ func (o Output) Value() event.Value {
 	return o.value
 }
 
-// Kept is the output with its large parts as keep gives them. JSON whose text in prompts differs from it stays in memory.
+// Kept returns the output with its large parts replaced by keep. JSON that differs from its text in
+// prompts stays in memory.
 func (o Output) Kept(keep func(text.Text) text.Text) Output {
 	if o.value == nil {
 		o.text = keep(o.text)
@@ -60,7 +63,7 @@ func (o Output) Kept(keep func(text.Text) text.Text) Output {
 	return o
 }
 
-// Text gives the output as prompts show it.
+// Text returns the output as prompts show it.
 func (o Output) Text() text.Text {
 	if o.value == nil {
 		return o.text
@@ -68,10 +71,10 @@ func (o Output) Text() text.Text {
 	return prompt.OfJSON(o.value)
 }
 
-// exists tells whether there is an output, be it null.
+// exists reports whether there is an output, even if it is null.
 func (o Output) exists() bool { return o.isText || o.value != nil || !o.text.IsZero() }
 
-// Size is about the length of the JSON.
+// Size returns the approximate length of the JSON.
 func (o Output) Size() int64 {
 	switch {
 	case o.isText:
@@ -82,7 +85,8 @@ func (o Output) Size() int64 {
 	return int64(len(o.value))
 }
 
-// OutputText gives the text of what a step gave, of the run's input for step 0, or below of the item of a scope; false where the step has not ended.
+// OutputText returns the text of a step's output, of the run's input for step 0, or of the item of
+// a scope for a negative step; false if the step has not ended.
 func (g *Graph[L]) OutputText(step int) (text.Text, bool) {
 	switch {
 	case step == 0:
@@ -96,7 +100,7 @@ func (g *Graph[L]) OutputText(step int) (text.Text, bool) {
 	return g.Step(step).Output.Text(), true
 }
 
-// runInput is the run's input.
+// runInput returns the run's input as an output.
 func (g *Graph[L]) runInput() Output {
 	if !g.input.exists() {
 		g.input = OutputOf(g.Input)
@@ -104,7 +108,8 @@ func (g *Graph[L]) runInput() Output {
 	return g.input
 }
 
-// Value is the output of a step, the run's input for step 0, or below the item of a scope.
+// Value returns the output of a step, the run's input for step 0, or the item of a scope for a
+// negative step.
 func (g *Graph[L]) Value(step int) event.Value {
 	if step == 0 {
 		return g.Input
@@ -112,7 +117,8 @@ func (g *Graph[L]) Value(step int) event.Value {
 	return g.output(step).Value()
 }
 
-// output is the output of a step, the run's input for step 0, or below the item of a scope.
+// output returns the output of a step, the run's input for step 0, or the item of a scope for a
+// negative step.
 func (g *Graph[L]) output(step int) Output {
 	switch {
 	case step == 0:
@@ -123,7 +129,7 @@ func (g *Graph[L]) output(step int) Output {
 	return g.Step(step).Output
 }
 
-// StepInput is what a step was given.
+// StepInput returns the input of a step.
 func (g *Graph[L]) StepInput(id int) event.Value {
 	if st := g.Step(id); st.Input != nil {
 		return st.Input
@@ -134,7 +140,7 @@ func (g *Graph[L]) StepInput(id int) event.Value {
 	return g.Value(g.Step(id).From)
 }
 
-// StepText is the text of what a step was given.
+// StepText returns the text of a step's input.
 func (g *Graph[L]) StepText(id int) text.Text {
 	st := g.Step(id)
 	if st.Input != nil {
@@ -147,7 +153,7 @@ func (g *Graph[L]) StepText(id int) text.Text {
 	return t
 }
 
-// Given is what a step was given, as the output that it is where the step hands it on.
+// Given returns the input of a step as the output that the step has if it passes its input on.
 func (g *Graph[L]) Given(id int) Output {
 	st := g.Step(id)
 	if t, ok := g.texts.Of(id); ok {

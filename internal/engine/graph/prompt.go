@@ -11,22 +11,23 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// recentTurns is how many former turns a prompt of mode turns shows (S1-3).
+// recentTurns is the number of earlier turns that a prompt of mode turns shows (S1-3).
 const recentTurns = 12
 
-// IsGiven tells whether the text of a prompt is the output of step from, which is a text too.
+// IsGiven reports whether the text of a prompt equals the output of step from, which must also be a
+// text.
 func (g *Graph[L]) IsGiven(b *prompt.Builder, from int) bool {
 	given := g.output(from)
 	step, lone := b.Lone()
 	return given.isText && (lone && step == from || b.Text().Equal(given.text))
 }
 
-// Context appends the prior outputs that are seen, and gives what the scope's next prompt shares.
+// Context appends the visible prior outputs, and returns what the scope's next prompt shares.
 func (s Sight[L]) Context(b *prompt.Builder, missing string) prompt.Context {
 	s.bare = true
 	top := s.Top()
 	fixed := len(top)
-	if s.own != nil { // a block may show what the scope itself has changed in it
+	if s.own != nil { // a block may show changes made by the scope itself
 		if i := slices.IndexFunc(top, func(e Entry) bool { return s.f.Nodes[e.Node].Kind == workflow.KindFork }); i >= 0 {
 			fixed = i
 		}
@@ -41,7 +42,8 @@ func (s Sight[L]) Context(b *prompt.Builder, missing string) prompt.Context {
 	return s.g.Scope(s.scope).context.Build(b, s.g.Steps.Len()+1, entries, fixed, priors, s.g.given(s.scope), missing)
 }
 
-// appendPriors appends one step's output, or those of its branches under the whole path of parallel ids (S4-13, S4-37).
+// appendPriors appends one step's output, or those of its branches under the full path of parallel
+// ids (S4-13, S4-37).
 func appendPriors(out []prompt.Prior, path string, c expr.Child) []prompt.Prior {
 	if c.Entry.Children == nil {
 		return append(out, prompt.Prior{Name: path + c.ID, Agent: c.Entry.Agent, Step: c.Entry.Step})
@@ -52,7 +54,8 @@ func appendPriors(out []prompt.Prior, path string, c expr.Child) []prompt.Prior 
 	return out
 }
 
-// Turns gives the last turns of a scope, oldest first. It looks at the last steps alone: a long talk is not read anew for each turn.
+// Turns returns the last turns of a scope, oldest first. It inspects only the last steps, so a long
+// conversation is not reread for each turn.
 func (g *Graph[L]) Turns(f *plan.Flow, scopeID int) []prompt.Turn {
 	var turns []prompt.Turn
 	for i := g.Steps.Len() - 1; i >= 0 && len(turns) < recentTurns; i-- {
@@ -64,7 +67,8 @@ func (g *Graph[L]) Turns(f *plan.Flow, scopeID int) []prompt.Turn {
 	return turns
 }
 
-// speaks tells whether what a node gives is a turn. What a step hands on is none.
+// speaks reports whether the output of a node is a turn. Output that a step merely passes
+// on is not.
 func speaks(n *workflow.Node) bool {
 	switch n.Kind {
 	case workflow.KindAgent, workflow.KindTool, workflow.KindSet:
@@ -73,7 +77,7 @@ func speaks(n *workflow.Node) bool {
 	return n.Wait != nil && n.Wait.Kind != workflow.WaitApproval
 }
 
-// checkPrompt tells why the recipe of a step that starts is damaged.
+// checkPrompt returns the reason why the recipe of a step that starts is damaged.
 func (g *Graph[L]) checkPrompt(id int, d *event.StepStarted) string {
 	if d.Recipe == nil {
 		return ""
@@ -87,7 +91,8 @@ func (g *Graph[L]) checkPrompt(id int, d *event.StepStarted) string {
 	return ""
 }
 
-// keepPrompt keeps the text of a started step's recipe, and what the next prompt in its scope shares with it.
+// keepPrompt stores the text of a started step's recipe, and what the next prompt in its scope
+// shares with it.
 func (g *Graph[L]) keepPrompt(id int, n *plan.Node, d *event.StepStarted) {
 	if d.Recipe == nil {
 		return
@@ -103,5 +108,5 @@ func (g *Graph[L]) keepPrompt(id int, n *plan.Node, d *event.StepStarted) {
 	g.texts.Add(id, d.Recipe, g.OutputText)
 }
 
-// NewPrompt begins a prompt that may refer to outputs and to prompts of former steps.
+// NewPrompt starts a prompt that may refer to outputs and to prompts of earlier steps.
 func (g *Graph[L]) NewPrompt() *prompt.Builder { return prompt.NewBuilder(&g.texts, g.OutputText) }

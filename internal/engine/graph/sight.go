@@ -9,23 +9,25 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Sight is what one scope sees of the outputs of its flow (D5): the outputs at its fork, and over them those of its own branch. A block that ran in
-// a former pass of a loop is seen with what the branch has changed in it since, so that each step has one output, the latest (S4-4).
+// Sight is what one scope sees of the outputs of its flow (D5): the outputs at its fork, overlaid
+// by those of its own branch. A block that ran in an earlier pass of a loop is seen with the
+// branch's changes since then, so that each step has one output, the latest (S4-4).
 type Sight[L any] struct {
 	g *Graph[L]
 	f *plan.Flow
-	// scope is the one that sees.
+	// scope is the scope that this is the view of.
 	scope int
-	// entries are in the order of the first execution of their nodes.
+	// entries are in the order in which their nodes were first executed.
 	entries []Entry
-	// own are the steps of those entries whose nodes are in branches, by node. They are steps of the branches around the scope, and newer than
-	// any entry of the blocks around it. Nil outside of branches.
+	// own holds the steps of the entries whose nodes are in branches, by node. They are steps of
+	// the branches around the scope, and newer than any entry of the blocks around it. It is nil
+	// outside of branches.
 	own map[int]int
-	// bare: entries are given without their outputs, for who needs their steps alone.
+	// bare omits the outputs from entries, for callers that need only their steps.
 	bare bool
 }
 
-// Sight gives what a scope sees.
+// Sight returns what a scope sees.
 func (g *Graph[L]) Sight(scopeID int) Sight[L] {
 	s := Sight[L]{g: g, f: g.FlowIn(scopeID), scope: scopeID, entries: g.seen(scopeID)}
 	for _, e := range s.entries {
@@ -40,7 +42,7 @@ func (g *Graph[L]) Sight(scopeID int) Sight[L] {
 	return s
 }
 
-// find gives the latest execution of a node that can be seen.
+// find returns the latest visible execution of a node.
 func (s Sight[L]) find(node int) (Entry, bool) {
 	parent := s.f.Nodes[node].Parent
 	if parent == "" {
@@ -53,7 +55,7 @@ func (s Sight[L]) find(node int) (Entry, bool) {
 	if step, ok := s.own[node]; ok {
 		return Entry{node, step}, true
 	}
-	if s.f.Nodes[s.f.Index[parent]].Kind == workflow.KindMap { // each item has its own
+	if s.f.Nodes[s.f.Index[parent]].Kind == workflow.KindMap { // each item has its own executions
 		return Entry{}, false
 	}
 	block, ok := s.find(s.f.Index[parent])
@@ -64,7 +66,7 @@ func (s Sight[L]) find(node int) (Entry, bool) {
 	return Entry{node, step}, ok
 }
 
-// Top gives the entries that are not shown inside of a block.
+// Top returns the entries that are not shown inside a block.
 func (s Sight[L]) Top() []Entry {
 	if s.own == nil {
 		return s.entries
@@ -81,25 +83,26 @@ func (s Sight[L]) Top() []Entry {
 	return out
 }
 
-// Entry shows one step's output, that of a block with its branches.
+// Entry returns one step's output; a block's includes its branches.
 func (s Sight[L]) Entry(e Entry) expr.Entry {
 	out := expr.Entry{Step: e.Step, Agent: s.g.SpeakerName(s.f, e.Step)}
 	if !s.bare {
 		out.Output = s.g.Value(e.Step)
 	}
 	n := &s.f.Nodes[e.Node]
-	if n.Kind != workflow.KindFork || s.g.Step(e.Step).Status == event.Failed { // whose default is all that it gave
+	if n.Kind != workflow.KindFork || s.g.Step(e.Step).Status == event.Failed { // a failed fork has only its default
 		return out
 	}
 	var changed bool
 	out.Children, changed = s.children(e.Step)
 	if changed && n.Fork.Shape != workflow.ShapeMap {
-		out.Output = nil // it is made of the children
+		out.Output = nil // it is built from the children
 	}
 	return out
 }
 
-// children shows the steps of a block's branches that have run, in declared order. It tells whether any is not as the block left it.
+// children returns the steps of a block's branches that have run, in declared order, and reports
+// whether any of them has changed since the block ended.
 func (s Sight[L]) children(block int) ([]expr.Child, bool) {
 	out, changed := []expr.Child{}, false
 	ran := s.ran(block)
@@ -118,13 +121,13 @@ func (s Sight[L]) children(block int) ([]expr.Child, bool) {
 	return out, changed
 }
 
-// left shows the steps of a block's branches as the block left them.
+// left returns the steps of a block's branches as the block left them.
 func (s Sight[L]) left(block int) []expr.Child {
 	out, _ := s.children(block)
 	return out
 }
 
-// ran gives the steps of a block's branches that gave an output, by node.
+// ran returns the steps of a block's branches that have an output, by node.
 func (s Sight[L]) ran(block int) map[int]int {
 	out := map[int]int{}
 	hidden := HidesLosers(s.f.Workflow, s.f.Nodes[s.g.Step(block).Node].Fork)
@@ -139,7 +142,8 @@ func (s Sight[L]) ran(block int) map[int]int {
 	return out
 }
 
-// seen gives the outputs that a scope sees: those at its fork under its own. They do not change afterwards. Read-only: other sights share them.
+// seen returns the outputs that a scope sees: those at its fork, overlaid by its own. They do not
+// change afterwards and must not be modified, because other sights share them.
 func (g *Graph[L]) seen(scopeID int) []Entry {
 	sc := g.Scope(scopeID)
 	if len(sc.Base) == 0 {
@@ -157,7 +161,8 @@ func (g *Graph[L]) seen(scopeID int) []Entry {
 	return out
 }
 
-// record notes the output of a step: a node keeps the place of its first execution (S4-4). fresh tells that the node runs for the first time.
+// record records the output of a step: a node keeps the position of its first execution (S4-4).
+// fresh means that the node runs for the first time.
 func (sc *Scope) record(node, step int, fresh bool) {
 	for i := 0; i < len(sc.Entries) && !fresh; i++ {
 		if sc.Entries[i].Node == node {
@@ -171,7 +176,7 @@ func (sc *Scope) record(node, step int, fresh bool) {
 	sc.Entries = append(sc.Entries, Entry{node, step})
 }
 
-// Outputs gives the outputs that a scope sees, by node id.
+// Outputs returns the outputs that a scope sees, by node id.
 func (g *Graph[L]) Outputs(scopeID int) map[string]event.Value {
 	seen := g.seen(scopeID)
 	if len(seen) == 0 {
@@ -185,7 +190,9 @@ func (g *Graph[L]) Outputs(scopeID int) map[string]event.Value {
 	return out
 }
 
-// SpeakerName gives the title of the agent that gave the output of a step of f: the step's own, or the one to which it was handed over; "" for steps without agent (S4-34).
+// SpeakerName returns the title of the agent that produced the output of a step of f: the step's
+// own agent, or the one to which it was handed over. It returns "" for steps without an agent
+// (S4-34).
 func (g *Graph[L]) SpeakerName(f *plan.Flow, step int) string {
 	n, by := g.StepNode(step), g.Step(step).By
 	if n.Agent != nil && by == "" {
@@ -194,7 +201,7 @@ func (g *Graph[L]) SpeakerName(f *plan.Flow, step int) string {
 	return Title(f, by)
 }
 
-// Title is the title of an agent of f; "" where there is none.
+// Title returns the title of an agent of f, or "" if there is none.
 func Title(f *plan.Flow, agent string) string {
 	if a := f.Agents[agent]; a != nil {
 		return a.Title()
@@ -202,7 +209,8 @@ func Title(f *plan.Flow, agent string) string {
 	return ""
 }
 
-// Caught gives the latest execution of a node where the run went on after its failure; the zero value: there is none. A branch sees those around it.
+// Caught returns the latest execution of a node after whose failure the run continued, or the zero
+// value if there is none. A branch sees those around it.
 func (s Sight[L]) Caught(id string) Caught {
 	idx, ok := s.f.Index[id]
 	for at := s.scope; ok; {
@@ -215,7 +223,7 @@ func (s Sight[L]) Caught(id string) Caught {
 	return Caught{}
 }
 
-// EntryOf gives what is seen of a node: by its id, or by its id without the path of its sub-flow.
+// EntryOf returns the visible entry of a node, by its id, with or without the path of its sub-flow.
 func (s Sight[L]) EntryOf(id string) (expr.Entry, bool) {
 	if idx, known := s.f.Index[id]; known {
 		x, ok := s.find(idx)

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// CheckStepStarted tells why a step cannot start; "" where it can.
+// CheckStepStarted returns the reason why a step cannot start, or "" if it can.
 func (g *Graph[L]) CheckStepStarted(ev *event.Event, d *event.StepStarted) string {
 	if len(d.Tokens) == 0 {
 		return "the step has no token"
@@ -49,7 +49,7 @@ func (g *Graph[L]) CheckStepStarted(ev *event.Event, d *event.StepStarted) strin
 	return g.checkPrompt(ev.Step, d)
 }
 
-// Waiting gives a token that waits.
+// Waiting returns a waiting token.
 func (g *Graph[L]) Waiting(id int) (Token, bool) {
 	for _, list := range [2][]Token{g.Ready, g.Queued} {
 		if i := slices.IndexFunc(list, func(t Token) bool { return t.ID == id }); i >= 0 {
@@ -59,7 +59,8 @@ func (g *Graph[L]) Waiting(id int) (Token, bool) {
 	return Token{}, false
 }
 
-// MayStart tells whether its graph lets a token start: not at a free join, not beside another step of a serial flow, and not in one branch more than its fork lets run.
+// MayStart reports whether the graph lets a token start: not at a free join, not while another step
+// of a serial flow runs, and not in a branch beyond its fork's concurrency limit.
 func (g *Graph[L]) MayStart(t Token) bool {
 	sc := g.Scope(t.Scope)
 	if plan.IsFreeJoin((&g.FlowIn(t.Scope).Nodes[t.Node])) {
@@ -84,7 +85,8 @@ func (g *Graph[L]) MayStart(t Token) bool {
 	return at < limit
 }
 
-// Start begins the step of tokens; counted tells whether rounds are counted. It gives the token that was queued, whose turn begins (D18); 0: none was.
+// Start starts the step of tokens; counted means that rounds are counted. It returns the queued
+// token whose turn starts (D18), or 0 if none was queued.
 func (g *Graph[L]) Start(id int, d *event.StepStarted, counted bool) (turn int) {
 	sc := g.Scope(d.Scope)
 	f := g.flows[sc.Flow]
@@ -132,7 +134,8 @@ func (g *Graph[L]) Start(id int, d *event.StepStarted, counted bool) (turn int) 
 	return turn
 }
 
-// take removes a token from the list in which it waits. One of the queue begins a group of its own (D18).
+// take removes a token from the list in which it waits. A token from the queue starts its own group
+// (D18).
 func (g *Graph[L]) take(id int) (t Token, queued bool) {
 	for i, t := range g.Ready {
 		if t.ID != id {
@@ -158,7 +161,7 @@ func (g *Graph[L]) take(id int) (t Token, queued bool) {
 	return t, true
 }
 
-// CheckEnds tells why a step cannot end: what runs inside ends first.
+// CheckEnds returns the reason why a step cannot end: everything that runs inside must end first.
 func (g *Graph[L]) CheckEnds(id int) string {
 	st := g.Step(id)
 	if st.Block == nil {
@@ -171,7 +174,8 @@ func (g *Graph[L]) CheckEnds(id int) string {
 	return ""
 }
 
-// Complete notes what a step gave, by which agent where one did, and what it changed in the state of its scope.
+// Complete records the output of a step, the agent that produced it, if any, and the step's changes
+// to the state of its scope.
 func (g *Graph[L]) Complete(id int, d *event.StepCompleted, out Output, agent string) {
 	st, sc, n := g.Step(id), g.StepScope(id), g.StepNode(id)
 	if n.Agent != nil && agent != n.Agent.Agent {
@@ -183,7 +187,8 @@ func (g *Graph[L]) Complete(id int, d *event.StepCompleted, out Output, agent st
 		g.dropTokens([]int{st.Scope})
 	}
 	delete(sc.Caught, n.Index)
-	if late := n.Kind == workflow.KindWait && slices.Contains(d.Ports, workflow.PortTimeout); plan.HasOutput(n.Kind) && !late { // what was not answered has no output
+	// an unanswered wait has no output
+	if late := n.Kind == workflow.KindWait && slices.Contains(d.Ports, workflow.PortTimeout); plan.HasOutput(n.Kind) && !late {
 		sc.record(n.Index, id, g.Flows.Counts(sc.Flow).Of(n.Index) == 1)
 	}
 	sc.State = g.StateAfter(id, d, changes)
@@ -195,19 +200,20 @@ func (g *Graph[L]) Complete(id int, d *event.StepCompleted, out Output, agent st
 	}
 }
 
-// Skip notes that a step did nothing: what it was given goes on.
+// Skip records that a step did nothing: its input is passed on.
 func (g *Graph[L]) Skip(id int) {
 	st := g.Step(id)
 	st.Output, g.StepScope(id).Last = g.output(st.From), id
 }
 
-// Caught is a step after whose failure the run went on, with the failure as expressions read it.
+// Caught is a step after whose failure the run continued, with the failure as expressions read it.
 type Caught struct {
 	Step    int
 	Failure event.Value
 }
 
-// caught notes a failure after which the run goes on, with the default that takes the place of the output or with what the step was given.
+// caught records a failure after which the run continues, with the default that replaces the
+// output, or with the step's input.
 func (g *Graph[L]) caught(id int, d *event.StepFailed) {
 	st, sc, n := g.Step(id), g.StepScope(id), g.StepNode(id)
 	if sc.Caught == nil {
@@ -228,8 +234,10 @@ func (g *Graph[L]) caught(id int, d *event.StepFailed) {
 	}
 }
 
-// Fail notes the failure of a step, which is its output where an edge handles it and the node does not say otherwise; the bound of a loop hands on what its first step was given. Else it is that of its scope: nothing new starts in a
-// branch that failed. It tells whether the failure is the first of the run itself.
+// Fail records the failure of a step. The failure is the step's output if an edge handles it and
+// the node does not say otherwise; the limit of a loop passes on the input of its first step.
+// Otherwise it is the failure of the step's scope: nothing new starts in a failed branch. Fail
+// reports whether the failure is the first of the run itself.
 func (g *Graph[L]) Fail(id int, d *event.StepFailed) bool {
 	st, sc, f := g.Step(id), g.StepScope(id), &d.Error
 	switch {
@@ -249,7 +257,8 @@ func (g *Graph[L]) Fail(id int, d *event.StepFailed) bool {
 	return sc.Owner == 0
 }
 
-// End takes a step out of what is alive, with its branches. calls is how many calls it has numbered; awaited: the loop still needs its part of the step.
+// End removes a step and its branches from the live set. calls is the number of calls that it has
+// numbered; awaited reports whether the loop still needs its state of the step.
 func (g *Graph[L]) End(id int, status event.StepStatus, calls int, awaited bool) {
 	st := g.Step(id)
 	st.Status = status
@@ -271,7 +280,8 @@ func (g *Graph[L]) End(id int, status event.StepStatus, calls int, awaited bool)
 	g.wake = append(g.wake, st.Scope)
 }
 
-// Retry notes the failure of an attempt. Where the whole step begins anew, its branches are forgotten.
+// Retry records the failure of an attempt. If whole, the step restarts from the beginning and its
+// branches are discarded.
 func (g *Graph[L]) Retry(id int, f *event.Failure, whole bool) {
 	st := g.Step(id)
 	st.Retries, st.Last = st.Retries+1, f
@@ -291,8 +301,9 @@ func (g *Graph[L]) Retry(id int, f *event.Failure, whole bool) {
 	}
 }
 
-// killScopes drops the tokens of scopes in which nothing may happen any more, and what they saw: a loop around them would keep the state once for each of
-// its passes (P6).
+// killScopes drops the tokens of scopes in which nothing can happen any more, together with the
+// state they saw; otherwise a surrounding loop would keep one copy of the state for each iteration
+// (P6).
 func (g *Graph[L]) killScopes(ids []int) {
 	g.dropTokens(ids)
 	for _, id := range ids {

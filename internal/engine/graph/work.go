@@ -7,58 +7,65 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
-// Step is one execution of a node. A run keeps each of its steps: what only a running one needs is in work.
+// Step is one execution of a node. A run keeps all of its steps, so data that only a running step
+// needs is in work.
 type Step[L any] struct {
 	Node  int
 	Scope int
 	From  int
 	Group int
-	// Approval is the last answered approval on the path to the step, the step itself included: the number of its wait; 0: there is none.
+	// Approval is the wait number of the last answered approval on the path to the step, the step
+	// itself included; 0 means there is none.
 	Approval int
-	Calls    int // calls that were numbered, once the step has ended
+	Calls    int // number of calls, set once the step has ended
 	Status   event.StepStatus
 	Output   Output
 	*work[L]
 }
 
-// work is what a step has while it runs. An ended step keeps Input, Block and By, and its work until its last call has settled; one that has none of these has the one that holds nothing, which is
+// work is the data of a running step. An ended step keeps Input, Block and By, and keeps its work
+// until its last call has settled. Ended steps with none of these share one empty work, which is
 // never written.
 type work[L any] struct {
-	// Input is what the step was given where that is neither the output of From nor made by a recipe.
+	// Input is the input of the step if it is neither the output of From nor built by a recipe.
 	Input   event.Value
 	Iter    int
 	Retries int
 	Last    *event.Failure
 	Wait    string
-	// Seen and View are what a function sees: the outputs and the state as they were when the step started.
+	// Seen and View are the outputs and the state visible to a function, as they were when the step
+	// started.
 	Seen []Entry
 	View typed.State
-	// Loop is what the loop keeps of the step. The graph does not read it.
+	// Loop is the loop's own state of the step. The graph does not read it.
 	Loop  L
 	Block *block
-	// By is the agent that gave the output, where the conversation was handed over to it.
+	// By is the agent that produced the output, if the conversation was handed over to it.
 	By string
 	// Flow is the sub-flow that the step runs.
 	Flow int
-	// expiry is when the step's timeout is over; nil: it has none.
+	// expiry is the timer of the step's timeout; nil means it has none.
 	expiry *expiry
-	// given is the last result of the step, changed what it changes in View. Both are there only within the activation that brought the result.
+	// given is the last result of the step, and changed is what it changes in View. Both are set
+	// only during the activation that received the result.
 	given   event.Data
 	changed typed.Changes
 }
 
-// works gives steps their work, that of ended ones first. The zero works is ready for use.
+// works allocates work for steps and reuses that of ended steps first. The zero works is ready for
+// use.
 type works[L any] struct {
 	none  *work[L]
 	spare []*work[L]
-	block []work[L] // room for further ones
+	block []work[L] // free entries of the last block
 	size  int       // of the last block
 }
 
-// mostWorks bounds a block: what is kept of one work keeps its whole block.
+// mostWorks is the maximum size of a block. Blocks are small because one retained work keeps its
+// whole block in memory.
 const mostWorks = 32
 
-// begin gives a step that starts its work.
+// begin returns the work of a step that starts, set to w.
 func (m *works[L]) begin(w work[L]) *work[L] {
 	n := len(m.spare)
 	if n == 0 {
@@ -77,7 +84,7 @@ func (m *works[L]) begin(w work[L]) *work[L] {
 	return p
 }
 
-// end gives what an ended step keeps of its work.
+// end clears the work of an ended step and returns what the step keeps of it.
 func (m *works[L]) end(w *work[L], awaited bool) *work[L] {
 	*w = work[L]{Input: w.Input, Block: w.Block, By: w.By, Loop: w.Loop}
 	if w.Input != nil || w.Block != nil || w.By != "" || awaited {
@@ -97,10 +104,11 @@ type expiry struct {
 	fired bool
 }
 
-// ExpireAt starts the timer of the step's timeout, by event seq.
+// ExpireAt starts the timer of the step's timeout; seq is the event that starts it.
 func (s *Step[L]) ExpireAt(at time.Time, seq uint64) { s.expiry = &expiry{at: at, seq: seq} }
 
-// Expiry is when the step's timeout is over, and the event that said so. False: it has none, or its timer has fired.
+// Expiry returns when the step's timeout expires and the event that started the timer. It returns
+// false if there is no timer or it has fired.
 func (s *Step[L]) Expiry() (at time.Time, seq uint64, ok bool) {
 	if s.expiry == nil || s.expiry.fired {
 		return time.Time{}, 0, false
@@ -108,20 +116,20 @@ func (s *Step[L]) Expiry() (at time.Time, seq uint64, ok bool) {
 	return s.expiry.at, s.expiry.seq, true
 }
 
-// Expire notes that the step's timeout is over.
+// Expire records that the step's timeout has expired.
 func (s *Step[L]) Expire() { s.expiry.fired = true }
 
-// IsExpired tells whether the step's timeout is over.
+// IsExpired reports whether the step's timeout has expired.
 func (s *Step[L]) IsExpired() bool { return s.expiry != nil && s.expiry.fired }
 
-// Await notes the wait that the step has opened.
+// Await records the wait that the step has opened.
 func (s *Step[L]) Await(wait string) { s.Wait = wait }
 
-// Join puts the step in the group of a queued token (D18).
+// Join adds the step to the group of a queued token (D18).
 func (s *Step[L]) Join(group int) { s.Group = group }
 
-// Approve notes the number of the last answered approval on the path to the step.
+// Approve records the number of the last answered approval on the path to the step.
 func (s *Step[L]) Approve(wait int) { s.Approval = wait }
 
-// HasResult tells whether the step has a result to which its completion may refer.
+// HasResult reports whether the step has a result that its completion can refer to.
 func (s *Step[L]) HasResult() bool { return s.given != nil }

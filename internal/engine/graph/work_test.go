@@ -5,7 +5,8 @@ import (
 	"unsafe"
 )
 
-// What a run keeps of each of its steps is small; what a running step needs is used again by those that start after it.
+// TestStepsKeepLittle checks that a run keeps little memory for each step, and that the work of
+// ended steps is reused by later ones.
 func TestStepsKeepLittle(t *testing.T) {
 	t.Parallel()
 	if size := unsafe.Sizeof(Step[int]{}); size > 128 {

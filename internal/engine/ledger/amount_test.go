@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// P20: what was used up leaves no room, however much that was: differences do not wrap.
+// TestNoRoomAfterAll checks that an exhausted budget leaves no room, however much was used:
+// differences do not wrap (P20).
 func TestNoRoomAfterAll(t *testing.T) {
 	t.Parallel()
 	all := ledger.Amount{Tokens: math.MaxInt64, Cost: math.MaxInt64, Calls: math.MaxInt64}

@@ -4,18 +4,20 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// child is a run that a call of this one started. Its allotment is reserved from before its start until it has ended, so that parallel children cannot overspend together, and a crash loses
-// nothing of it (ADR 30).
+// child is a run that a call of this run started. Its allotment is reserved from before its start
+// until it has ended, so that parallel children cannot overspend together and a crash loses none of
+// it (ADR 30).
 type child struct {
 	call  string
 	step  int
 	ended bool
-	// allotment is what it may use in all, used what of it is charged. uncounted is that of its budget.
+	// allotment is the total that the child may use, used the part that has been charged. uncounted
+	// is the setting of its budget.
 	allotment, used Amount
 	uncounted       string
 }
 
-// rest is what the child may still use beyond what is charged.
+// rest returns what the child may still use beyond what has been charged.
 func (c *child) rest() Amount {
 	if c.ended {
 		return Amount{}
@@ -23,10 +25,12 @@ func (c *child) rest() Amount {
 	return c.allotment.beyond(c.used)
 }
 
-// unborn tells whether the child may never have been stored: nothing is reserved for it any more, and it has used nothing of its allotment.
+// unborn reports whether the child may never have been stored: nothing is reserved for it any more,
+// and it has used nothing of its allotment.
 func (c *child) unborn() bool { return c.ended && c.used == Amount{} && c.allotment != Amount{} }
 
-// Allotment gives what a child run may use in all; nil: no budget bounds it, or there is no such run.
+// Allotment returns the total that a child run may use; nil if no budget limits it or there is no
+// such run.
 func (l *Ledger) Allotment(run string) *workflow.Budget {
 	c := l.children[run]
 	if c == nil {
@@ -39,20 +43,23 @@ func (l *Ledger) Allotment(run string) *workflow.Budget {
 	return b
 }
 
-// HasChild tells whether a run was started, and IsActive whether it has not ended.
+// HasChild reports whether a run was started.
 func (l *Ledger) HasChild(run string) bool { return l.children[run] != nil }
 
-// IsActive is described at [Ledger.HasChild].
+// IsActive reports whether a run was started and has not ended.
 func (l *Ledger) IsActive(run string) bool { c := l.children[run]; return c != nil && !c.ended }
 
-// IsAllotted tells whether nothing is to be decided about a run: it has its allotment, or has ended and does not ask for more.
+// IsAllotted reports whether there is nothing to decide about a run: it has its allotment, or it
+// has ended and does not ask for more.
 func (l *Ledger) IsAllotted(run string, asksMore bool) bool {
 	c := l.children[run]
 	return c != nil && (!c.ended || !asksMore && !c.unborn())
 }
 
-// Allot decides what a child run of a call may use in all: one of shares equal parts of what the budgets leave, or, where had is what it had before, all of that on top of what it used. short
-// names what there is too little of; waits: there may be enough once others have settled.
+// Allot decides how much a child run of a call may use in total: one of shares equal parts of what
+// the budgets leave or, if had is its former allotment, all of what is left on top of what it has
+// used. short names the detail that falls short; waits reports that there may be enough once others
+// have settled.
 func (l *Ledger) Allot(w World, balances []Balance, call, run string, shares int, had *workflow.Budget) (a Amount, short string, waits bool) {
 	parts := int64(max(shares, 1) + l.rivals(w, call))
 	if had != nil {
@@ -79,8 +86,9 @@ func (l *Ledger) Allot(w World, balances []Balance, call, run string, shares int
 	return Amount{}, Tightest(balances), false
 }
 
-// share gives one of parts equal parts of what the budgets have neither used nor reserved; what they do not bound is 0. short names what there is too little of whatever others leave;
-// waits: there is too little of something before others have settled.
+// share returns one of parts equal parts of what the budgets have neither used nor reserved;
+// details without a limit are 0. short names a detail that is insufficient even if all reservations
+// are released; waits reports that a detail is insufficient until others have settled.
 func share(balances []Balance, parts int64) (a Amount, short string, waits bool) {
 	var all fields
 	for i := range balances {
@@ -106,7 +114,8 @@ func share(balances []Balance, parts int64) (a Amount, short string, waits bool)
 	return all.amount(), "", waits
 }
 
-// raised gives an allotment for a run that has used its own: what is free now on top of what it used. False: it is nowhere more than it had.
+// raised returns an allotment for a run that has used up its own: what is free now on top of what
+// it has used. It returns false if no detail exceeds had.
 func raised(free, used, had Amount) (Amount, bool) {
 	more := false
 	all, before, old := free.fields(), used.fields(), had.fields()
@@ -119,7 +128,7 @@ func raised(free, used, had Amount) (Amount, bool) {
 	return all.amount(), more
 }
 
-// rivals counts the other calls that may start runs too and for which nothing is reserved yet.
+// rivals returns the number of other calls that may also start runs and have no reservation yet.
 func (l *Ledger) rivals(w World, call string) int {
 	has := map[string]bool{call: true}
 	for _, c := range l.children {
@@ -136,14 +145,16 @@ func (l *Ledger) rivals(w World, call string) int {
 	return n
 }
 
-// AllowUncounted sets what the budget of a child run says of work whose use is never reported: what those of its parent say.
+// AllowUncounted copies to the budget of a child run the parent budgets' setting for work whose
+// usage is never reported.
 func AllowUncounted(b *workflow.Budget, balances []Balance) {
 	if b != nil && countsUse(b) && RefusesUncounted(balances) == "" {
 		b.Uncounted = workflow.UncountedAllow
 	}
 }
 
-// StartChild reserves an allotment for a run that a call starts, or lets go on; nil: no budget bounds it.
+// StartChild reserves an allotment for a run that a call starts or resumes; nil means no budget
+// limits it.
 func (l *Ledger) StartChild(run, call string, step int, allotment *workflow.Budget) {
 	if l.children == nil {
 		l.children = map[string]*child{}
@@ -159,14 +170,15 @@ func (l *Ledger) StartChild(run, call string, step int, allotment *workflow.Budg
 	}
 }
 
-// UseChild charges what a run used since it was told last. The run must have been started.
+// UseChild charges what a run has used since the last report. The run must have been started.
 func (l *Ledger) UseChild(w World, step int, run string, used Amount, ended bool) {
 	c := l.children[run]
 	l.Charge(w, step, used.beyond(c.used))
 	c.used, c.ended = c.used.atLeast(used), ended
 }
 
-// CloseCall charges what the runs and the model calls of a call that has its result may still use: their use is not reported any more.
+// CloseCall charges everything that the runs and the model calls of a call with a result may still
+// use, since their usage is no longer reported.
 func (l *Ledger) CloseCall(w World, call string) {
 	for _, c := range l.children {
 		if c.call != call {
@@ -181,7 +193,7 @@ func (l *Ledger) CloseCall(w World, call string) {
 	l.CloseSessions(w, call)
 }
 
-// IsAwaited tells whether use of a call is still to be reported.
+// IsAwaited reports whether usage of a call is still to be reported.
 func (l *Ledger) IsAwaited(call string) bool {
 	for _, c := range l.children {
 		if c.call == call && !c.ended {
@@ -196,10 +208,10 @@ func (l *Ledger) IsAwaited(call string) bool {
 	return false
 }
 
-// HasReserved tells whether runs of a call may still use something.
+// HasReserved reports whether runs of a call may still use something.
 func (l *Ledger) HasReserved(call string) bool { return l.reservedBy(call) != Amount{} }
 
-// reservedBy is what the runs of one call may still use.
+// reservedBy returns what the runs of one call may still use.
 func (l *Ledger) reservedBy(call string) (sum Amount) {
 	for _, c := range l.children {
 		if c.call == call {
@@ -209,7 +221,8 @@ func (l *Ledger) reservedBy(call string) (sum Amount) {
 	return sum
 }
 
-// reservedForCall is the call itself, where it is held or was just approved and its runs may still use something: it counts again once it is made.
+// reservedForCall returns the call itself if it is held or was just approved and its runs may still
+// use something: it counts again once it is made.
 func (l *Ledger) reservedForCall(c Call) (a Amount) {
 	if (c.State == CallHeld || c.State == CallApproved) && l.HasReserved(c.Key) {
 		a.Calls = 1
@@ -217,7 +230,9 @@ func (l *Ledger) reservedForCall(c Call) (a Amount) {
 	return a
 }
 
-// Own gives the call that is reserved for a tool call which is to be made again, and the sum of what runs of idle calls hold, which nothing frees before; zero where it has no such runs.
+// Own returns the call that is reserved for a tool call to be made again, and the sum that the runs
+// of idle calls hold, which nothing releases before then; idle is zero if the call has no such
+// runs.
 func (l *Ledger) Own(w World, call string) (own, idle Amount) {
 	idle = l.reservedBy(call)
 	has := idle != Amount{}

@@ -2,17 +2,19 @@ package ledger
 
 import "github.com/hocket-run/hocket/workflow"
 
-// What a budget bounds, as events and errors name it. Events count money in millionths of a dollar.
+// Details that a budget limits, as events and errors name them. Events count money in millionths of
+// a dollar.
 const (
 	DetailTokens = "tokens"
 	DetailMoney  = "micro-USD"
 	DetailCalls  = "calls"
 )
 
-// Details name the fields of an Amount, in their order.
+// Details are the names of the fields of an Amount, in order.
 var Details = [3]string{DetailTokens, DetailMoney, DetailCalls}
 
-// Limit gives what a budget allows of detail, as events count it; 0: nothing bounds it, or detail is none.
+// Limit returns what a budget allows of detail, as events count it; 0 means no limit or an unknown
+// detail.
 func Limit(b workflow.Budget, detail string) int64 {
 	switch detail {
 	case DetailTokens:
@@ -25,7 +27,8 @@ func Limit(b workflow.Budget, detail string) int64 {
 	return 0
 }
 
-// Text gives n of detail, as events count it, as workflow.ParseBudget reads it.
+// Text formats n units of detail, as events count them, in the form that workflow.ParseBudget
+// reads.
 func Text(detail string, n int64) string {
 	switch detail {
 	case DetailTokens:
@@ -38,7 +41,7 @@ func Text(detail string, n int64) string {
 	return ""
 }
 
-// USD gives an amount of money in dollars, as events count it.
+// USD converts an amount of money, as events count it, to dollars.
 func USD(n int64) float64 { return float64(n) / 1e6 }
 
 func microUSD(usd float64) int64 { return int64(usd * 1e6) }

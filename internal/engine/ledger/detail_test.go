@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// An amount that is written for people is read as the same amount of the same detail, and of no other.
+// TestTextsOfAmounts checks that an amount formatted for people is parsed as the same amount of the
+// same detail, and of no other.
 func TestTextsOfAmounts(t *testing.T) {
 	t.Parallel()
 	for _, detail := range ledger.Details {

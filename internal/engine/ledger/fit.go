@@ -7,28 +7,32 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// MinOutput is the least output, in tokens, that is worth a model call.
+// MinOutput is the smallest output, in tokens, for which a model call is made.
 const MinOutput = 16
 
-// Fit says whether a call fits budgets. The zero Fit: it fits, and no budget bounds it.
+// Fit is the result of checking a call against budgets. The zero Fit means that the call fits and
+// no budget limits it.
 type Fit struct {
-	// Output is what a model call may answer, in tokens. Bound and Detail name the budget that left no more, and what it bounds; "" where none did.
+	// Output is the maximum output of a model call, in tokens. Bound and Detail identify the budget
+	// that left no more, and which limit; both are "" if none did.
 	Output int64
 	Bound  string
 	Detail string
-	// Bounded: at least one budget bounds the call.
+	// Bounded reports whether at least one budget limits the call.
 	Bounded bool
-	// Met is the budget that leaves too little whatever others leave of their reservations, and MetDetail and MetLimit what it bounds; nil: none.
+	// Met is the budget that leaves too little even if all reservations are released, and MetDetail
+	// and MetLimit identify its limit; nil means none.
 	Met       *Balance
 	MetDetail string
 	MetLimit  int64
-	// Waits: there is too little before others have settled.
+	// Waits reports that there is too little until others have settled.
 	Waits bool
-	// NoPrice: a budget bounds money, and the price of the model is unknown.
+	// NoPrice reports that a budget limits money and the price of the model is unknown.
 	NoPrice bool
 }
 
-// FitModel decides about a model call with an estimated input and the most that its answer may take, both in tokens. mustPrice refuses a model without a price under a budget of money.
+// FitModel checks a model call with an estimated input and the maximum size of its answer, both in
+// tokens. If mustPrice, a model without a price is rejected under a money budget.
 func FitModel(balances []Balance, input, output int64, rate chat.Rate, priced, mustPrice bool) Fit {
 	fit := Fit{Output: output, Bounded: len(balances) > 0}
 	least := min(MinOutput, output)
@@ -51,8 +55,9 @@ func FitModel(balances []Balance, input, output int64, rate chat.Rate, priced, m
 	return fit
 }
 
-// FitCalls decides about a tool call, which uses one call and nothing that is known before. own is reserved for this call already; idle is reserved for calls that cannot go on
-// before this one does.
+// FitCalls checks a tool call, which uses one call and nothing else that is known in advance. own
+// is already reserved for this call; idle is reserved for calls that cannot continue before this
+// one does.
 func FitCalls(balances []Balance, own, idle Amount) (fit Fit) {
 	for i := range balances {
 		b := &balances[i]
@@ -70,12 +75,12 @@ func FitCalls(balances []Balance, own, idle Amount) (fit Fit) {
 	return fit
 }
 
-// BoundsCalls tells whether a budget bounds calls.
+// BoundsCalls reports whether a budget limits calls.
 func BoundsCalls(balances []Balance) bool {
 	return slices.ContainsFunc(balances, func(b Balance) bool { return b.Budget.MaxCalls > 0 })
 }
 
-// BoundsDetail tells whether a budget bounds detail.
+// BoundsDetail reports whether a budget limits detail.
 func BoundsDetail(balances []Balance, detail string) bool {
 	d := slices.Index(Details[:], detail)
 	return d >= 0 && slices.ContainsFunc(balances, func(b Balance) bool {
@@ -84,7 +89,8 @@ func BoundsDetail(balances []Balance, detail string) bool {
 	})
 }
 
-// LeastLeft gives the budget with the least left of detail, and its bound as events name it; nil where none bounds it.
+// LeastLeft returns the budget with the least left of detail, and its limit as events name it; nil
+// if no budget limits detail.
 func LeastLeft(balances []Balance, detail string) (least *Balance, limit int64) {
 	d := slices.Index(Details[:], detail)
 	if d < 0 {
@@ -102,7 +108,7 @@ func LeastLeft(balances []Balance, detail string) (least *Balance, limit int64) 
 	return least, limit
 }
 
-// Tightest names what of the budgets has the smallest share left.
+// Tightest returns the detail with the smallest share left in the budgets.
 func Tightest(balances []Balance) string {
 	detail, least := DetailTokens, 2.0
 	for i := range balances {
@@ -119,7 +125,8 @@ func Tightest(balances []Balance) string {
 	return detail
 }
 
-// RefusesUncounted gives the first budget that does not allow work whose use is never reported; "" where all do.
+// RefusesUncounted returns the Bound of the first budget that does not allow work whose usage is
+// never reported; "" if all allow it.
 func RefusesUncounted(balances []Balance) string {
 	for i := range balances {
 		if b := &balances[i].Budget; countsUse(b) && b.Uncounted != workflow.UncountedAllow {

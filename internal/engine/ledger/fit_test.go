@@ -10,7 +10,7 @@ import (
 
 func TestFitModel(t *testing.T) {
 	t.Parallel()
-	rate := chat.Rate{Input: 1_000_000, Output: 2_000_000} // 1 and 2 USD for a million tokens
+	rate := chat.Rate{Input: 1_000_000, Output: 2_000_000} // 1 and 2 USD per million tokens
 	tokens := func(most, used, reserved int64) ledger.Balance {
 		return ledger.Balance{Bound: ledger.BoundByRun, Budget: workflow.Budget{MaxTokens: most}, Used: ledger.Amount{Tokens: used}, Reserved: ledger.Amount{Tokens: reserved}}
 	}
@@ -50,7 +50,8 @@ func TestFitModel(t *testing.T) {
 	}
 }
 
-// A tool call uses one call. What idle calls hold counts as used, for nothing frees it; the call that is reserved for this one does not count against it.
+// TestFitCalls checks that a tool call uses one call. What idle calls hold counts as used, since
+// nothing releases it; the call reserved for this one does not count against it.
 func TestFitCalls(t *testing.T) {
 	t.Parallel()
 	calls := func(n int64) ledger.Amount { return ledger.Amount{Calls: n} }
@@ -112,7 +113,8 @@ func TestTightest(t *testing.T) {
 	}
 }
 
-// A child run gets one equal share of what is free; one that used up its allotment gets what is free on top of it, where that is more.
+// TestAllot checks that a child run gets one equal share of what is free, and that a child run that
+// used up its allotment gets what is free on top of it, if that is more.
 func TestAllot(t *testing.T) {
 	t.Parallel()
 	var l ledger.Ledger
@@ -144,7 +146,8 @@ func TestAllot(t *testing.T) {
 	}
 }
 
-// A call that a person is asked about was taken back, and is reserved while its runs hold something, so that it can be made.
+// TestHeldCallKeepsItsCall checks that a call that a person is asked about is taken back, and stays
+// reserved while its runs hold something, so that it can be made.
 func TestHeldCallKeepsItsCall(t *testing.T) {
 	t.Parallel()
 	var l ledger.Ledger
@@ -167,7 +170,8 @@ func TestHeldCallKeepsItsCall(t *testing.T) {
 	}
 }
 
-// Sessions: what a function reserves counts until its use is reported; what it never reports counts in full.
+// TestSessions checks that what a function reserves counts until its usage is reported, and that
+// what it never reports counts in full.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	var l ledger.Ledger
@@ -187,7 +191,7 @@ func TestSessions(t *testing.T) {
 		t.Errorf("balances %+v", balances)
 	}
 	l.UseSession(w, 1, "c", "k1", ledger.Amount{Tokens: 30})
-	l.UseSession(w, 1, "other", "k2", ledger.Amount{}) // a report of another call ends nothing
+	l.UseSession(w, 1, "other", "k2", ledger.Amount{}) // a report by another call ends nothing
 	if _, ok := l.Session("k1"); ok || !l.IsAwaited("c") {
 		t.Error("k1 is still reserved, or nothing is")
 	}

@@ -7,12 +7,13 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// World is what the ledger asks of the run that it belongs to.
+// World is what the ledger needs to know about the run it belongs to.
 type World interface {
-	// Around gives the nearest node with a budget of its own that a step is inside of, its own node first, and the step whose node is the next one outward: 0 where
-	// there is none. A nil budget: there is no such node, as around step 0.
+	// Around returns the innermost node with a budget of its own that contains a step, the step's
+	// own node included, and the step whose node is the next one outward, or 0 if there is none. A
+	// nil budget means there is no such node, as for step 0.
 	Around(step int) (node string, budget *workflow.Budget, outward int)
-	// Calls gives the tool and function calls that have no result, in any order.
+	// Calls returns the tool and function calls that have no result, in any order.
 	Calls() iter.Seq[Call]
 }
 
@@ -23,37 +24,40 @@ type Call struct {
 	State CallState
 }
 
-// CallState is what the ledger distinguishes of a call.
+// CallState is the state of a call as far as the ledger distinguishes it.
 type CallState uint8
 
 const (
 	// CallOther is any other state.
 	CallOther CallState = iota
-	// CallOut is being carried out.
+	// CallOut means the call is being carried out.
 	CallOut
-	// CallHeld was not made: a person is asked about it. Nothing else makes it.
+	// CallHeld means the call was not made because a person is asked about it. Only an answer lets
+	// it proceed.
 	CallHeld
-	// CallApproved is held no longer and is to be made again.
+	// CallApproved means the call is no longer held and is to be made again.
 	CallApproved
-	// CallIdle is to be made again, and waits for nothing but room in a budget or a slot.
+	// CallIdle means the call is to be made again, and waits only for room in a budget or a slot.
 	CallIdle
 )
 
-// Ledger is the account of one run. The zero Ledger has no budget and has used nothing. Not safe for concurrent use.
+// Ledger is the account of one run. The zero Ledger has no budget and has used nothing. It is not
+// safe for concurrent use.
 type Ledger struct {
 	budget workflow.Budget  // the run's own
 	parent *workflow.Budget // what the parent run leaves for this one
 	rates  map[string]chat.Rate
 
 	used   Amount
-	byNode map[string]Amount // by node with a budget of its own
-	// models are the reservations of model calls of agents, by call, sessions those of model calls that functions and tools make themselves, by key.
+	byNode map[string]Amount // nodes with a budget of their own
+	// models are the reservations of model calls of agents, by call; sessions are those of model
+	// calls that functions and tools make themselves, by key.
 	models   map[string]reservation
 	sessions map[string]Session
 	children map[string]*child
 }
 
-// reservation is what a model call that is out may use.
+// reservation is what a model call in flight may use.
 type reservation struct {
 	step   int
 	amount Amount
@@ -62,13 +66,15 @@ type reservation struct {
 // SetBudget sets the run's own budget.
 func (l *Ledger) SetBudget(b workflow.Budget) { l.budget = b }
 
-// SetParentBudget sets what the parent run leaves for this one; nil: nothing bounds it from there.
+// SetParentBudget sets what the parent run leaves for this run; nil means the parent run imposes no
+// limit.
 func (l *Ledger) SetParentBudget(b *workflow.Budget) { l.parent = b }
 
-// ParentBudget gives what the parent run leaves for this one; nil: nothing bounds it from there.
+// ParentBudget returns what the parent run leaves for this run; nil means the parent run imposes no
+// limit.
 func (l *Ledger) ParentBudget() *workflow.Budget { return l.parent }
 
-// SetRate sets the price of a model. The first one counts.
+// SetRate sets the price of a model. Only the first price counts.
 func (l *Ledger) SetRate(model string, rate chat.Rate) {
 	if l.rates == nil {
 		l.rates = map[string]chat.Rate{}
@@ -78,19 +84,19 @@ func (l *Ledger) SetRate(model string, rate chat.Rate) {
 	}
 }
 
-// Rate gives the price of a model; false where it is not known.
+// Rate returns the price of a model, or false if it is unknown.
 func (l *Ledger) Rate(model string) (chat.Rate, bool) {
 	rate, ok := l.rates[model]
 	return rate, ok
 }
 
-// Used gives what counts against the run's budgets so far.
+// Used returns what counts against the run's budgets so far.
 func (l *Ledger) Used() Amount { return l.used }
 
-// Bounds tells whether there may be a budget for a call to wait for.
+// Bounds reports whether there may be a budget for a call to wait for.
 func (l *Ledger) Bounds() bool { return l.budget.Bounds() || l.parent != nil || len(l.byNode) > 0 }
 
-// Balances gives the budgets that the calls of a step must fit, that of the innermost node first.
+// Balances returns the budgets that the calls of a step must fit, innermost node first.
 func (l *Ledger) Balances(w World, step int) []Balance {
 	var out []Balance
 	for node, budget, outward := w.Around(step); budget != nil; node, budget, outward = w.Around(outward) {
@@ -105,7 +111,7 @@ func (l *Ledger) Balances(w World, step int) []Balance {
 		out = append(out, b)
 	}
 	all := func(int) bool { return true }
-	if l.parent != nil { // before the run's own: where both are used up, the parent run decides what follows
+	if l.parent != nil { // before the run's own: if both are used up, the parent run decides
 		out = append(out, Balance{Bound: BoundByParent, Budget: *l.parent, Used: l.used, Reserved: l.reserved(w, all)})
 	}
 	if l.budget.Bounds() {
@@ -114,7 +120,8 @@ func (l *Ledger) Balances(w World, step int) []Balance {
 	return out
 }
 
-// reserved sums what the model calls and child runs of matching steps may still use, and the calls that are reserved for held ones.
+// reserved sums what the model calls and child runs of matching steps may still use, and the calls
+// that are reserved for held ones.
 func (l *Ledger) reserved(w World, match func(step int) bool) (sum Amount) {
 	for _, v := range l.models {
 		if match(v.step) {
@@ -139,7 +146,7 @@ func (l *Ledger) reserved(w World, match func(step int) bool) (sum Amount) {
 	return sum
 }
 
-// Charge counts what a step used.
+// Charge adds what a step used.
 func (l *Ledger) Charge(w World, step int, a Amount) {
 	l.used = l.used.Plus(a)
 	for node, budget, outward := w.Around(step); budget != nil; node, budget, outward = w.Around(outward) {
@@ -165,8 +172,9 @@ func (l *Ledger) Reserve(call string, step int, model string, input, output int6
 // Release ends the reservation of a model call that has settled.
 func (l *Ledger) Release(call string) { delete(l.models, call) }
 
-// UseOfModel gives what a model call used. Where its usage is unknown it is what was reserved for it, unless the call was turned away before it cost anything (free). A cost that the
-// provider told counts before one that follows from the price.
+// UseOfModel returns what a model call used. If its usage is unknown, that is what was reserved for
+// it, unless the call was turned away before it cost anything (free). A cost reported by the
+// provider takes precedence over one computed from the price.
 func (l *Ledger) UseOfModel(call, model string, u *chat.Usage, costUSD *float64, free bool) (a Amount) {
 	switch {
 	case u != nil:

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// town is a world in which odd steps are inside the node "n", which has a budget of its own.
+// town is a World in which odd steps are inside the node "n", which has a budget of its own.
 type town struct {
 	budget workflow.Budget
 	calls  map[string]ledger.Call
@@ -36,8 +36,9 @@ func (w town) Calls() iter.Seq[ledger.Call] {
 	}
 }
 
-// P20: whatever is reserved, used and reported in any order, what fits never lets the sum of what was used and of what is reserved exceed a budget, of the run, of its parent or of a node, as
-// long as nothing uses more than was reserved for it.
+// TestBudgetsHold checks that in whatever order amounts are reserved, used and reported, the sum of
+// used and reserved amounts never exceeds a budget, whether of the run, its parent or a node, as
+// long as nothing uses more than was reserved for it (P20).
 func TestBudgetsHold(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -105,7 +106,8 @@ func TestBudgetsHold(t *testing.T) {
 	})
 }
 
-// A child run that is told about twice counts once, by the larger report; what its call leaves unreported counts in full.
+// TestChildren checks that a child run reported twice counts once, with the larger report, and that
+// what its call leaves unreported counts in full.
 func TestChildren(t *testing.T) {
 	t.Parallel()
 	var l ledger.Ledger

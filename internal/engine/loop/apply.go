@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
-// ApplyModelCalled begins an attempt of a model call. What it adds to the conversation asks the model to mend its reply.
+// ApplyModelCalled starts an attempt of a model call. Messages that it adds to the conversation ask
+// the model to correct its reply.
 func ApplyModelCalled(l *Loop, w World, ev *event.Event, d *event.ModelCalled) {
 	fr := frame(w, ev.Step, d.Frame)
 	switch k := d.Compaction; {
@@ -64,17 +65,18 @@ func ApplyModelReplied(l *Loop, w World, ev *event.Event, d *event.ModelReplied)
 	}
 }
 
-// ApplyModelFailed keeps the call, for which is decided next.
+// ApplyModelFailed keeps the call, to be decided on next.
 func ApplyModelFailed(l *Loop, w World, _ *event.Event, d *event.ModelFailed) {
 	l.fail(w, d.Call, d.Late)
 }
 
-// ApplyToolCalled begins an attempt of a tool call.
+// ApplyToolCalled starts an attempt of a tool call.
 func ApplyToolCalled(l *Loop, w World, ev *event.Event, d *event.ToolCalled) {
 	l.begin(w, ev, d.Call, Call{Kind: Tool, Frame: d.Frame, Attempt: d.Attempt, Tool: d.Tool, ToolID: d.ToolCallID, Args: d.Arguments})
 }
 
-// ApplyToolReturned ends a tool call, or answers one that the engine answers itself, and gives the result to the model that asked.
+// ApplyToolReturned ends a tool call, or answers a tool call that the engine handles itself, and
+// passes the result to the model that requested it.
 func ApplyToolReturned(l *Loop, w World, ev *event.Event, d *event.ToolReturned) {
 	id, toolCall, note := d.Frame, d.ToolCallID, ""
 	if d.Call != "" {
@@ -89,7 +91,8 @@ func ApplyToolReturned(l *Loop, w World, ev *event.Event, d *event.ToolReturned)
 	}
 }
 
-// edit is what the model that asked for a call reads before its result where a person changed the arguments; "" where none did.
+// edit returns what the model that requested a call reads before its result if a person changed the
+// arguments; "" if nobody did.
 func (c *Call) edit() string {
 	if c.Held == nil {
 		return ""
@@ -97,7 +100,8 @@ func (c *Call) edit() string {
 	return "A person changed the arguments of this call. It was called with: " + string(c.Args) + "\n\n"
 }
 
-// ApplyToolFailed gives the failure to the model that asked. That of a node's call, and one of which no model reads, keeps the call, for which is decided next.
+// ApplyToolFailed passes the failure to the model that requested the call. If the call is a node's,
+// or no model reads it, the call is kept, to be decided on next.
 func ApplyToolFailed(l *Loop, w World, ev *event.Event, d *event.ToolFailed) {
 	c := l.calls.get(d.Call)
 	if c.ToolID != "" && !d.Late && !d.Unknown && !d.Kept {
@@ -111,12 +115,13 @@ func ApplyToolFailed(l *Loop, w World, ev *event.Event, d *event.ToolFailed) {
 	l.fail(w, d.Call, d.Late)
 }
 
-// ApplyFuncCalled begins an attempt of a function. errors is how many attempts of the run had failed, updated when its state had changed last.
+// ApplyFuncCalled starts an attempt of a function. errors is the number of failed attempts of the
+// run so far, updated the time of the last change to its state.
 func ApplyFuncCalled(l *Loop, w World, ev *event.Event, d *event.FuncCalled, errors int, updated time.Time) {
 	l.begin(w, ev, d.Call, Call{Kind: Func, Attempt: d.Attempt, Tool: d.Func, Errors: errors, Updated: updated})
 }
 
-// ApplyFuncReturned ends the call of a function, or keeps it where the function failed.
+// ApplyFuncReturned ends the call of a function, or keeps it if the function failed.
 func ApplyFuncReturned(l *Loop, w World, _ *event.Event, d *event.FuncReturned) {
 	switch c := l.calls.get(d.Call); {
 	case d.Error == nil:
@@ -130,20 +135,20 @@ func ApplyFuncReturned(l *Loop, w World, _ *event.Event, d *event.FuncReturned) 
 	l.fail(w, d.Call, d.Late)
 }
 
-// ApplyFuncNoted keeps a note.
+// ApplyFuncNoted stores a note.
 func ApplyFuncNoted(l *Loop, w World, ev *event.Event, d *event.FuncNoted) {
 	st := w.Step(ev.Step)
 	st.Notes = append(st.Notes, Note{Key: d.Key, Value: d.Value})
 }
 
-// ApplySubagentStarted begins the loop of a sub-agent.
+// ApplySubagentStarted starts the loop of a sub-agent.
 func ApplySubagentStarted(l *Loop, w World, ev *event.Event, d *event.SubagentStarted) {
 	fr := openFrame(w, ev.Step, d.Agent, d.System, d.Parent)
 	fr.ToolCallID, fr.Call, fr.Depth = d.ToolCallID, d.Call, d.Depth
 	l.Say(fr.Conv, chat.Message{Role: chat.RoleUser, Text: chat.NewText(d.Input)})
 }
 
-// ApplySubagentCompleted gives the output of a sub-agent to the model that asked.
+// ApplySubagentCompleted passes the output of a sub-agent to the model that requested it.
 func ApplySubagentCompleted(l *Loop, w World, ev *event.Event, d *event.SubagentCompleted) {
 	out := expr.Text(d.Output)
 	if d.Reply || d.JSON {
@@ -156,18 +161,18 @@ func ApplySubagentCompleted(l *Loop, w World, ev *event.Event, d *event.Subagent
 	l.endSubagent(w, ev, d.Frame, out, false)
 }
 
-// ApplySubagentFailed gives the failure of a sub-agent to the model that asked.
+// ApplySubagentFailed passes the failure of a sub-agent to the model that requested it.
 func ApplySubagentFailed(l *Loop, w World, ev *event.Event, d *event.SubagentFailed) {
 	l.endSubagent(w, ev, d.Frame, d.Error.Message, true)
 }
 
-// ApplyRunCancelling begins the time in which calls that are out may finish.
+// ApplyRunCancelling starts the period in which calls in flight may finish.
 func (l *Loop) ApplyRunCancelling(ev *event.Event) {
 	at := ev.At
 	l.cancelled = &at
 }
 
-// endSubagent ends the frame of a sub-agent, and answers the call that began it.
+// endSubagent ends the frame of a sub-agent, and answers the call that started it.
 func (l *Loop) endSubagent(w World, ev *event.Event, id int, out string, failed bool) {
 	l.close(w, ev.At, ev.Step, id)
 	fr := frame(w, ev.Step, id)
@@ -175,8 +180,8 @@ func (l *Loop) endSubagent(w World, ev *event.Event, id int, out string, failed 
 	l.answer(w, ev.Step, fr.Parent, TurnCall{ID: fr.ToolCallID, Text: out, Err: failed})
 }
 
-// ApplyAgentHanded gives a frame to another agent. The turns of each agent are counted over all the times that it has the frame, so that agents cannot hand over to each other
-// without end.
+// ApplyAgentHanded hands a frame over to another agent. The turns of each agent are counted across
+// all the times that it has the frame, so that agents cannot hand over to each other forever.
 func ApplyAgentHanded(l *Loop, w World, ev *event.Event, d *event.AgentHanded) {
 	fr := frame(w, ev.Step, d.Frame)
 	turns := maps.Clone(fr.TurnsBy)

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
-// Kind is what a call calls.
+// Kind is the kind of a call: what it calls.
 type Kind uint8
 
 const (
@@ -17,19 +17,19 @@ const (
 	Func
 )
 
-// State is what a call waits for.
+// State is the state of a call: what it waits for.
 type State uint8
 
 const (
-	Open      State = iota // asked for, no result
-	Failed                 // failed, and what follows is being decided
+	Open      State = iota // requested, no result yet
+	Failed                 // failed; the next action is being decided
 	Sleeping               // waits for its retry timer
-	Asking                 // a person is asked what became of it
-	Cancelled              // cancelled, has not settled
-	Due                    // to be tried again as soon as there is a slot
+	Asking                 // a person is asked about its outcome
+	Cancelled              // cancelled but not settled
+	Due                    // to be retried as soon as there is a slot
 )
 
-// Call is a call without its last result.
+// Call is a call without its final result.
 type Call struct {
 	Kind    Kind
 	State   State
@@ -37,36 +37,42 @@ type Call struct {
 	Frame   int
 	Attempt int
 	Model   string
-	Retries int    // how often this model was asked again
-	Afresh  bool   // its next attempt begins with the model that the agent begins with
-	Length  int    // messages of the conversation
-	Tool    string // or the function's name
-	ToolID  string // of the tool call of a reply; "" for nodes
+	Retries int    // number of retries with this model
+	Afresh  bool   // the next attempt starts with the agent's initial model
+	Length  int    // number of messages in the conversation
+	Tool    string // name of the tool or function
+	ToolID  string // of the tool call in a reply; "" for nodes
 	Args    json.RawMessage
-	Seq     uint64 // the event that asked
-	// Approved is the binding that a person approved; Unknown counts the attempts that gave no answer.
+	Seq     uint64 // the event that requested the call
+	// Approved is the binding that a person approved; Unknown counts the attempts that returned no
+	// answer.
 	Approved string
 	Unknown  int
-	// Held are the arguments with which the call was held, where the person who approved it changed them to Args; nil: they were not changed.
+	// Held are the arguments with which the call was held, if the person who approved it changed
+	// them to Args; nil means they were not changed.
 	Held json.RawMessage
-	// Reserved is what a budget keeps for a model call that is out.
+	// Reserved is what a budget has reserved for a model call in flight.
 	Reserved *event.Reserved
-	// Of a function: what the attempt before gave although it failed, how many attempts of the run had failed, and when the state had changed last.
+	// For a function: what the previous attempt returned although it failed, how many attempts of
+	// the run had failed, and when the state had last changed.
 	Last    json.RawMessage
-	Kept    int // attempts that ended because a budget was used up: they are none to the function
+	Kept    int // attempts ended by an exhausted budget; the function does not see them
 	Errors  int
 	Updated time.Time
-	// Compaction is that of a model call which asks for a summary; nil: it is the agent's.
+	// Compaction is set for a model call that requests a summary; nil if the call is the agent's
+	// own.
 	Compaction *event.Compaction
-	// Instead is that of the last attempt of a model call, and Until the end of the cooldown in which the call began; zero: it began with the agent's own model.
+	// Instead is that of the last attempt of a model call; Until is the end of the cooldown in
+	// which the call started, or zero if it started with the agent's own model.
 	Instead *event.Instead
 	Until   time.Time
 }
 
-// maxBlock bounds a block of calls: what is kept of one call keeps its whole block.
+// maxBlock is the maximum size of a block of calls. Blocks are small because one retained call
+// keeps its whole block in memory.
 const maxBlock = 32
 
-// count adds n times a call to the counters that follow from the calls.
+// count adds a call n times to the counters that are derived from the calls.
 func (l *Loop) count(w World, c *Call, n int32) {
 	st := w.Step(c.Step)
 	st.Calls += n
@@ -93,7 +99,7 @@ func (l *Loop) set(w World, c *Call, s State) {
 	l.count(w, c, 1)
 }
 
-// begin opens a call, or a further attempt of one.
+// begin opens a call, or a further attempt of a call.
 func (l *Loop) begin(w World, ev *event.Event, key string, c Call) {
 	st := w.Step(ev.Step)
 	l.undue(st)
@@ -102,7 +108,7 @@ func (l *Loop) begin(w World, ev *event.Event, key string, c Call) {
 		l.count(w, old, -1)
 		c.Last, c.Approved, c.Unknown, c.Kept = old.Last, old.Approved, old.Unknown, old.Kept
 		if c.Held = old.Held; c.Held != nil {
-			c.Args = old.Args // what was approved stays together
+			c.Args = old.Args // keep what was approved together
 		}
 	} else {
 		st.Numbered++
@@ -116,7 +122,7 @@ func (l *Loop) begin(w World, ev *event.Event, key string, c Call) {
 	l.count(w, p, 1)
 }
 
-// place gives a place to a call, that of a function that has returned where there is one.
+// place allocates a call, reusing that of a function that has returned if there is one.
 func (l *Loop) place() *Call {
 	if n := len(l.spare); n > 0 {
 		p := l.spare[n-1]
@@ -132,7 +138,8 @@ func (l *Loop) place() *Call {
 	return p
 }
 
-// end takes out a call that has its last result. It stays as it is until another one begins.
+// end removes a call that has its final result. The returned call stays unchanged until another
+// call begins.
 func (l *Loop) end(w World, key string) *Call {
 	c := l.calls.get(key)
 	l.count(w, c, -1)
@@ -144,7 +151,7 @@ func (l *Loop) end(w World, key string) *Call {
 	return c
 }
 
-// fail keeps a failed call, for which is decided next whether it is made again. One that was cancelled is taken out.
+// fail keeps a failed call, to decide next whether it is made again. A cancelled call is removed.
 func (l *Loop) fail(w World, key string, late bool) {
 	if late {
 		l.end(w, key)
@@ -155,7 +162,8 @@ func (l *Loop) fail(w World, key string, late bool) {
 	l.set(w, c, Failed)
 }
 
-// drop marks calls that are out as cancelled and takes out those that wait for nothing outside.
+// drop marks calls in flight as cancelled and removes calls that wait for nothing outside the
+// engine.
 func (l *Loop) drop(w World, at time.Time, match func(*Call) bool) {
 	for key, c := range l.calls.all() {
 		switch {
@@ -171,16 +179,17 @@ func (l *Loop) drop(w World, at time.Time, match func(*Call) bool) {
 	}
 }
 
-// Ask keeps a call about which a person is asked.
+// Ask keeps a call that a person is asked about.
 func (l *Loop) Ask(w World, key string) { l.set(w, l.calls.get(key), Asking) }
 
-// Edit changes the arguments of a call about which a person is asked; held are those that it had.
+// Edit changes the arguments of a call that a person is asked about; held are its former arguments.
 func (l *Loop) Edit(key string, held, arguments json.RawMessage) {
 	c := l.calls.get(key)
 	c.Args, c.Held = arguments, held
 }
 
-// Edited gives the arguments of a call that a person changed; nil where none did, or there is no such call.
+// Edited returns the arguments of a call as changed by a person; nil if they were not changed or
+// there is no such call.
 func (l *Loop) Edited(key string) json.RawMessage {
 	if c := l.calls.get(key); c != nil && c.Held != nil {
 		return c.Args
@@ -188,7 +197,8 @@ func (l *Loop) Edited(key string) json.RawMessage {
 	return nil
 }
 
-// MakeDue has a call made again about which a person was asked. approved is the binding of the action, "" where the question was another one.
+// MakeDue schedules a call that a person was asked about to be made again. approved is the binding
+// of the action, or "" if the question was a different one.
 func (l *Loop) MakeDue(w World, key, approved string) {
 	c := l.calls.get(key)
 	if approved != "" {
@@ -197,7 +207,8 @@ func (l *Loop) MakeDue(w World, key, approved string) {
 	l.set(w, c, Due)
 }
 
-// Arguments gives the arguments of a tool call of an agent: its own, or those in the reply that asked for it.
+// Arguments returns the arguments of a tool call of an agent: its own, or those in the reply that
+// requested it.
 func (l *Loop) Arguments(w World, c *Call) json.RawMessage {
 	if c.Args != nil {
 		return c.Args

@@ -2,14 +2,15 @@ package loop
 
 import "iter"
 
-// calls are calls by key. Most runs have one at a time, which needs no map. The zero value is ready for use.
+// calls is a set of calls by key. Most runs have one call at a time, which needs no map. The zero
+// value is ready for use.
 type calls struct {
 	key  string // of one
-	one  *Call  // nil: all are in more
+	one  *Call  // nil if all are in more
 	more map[string]*Call
 }
 
-// get gives a call, nil where there is none.
+// get returns a call, or nil if there is none.
 func (s *calls) get(key string) *Call {
 	if s.one != nil && s.key == key {
 		return s.one
@@ -23,7 +24,7 @@ func (s *calls) get(key string) *Call {
 // put sets the call of a key.
 func (s *calls) put(key string, c *Call) {
 	switch {
-	case s.one != nil && s.key == key, s.one == nil && len(s.more) == 0: // one in more stays there
+	case s.one != nil && s.key == key, s.one == nil && len(s.more) == 0: // if one is in more it stays there
 		s.key, s.one = key, c
 		return
 	case s.more == nil:
@@ -32,7 +33,7 @@ func (s *calls) put(key string, c *Call) {
 	s.more[key] = c
 }
 
-// drop takes a call out; one that is not there is no error.
+// drop removes a call; it is not an error if there is none.
 func (s *calls) drop(key string) {
 	if s.one != nil && s.key == key {
 		s.key, s.one = "", nil
@@ -41,7 +42,7 @@ func (s *calls) drop(key string) {
 	delete(s.more, key)
 }
 
-// all gives the calls, in any order. Calls may be taken out meanwhile.
+// all returns the calls, in any order. Calls may be removed during iteration.
 func (s *calls) all() iter.Seq2[string, *Call] {
 	return func(yield func(string, *Call) bool) {
 		if s.one != nil && !yield(s.key, s.one) {

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// CheckModelCalled checks the event of this name.
+// CheckModelCalled checks a model.called event.
 func CheckModelCalled(l *Loop, w World, ev *event.Event, d *event.ModelCalled) string {
 	if w.Node(ev.Step).Kind != workflow.KindAgent {
 		return "the step calls no model"
@@ -36,17 +36,17 @@ func CheckModelCalled(l *Loop, w World, ev *event.Event, d *event.ModelCalled) s
 	return ""
 }
 
-// CheckModelReplied checks the event of this name.
+// CheckModelReplied checks a model.replied event.
 func CheckModelReplied(l *Loop, w World, ev *event.Event, d *event.ModelReplied) string {
 	return l.checkResult(ev, Model, d.Call, d.Attempt, d.Late)
 }
 
-// CheckModelFailed checks the event of this name.
+// CheckModelFailed checks a model.failed event.
 func CheckModelFailed(l *Loop, w World, ev *event.Event, d *event.ModelFailed) string {
 	return l.checkResult(ev, Model, d.Call, d.Attempt, d.Late)
 }
 
-// CheckToolCalled checks the event of this name.
+// CheckToolCalled checks a tool.called event.
 func CheckToolCalled(l *Loop, w World, ev *event.Event, d *event.ToolCalled) string {
 	if d.ToolCallID == "" {
 		if w.Node(ev.Step).Kind != workflow.KindTool {
@@ -63,7 +63,7 @@ func CheckToolCalled(l *Loop, w World, ev *event.Event, d *event.ToolCalled) str
 	return ""
 }
 
-// CheckToolReturned checks the event of this name.
+// CheckToolReturned checks a tool.returned event.
 func CheckToolReturned(l *Loop, w World, ev *event.Event, d *event.ToolReturned) string {
 	if d.Call == "" {
 		return checkTurn(w, ev.Step, d.Frame, d.ToolCallID)
@@ -74,7 +74,7 @@ func CheckToolReturned(l *Loop, w World, ev *event.Event, d *event.ToolReturned)
 	return checkTurnOf(w, l.calls.get(d.Call))
 }
 
-// CheckToolFailed checks the event of this name.
+// CheckToolFailed checks a tool.failed event.
 func CheckToolFailed(l *Loop, w World, ev *event.Event, d *event.ToolFailed) string {
 	if why := l.checkResult(ev, Tool, d.Call, d.Attempt, d.Late); why != "" || d.Late || d.Unknown || d.Kept {
 		return why
@@ -82,7 +82,7 @@ func CheckToolFailed(l *Loop, w World, ev *event.Event, d *event.ToolFailed) str
 	return checkTurnOf(w, l.calls.get(d.Call))
 }
 
-// CheckFuncCalled checks the event of this name.
+// CheckFuncCalled checks a func.called event.
 func CheckFuncCalled(l *Loop, w World, ev *event.Event, d *event.FuncCalled) string {
 	if w.Node(ev.Step).Kind != workflow.KindFunc {
 		return "the step calls no function"
@@ -90,7 +90,8 @@ func CheckFuncCalled(l *Loop, w World, ev *event.Event, d *event.FuncCalled) str
 	return l.checkNodeCall(w, ev, d.Call, Func, 0, d.Attempt)
 }
 
-// CheckFuncReturned checks the event of this name, but not whether its edits are of what the function was given.
+// CheckFuncReturned checks a func.returned event, but not whether its edits apply to the function's
+// input.
 func CheckFuncReturned(l *Loop, w World, ev *event.Event, d *event.FuncReturned) string {
 	why := l.checkResult(ev, Func, d.Call, d.Attempt, d.Late)
 	switch {
@@ -102,7 +103,8 @@ func CheckFuncReturned(l *Loop, w World, ev *event.Event, d *event.FuncReturned)
 	return ""
 }
 
-// CheckFuncNoted checks the event of this name: its call must be out, and its step must have room for it.
+// CheckFuncNoted checks a func.noted event: its call must be in flight, and its step must have room
+// for the note.
 func CheckFuncNoted(l *Loop, w World, ev *event.Event, d *event.FuncNoted) string {
 	c := l.calls.get(d.Call)
 	switch {
@@ -117,7 +119,7 @@ func CheckFuncNoted(l *Loop, w World, ev *event.Event, d *event.FuncNoted) strin
 	return ""
 }
 
-// CheckSubagentStarted checks the event of this name.
+// CheckSubagentStarted checks a subagent.started event.
 func CheckSubagentStarted(l *Loop, w World, ev *event.Event, d *event.SubagentStarted) string {
 	switch why := checkTurn(w, ev.Step, d.Parent, d.ToolCallID); {
 	case why != "":
@@ -130,17 +132,18 @@ func CheckSubagentStarted(l *Loop, w World, ev *event.Event, d *event.SubagentSt
 	return ""
 }
 
-// CheckSubagentCompleted checks the event of this name.
+// CheckSubagentCompleted checks a subagent.completed event.
 func CheckSubagentCompleted(l *Loop, w World, ev *event.Event, d *event.SubagentCompleted) string {
 	return checkSubagentEnd(w, ev.Step, d.Frame)
 }
 
-// CheckSubagentFailed checks the event of this name.
+// CheckSubagentFailed checks a subagent.failed event.
 func CheckSubagentFailed(l *Loop, w World, ev *event.Event, d *event.SubagentFailed) string {
 	return checkSubagentEnd(w, ev.Step, d.Frame)
 }
 
-// checkSubagentEnd checks the end of a sub-agent: it is active, and its parent waits for it.
+// checkSubagentEnd checks the end of a sub-agent: it must be active, and its parent must wait for
+// it.
 func checkSubagentEnd(w World, step, id int) string {
 	if !isActive(w, step, id) || frame(w, step, id).Parent < 0 {
 		return "frame " + strconv.Itoa(id) + " is not active"
@@ -149,7 +152,7 @@ func checkSubagentEnd(w World, step, id int) string {
 	return checkTurn(w, step, fr.Parent, fr.ToolCallID)
 }
 
-// CheckAgentHanded checks the event of this name.
+// CheckAgentHanded checks an agent.handed event.
 func CheckAgentHanded(l *Loop, w World, ev *event.Event, d *event.AgentHanded) string {
 	if !isActive(w, ev.Step, d.Frame) {
 		return "frame " + strconv.Itoa(d.Frame) + " is not active"
@@ -165,7 +168,7 @@ func CheckAgentHanded(l *Loop, w World, ev *event.Event, d *event.AgentHanded) s
 	return ""
 }
 
-// isActive tells whether a step has an agent loop with that frame, which has not ended.
+// isActive reports whether a step has an agent loop with that frame, and the frame has not ended.
 func isActive(w World, step, id int) bool {
 	a := w.Step(step).Agent
 	return a != nil && id >= 0 && id < len(a.Frames) && !a.Frames[id].Done
@@ -183,7 +186,7 @@ func checkTurn(w World, step, id int, toolCall string) string {
 	return ""
 }
 
-// checkTurnOf is checkTurn for a call of an agent; calls of tool nodes answer no model.
+// checkTurnOf is checkTurn for an agent's call; calls of tool nodes do not answer a model.
 func checkTurnOf(w World, c *Call) string {
 	if c.ToolID == "" {
 		return ""
@@ -191,7 +194,8 @@ func checkTurnOf(w World, c *Call) string {
 	return checkTurn(w, c.Step, c.Frame, c.ToolID)
 }
 
-// checkNodeCall checks a call of a tool or function node that begins: its attempts count on over the retries of the step.
+// checkNodeCall checks the start of a call of a tool or function node: its attempts are numbered
+// across the retries of the step.
 func (l *Loop) checkNodeCall(w World, ev *event.Event, key string, k Kind, id, attempt int) string {
 	if old := l.calls.get(key); old != nil && (old.Kind != k || old.Step != ev.Step || old.Frame != id || old.State == Open) {
 		return "call " + key + " has a different step, kind or state"
@@ -199,7 +203,8 @@ func (l *Loop) checkNodeCall(w World, ev *event.Event, key string, k Kind, id, a
 	return checkNumber(w, ev.Step, key, id, attempt, w.Step(ev.Step).Tries+1)
 }
 
-// checkAgentCall checks a call of an agent loop that begins: its frame is active, and its attempts count up.
+// checkAgentCall checks the start of a call of an agent loop: its frame is active, and its attempts
+// are consecutive.
 func (l *Loop) checkAgentCall(w World, ev *event.Event, key string, k Kind, id, attempt int) string {
 	if !isActive(w, ev.Step, id) {
 		return "frame " + strconv.Itoa(id) + " is not active"
@@ -214,7 +219,8 @@ func (l *Loop) checkAgentCall(w World, ev *event.Event, key string, k Kind, id, 
 	return checkNumber(w, ev.Step, key, id, attempt, next)
 }
 
-// checkNumber checks the name of a call, which says where it belongs, and the number of its attempt.
+// checkNumber checks the id of a call, which determines where it belongs, and the number of its
+// attempt.
 func checkNumber(w World, step int, key string, id, attempt, next int) string {
 	number, ok := strings.CutPrefix(key, ConvID(step, id)+".")
 	if nth, err := strconv.Atoi(number); !ok || err != nil || nth < 1 || nth > w.Step(step).Numbered+1 {
@@ -226,8 +232,9 @@ func checkNumber(w World, step int, key string, id, attempt, next int) string {
 	return ""
 }
 
-// checkResult checks the end of a call: it is out, or, where the result comes late, cancelled. Tool calls that have failed or that a person is asked about end without a further
-// attempt too.
+// checkResult checks the end of a call: it must be in flight or, if the result is late, cancelled.
+// Tool calls that have failed, or that a person is asked about, may also end without another
+// attempt.
 func (l *Loop) checkResult(ev *event.Event, k Kind, key string, attempt int, late bool) string {
 	c := l.calls.get(key)
 	switch {

@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// CheckCompacted checks the event of this name: the summary that was asked for has come, or its call has failed.
+// CheckCompacted checks an agent.compacted event: the requested summary has arrived, or its call
+// has failed.
 func CheckCompacted(l *Loop, w World, ev *event.Event, d *event.AgentCompacted) string {
 	if !isActive(w, ev.Step, d.Frame) {
 		return "frame " + strconv.Itoa(d.Frame) + " is not active"
@@ -28,7 +29,8 @@ func CheckCompacted(l *Loop, w World, ev *event.Event, d *event.AgentCompacted) 
 	return compact.Check(msgs, d.Left)
 }
 
-// ApplyCompacted puts the summary into the place of what goes, or forgets the call that gave none.
+// ApplyCompacted replaces the compacted messages with the summary, or discards the call that did
+// not produce one.
 func ApplyCompacted(l *Loop, w World, ev *event.Event, d *event.AgentCompacted) {
 	fr := frame(w, ev.Step, d.Frame)
 	summary := fr.Summary

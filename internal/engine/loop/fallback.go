@@ -9,19 +9,21 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// cooldown is how long an agent stays with a fallback that answered: place is that of the fallback, and instead what it takes the place of.
+// cooldown is how long an agent stays with a fallback that answered: place is the index of the
+// fallback, and instead describes the model it replaces.
 type cooldown struct {
 	place   int
 	until   time.Time
 	instead event.Instead
 }
 
-// agentKey names an agent of a run: sub-flows have agents of their own.
+// agentKey returns the key of an agent of a run; sub-flows have agents of their own.
 func agentKey(w World, step int, agent string) string {
 	return strconv.Itoa(w.Flow(step)) + "/" + agent
 }
 
-// Begins gives the model with which a call of an agent begins at that time: the fallback that its cooldown says, else its own. instead is nil for its own.
+// Begins returns the model with which a call of an agent starts at that time: the fallback of its
+// current cooldown, else its own model. instead is nil for its own model.
 func (l *Loop) Begins(w World, step int, a *workflow.Agent, at time.Time) (model string, instead *event.Instead) {
 	c, ok := l.cooling[agentKey(w, step, a.ID)]
 	if !ok || !at.Before(c.until) || c.place >= len(a.Fallbacks) {
@@ -30,7 +32,8 @@ func (l *Loop) Begins(w World, step int, a *workflow.Agent, at time.Time) (model
 	return a.Fallbacks[c.place], &c.instead
 }
 
-// Next gives the model that is asked after that of a call; false where no other one is left. One that the list has twice is asked once.
+// Next returns the model to call after that of a call, or false if none is left. A model that is
+// listed twice is called once.
 func (c *Call) Next(a *workflow.Agent) (string, bool) {
 	next := 0
 	if c.Instead != nil {
@@ -45,7 +48,7 @@ func (c *Call) Next(a *workflow.Agent) (string, bool) {
 	return a.Fallbacks[next], true
 }
 
-// beginModel says of an attempt of a model call what follows from the attempts before it.
+// beginModel sets what an attempt of a model call inherits from the attempts before it.
 func (l *Loop) beginModel(w World, ev *event.Event, d *event.ModelCalled, c *Call) {
 	old := l.calls.get(d.Call)
 	switch {
@@ -60,12 +63,14 @@ func (l *Loop) beginModel(w World, ev *event.Event, d *event.ModelCalled, c *Cal
 	}
 }
 
-// answeredBy notes which model of an agent answered. From a fallback the agent does not go back to its own model before its cooldown has passed, which begins with the first answer.
+// answeredBy records which model of an agent answered. After a fallback has answered, the agent
+// does not return to its own model until its cooldown has passed, which starts with the first
+// answer.
 func (l *Loop) answeredBy(w World, ev *event.Event, agent string, c *Call) {
 	key, a := agentKey(w, c.Step, agent), w.Agent(c.Step, agent)
 	switch {
 	case c.Compaction != nil && a != nil && a.Compaction != nil && a.Compaction.Model != "":
-		return // its own model says nothing of the agent's
+		return // its own model says nothing about the agent's model
 	case c.Instead == nil || a == nil:
 		delete(l.cooling, key)
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Agent is an agent loop at work. Root is the frame of the step's own agent.
+// Agent is a running agent loop. Root is the frame of the step's own agent.
 type Agent struct {
 	Root   int
 	Frames []Frame
@@ -19,7 +19,7 @@ type Agent struct {
 type Frame struct {
 	Agent  string
 	Conv   string
-	System string // where it differs from the definition's
+	System string // set if it differs from the definition's
 	// Parent frame and tool call of a sub-agent; Parent is -1 for a root.
 	Parent     int
 	ToolCallID string
@@ -27,28 +27,33 @@ type Frame struct {
 	Depth      int
 	Turns      int
 	Repairs    int
-	// Input are the tokens of the last call's input, as its provider counted them, and Seen the messages that it had.
+	// Input is the number of input tokens of the last call, as its provider counted them, and Seen
+	// the number of messages in it.
 	Input int64
 	Seen  int
-	// Summary is the reply of a call for a summary, until the conversation was compacted. Tried are the messages that the conversation had when one was asked for that it did not get; 0: there is none.
-	// Overflowed: the provider did not take the conversation, and has not answered since.
+	// Summary is the reply to a call for a summary, until the conversation has been compacted.
+	// Tried is the number of messages in the conversation when a summary was requested but not
+	// obtained; 0 means there was none. Overflowed reports that the provider rejected the
+	// conversation as too long and has not answered since.
 	Summary    text.Text
 	Tried      int
 	Overflowed bool
 	Done       bool
-	// Turn are the tool calls of the last reply that are not all answered yet.
+	// Turn is the list of tool calls of the last reply, while not all of them are answered.
 	Turn []TurnCall
-	// Sig and Same count identical tool calls one after another (P27). Recent are the calls that were answered last, with their results: see progress.go.
+	// Sig and Same count consecutive identical tool calls (P27). Recent are the most recently
+	// answered calls with their results: see progress.go.
 	Sig    string
 	Same   int
 	Recent []string
-	// TurnsBy are the turns of agents that handed the frame over, by id; nil where none did. Turns are those of the agent that has it.
+	// TurnsBy is the number of turns of agents that handed the frame over, by agent id; nil if
+	// there are none. Turns is that of the current agent.
 	TurnsBy map[string]int
-	// First is the System of the agent that began a frame which was handed over.
+	// First is the System of the agent that started a frame which was handed over.
 	First string
 }
 
-// TurnCall is one tool call of a turn, with its result once it is Done.
+// TurnCall is one tool call of a turn, with its result once Done is set.
 type TurnCall struct {
 	ID   string
 	Name string
@@ -57,17 +62,18 @@ type TurnCall struct {
 	Err  bool
 }
 
-// HasSpeakers tells whether the replies of a frame carry the names of their agents: the conversation is, or may become, that of several agents.
+// HasSpeakers reports whether the replies of a frame carry the names of their agents: the
+// conversation involves several agents, or may come to.
 func (f *Frame) HasSpeakers(a *workflow.Agent) bool {
 	return f.Conv == Shared || f.TurnsBy != nil || len(a.Handoffs) > 0
 }
 
-// Awaits tells whether the model of the frame waits for the result of a tool call.
+// Awaits reports whether the model of the frame waits for the result of a tool call.
 func (f *Frame) Awaits(toolCall string) bool {
 	return slices.ContainsFunc(f.Turn, func(t TurnCall) bool { return t.ID == toolCall && !t.Done })
 }
 
-// Inside tells whether frame fr is frame outer or lies in it.
+// Inside reports whether frame fr is frame outer or is nested in it.
 func (a *Agent) Inside(fr, outer int) bool {
 	for fr >= 0 && fr != outer {
 		fr = a.Frames[fr].Parent
@@ -75,10 +81,10 @@ func (a *Agent) Inside(fr, outer int) bool {
 	return fr >= 0
 }
 
-// frame gives a frame of a step.
+// frame returns a frame of a step.
 func frame(w World, step, id int) *Frame { return &w.Step(step).Agent.Frames[id] }
 
-// openFrame begins an agent loop in a step.
+// openFrame starts an agent loop in a step.
 func openFrame(w World, step int, agent, system string, parent int) *Frame {
 	st := w.Step(step)
 	if st.Agent == nil {
@@ -92,7 +98,7 @@ func openFrame(w World, step int, agent, system string, parent int) *Frame {
 	return &st.Agent.Frames[len(st.Agent.Frames)-1]
 }
 
-// Start begins the agent loop of an agent step.
+// Start starts the agent loop of an agent step.
 func (l *Loop) Start(w World, step int, system string) {
 	n := w.Node(step)
 	fr := openFrame(w, step, n.Agent, system, -1)
@@ -101,8 +107,9 @@ func (l *Loop) Start(w World, step int, system string) {
 	}
 }
 
-// StartExec gives an exec step the tool calls of the agent step before it; none where that step is not one of an agent of the shared conversation, or where the calls have their results: an
-// agent may route to an executor by a call too.
+// StartExec passes to an exec step the tool calls of the agent step before it. It passes none if
+// that step is not an agent step of the shared conversation, or if the calls already have their
+// results: an agent may route to an executor with a call too.
 func (l *Loop) StartExec(w World, step, before int) {
 	n := w.Node(before)
 	if n.Kind != workflow.KindAgent || !n.Shared || !l.EndsWithReply(Shared) {
@@ -114,7 +121,8 @@ func (l *Loop) StartExec(w World, step, before int) {
 	}
 }
 
-// End takes a step out that has ended: its calls that are out are cancelled, its timer and its conversations are gone.
+// End removes a step that has ended: its calls in flight are cancelled, its timer and its
+// conversations are dropped.
 func (l *Loop) End(w World, step int, at time.Time) {
 	st := w.Step(step)
 	if st.Calls > 0 {
@@ -129,7 +137,7 @@ func (l *Loop) End(w World, step int, at time.Time) {
 		return
 	}
 	if w.Node(step).Kind == workflow.KindExec {
-		l.join(w, &st.Agent.Frames[0]) // what was done before it was cut off
+		l.join(w, &st.Agent.Frames[0]) // what was done before the cutoff
 	}
 	for i := range st.Agent.Frames {
 		if c := st.Agent.Frames[i].Conv; c != Shared {
@@ -139,7 +147,7 @@ func (l *Loop) End(w World, step int, at time.Time) {
 	st.Agent = nil
 }
 
-// close ends a frame and those inside it: what they still wait for counts no more.
+// close ends a frame and the frames inside it: results they still wait for no longer count.
 func (l *Loop) close(w World, at time.Time, step, id int) {
 	frames := w.Step(step).Agent.Frames
 	frames[id].Done = true
@@ -151,8 +159,9 @@ func (l *Loop) close(w World, at time.Time, step, id int) {
 	}
 }
 
-// answer notes the result of one tool call. When it was the last one of its turn, all results join the conversation, in the order in which the model asked: which result came first does
-// not matter (P42).
+// answer records the result of one tool call. After the last result of a turn, all results join the
+// conversation in the order in which the model requested them, regardless of the order in which
+// they arrived (P42).
 func (l *Loop) answer(w World, step, id int, result TurnCall) {
 	fr := frame(w, step, id)
 	i := slices.IndexFunc(fr.Turn, func(t TurnCall) bool { return t.ID == result.ID && !t.Done })
@@ -162,7 +171,9 @@ func (l *Loop) answer(w World, step, id int, result TurnCall) {
 	}
 }
 
-// keep gives a text as a conversation keeps it. That of a running step is sent to its model at each turn, and gone when the step ends: it stays in memory.
+// keep returns a text in the form in which a conversation stores it. Texts of a running step's
+// conversation stay in memory, since they are sent to its model on each turn and dropped when the
+// step ends.
 func keep(w World, conv string, t text.Text) text.Text {
 	if conv != Shared {
 		return t
@@ -181,7 +192,7 @@ func (l *Loop) join(w World, fr *Frame) {
 	fr.Turn = nil
 }
 
-// IsAtWork tells whether a tool call of a frame's turn was begun.
+// IsAtWork reports whether a tool call of a frame's turn was started.
 func (l *Loop) IsAtWork(w World, step, id int, toolCall string) bool {
 	if l.Any(func(c *Call) bool { return c.Step == step && c.Frame == id && c.ToolID == toolCall }) {
 		return true

@@ -8,12 +8,13 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// HandsOver tells whether a call of that tool by an agent hands the conversation over.
+// HandsOver reports whether a call of that tool by an agent hands the conversation over.
 func HandsOver(a *workflow.Agent, tool string) bool {
 	return tool == workflow.HandoffTool && len(a.Handoffs) > 0 && !slices.ContainsFunc(a.Subagents, func(s workflow.Subagent) bool { return s.Tool == tool })
 }
 
-// Accepted gives the call of a reply that hands over, and to which agent; false where none does. The first that names an agent of the list counts.
+// Accepted returns the call of a reply that hands over and the target agent, or false if no call
+// does. The first call that names a listed agent counts.
 func Accepted(a *workflow.Agent, calls []chat.ToolCall) (chat.ToolCall, string, bool) {
 	for _, tc := range calls {
 		if to := Member(tc.Arguments, "agent"); HandsOver(a, tc.Name) && slices.Contains(a.Handoffs, to) {
@@ -23,7 +24,8 @@ func Accepted(a *workflow.Agent, calls []chat.ToolCall) (chat.ToolCall, string, 
 	return chat.ToolCall{}, "", false
 }
 
-// Handoff gives the call that hands a frame over, and to which agent, where all other calls of its turn have their results; false where there is none.
+// Handoff returns the call that hands a frame over and the target agent, once all other calls of
+// its turn have their results; false if there is none.
 func (l *Loop) Handoff(w World, step, id int) (chat.ToolCall, string, bool) {
 	f := frame(w, step, id)
 	a := w.Agent(step, f.Agent)
@@ -35,7 +37,7 @@ func (l *Loop) Handoff(w World, step, id int) (chat.ToolCall, string, bool) {
 	return tc, to, ok && tc.ID == open[0].ID
 }
 
-// Member gives a text of a JSON object by its exact name; "" where there is none.
+// Member returns the string member of a JSON object with exactly that name; "" if there is none.
 func Member(object json.RawMessage, name string) string {
 	var members map[string]json.RawMessage
 	var text string

@@ -12,80 +12,87 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// World is what the loop asks of the run that it belongs to.
+// World is what the loop needs to know about the run it belongs to.
 type World interface {
-	// Step gives the place of what the loop knows of a step.
+	// Step returns where the loop's state of a step is stored.
 	Step(step int) *Step
-	// Node gives what the loop must know of the node of a step.
+	// Node returns what the loop must know about the node of a step.
 	Node(step int) Node
-	// Agent gives an agent of the workflow that a step belongs to; nil: there is none.
+	// Agent returns an agent of the workflow that a step belongs to; nil if there is none.
 	Agent(step int, id string) *workflow.Agent
-	// Flow numbers the workflow that a step belongs to, over all its executions in the run.
+	// Flow returns the number of the workflow that a step belongs to, across all its executions in
+	// the run.
 	Flow(step int) int
-	// Text gives what a step was given: the first message of its conversation.
+	// Text returns the input of a step: the first message of its conversation.
 	Text(step int) text.Text
-	// Keep gives the text as the run keeps it: large ones may leave memory.
+	// Keep returns the text in the form in which the run keeps it: large texts may leave memory.
 	Keep(t text.Text) text.Text
-	// Settle ends what is reserved for a call: for its last attempt, or for the whole call where gone is set.
+	// Settle ends what is reserved for a call: for its last attempt or, if gone is set, for the
+	// whole call.
 	Settle(key string, c *Call, gone bool)
 }
 
-// Node is what the loop must know of a node.
+// Node is what the loop must know about a node.
 type Node struct {
 	Kind  workflow.Kind
 	Agent string // the agent of an agent node
-	// Shared: the agent speaks in the conversation of the run.
+	// Shared reports whether the agent takes part in the conversation of the run.
 	Shared bool
 }
 
-// Shared is the conversation of all agents of a run (S3-23).
+// Shared is the id of the conversation of all agents of a run (S3-23).
 const Shared = "run"
 
-// Loop is what a run knows of its calls and agent loops. The zero Loop has made no calls. Not safe for concurrent use.
+// Loop is the state of a run's calls and agent loops. The zero Loop has made no calls. It is not
+// safe for concurrent use.
 type Loop struct {
 	convs  map[string][]chat.Message
 	calls  calls
 	timers map[string]Timer
-	// cooling are the agents that stay with a fallback.
+	// cooling is the set of agents that stay with a fallback.
 	cooling map[string]cooldown
 
-	out, late, due, busy int32      // see the methods of these names
-	cancelled            *time.Time // nil: never
+	out, late, due, busy int32      // see the methods with these names
+	cancelled            *time.Time // nil means never
 
-	spare []*Call // calls that have ended, to be used again
-	block []Call  // room for further calls
+	spare []*Call // calls that have ended, for reuse
+	block []Call  // free entries of the last block
 	size  int     // of the last block
 }
 
-// Step is what the loop knows of one step. The zero Step has made no calls.
+// Step is the loop's state of one step. The zero Step has made no calls.
 type Step struct {
-	Agent *Agent // nil: it runs none
-	// Notes are what sub-steps of a function gave, oldest first. They are gone when the step ends.
+	Agent *Agent // nil if it runs none
+	// Notes are the results of sub-steps of a function, oldest first. They are dropped when the
+	// step ends.
 	Notes []Note
-	// Numbered counts the calls that were begun, Tries the attempts of the call of a tool or function node.
+	// Numbered is the number of calls that were started, Tries the number of attempts of the call
+	// of a tool or function node.
 	Numbered, Tries int
-	// Calls counts the calls without a last result, Out those of them that are out.
+	// Calls is the number of calls without a final result, Out the number of those that are in
+	// flight.
 	Calls, Out int32
-	// Due: the step begins anew as soon as there is a slot.
+	// Due reports that the step starts again as soon as there is a slot.
 	Due bool
 }
 
-// Out counts the calls that are out.
+// Out returns the number of calls in flight.
 func (l *Loop) Out() int { return int(l.out) }
 
-// Late counts the cancelled calls that have not settled.
+// Late returns the number of cancelled calls that have not settled.
 func (l *Loop) Late() int { return int(l.late) }
 
-// Due counts the calls and steps that are to be tried again as soon as there is a slot.
+// Due returns the number of calls and steps to be retried as soon as there is a slot.
 func (l *Loop) Due() int { return int(l.due) }
 
-// Busy counts the steps with a call that is out.
+// Busy returns the number of steps with a call in flight.
 func (l *Loop) Busy() int { return int(l.busy) }
 
-// Sleeping counts the calls and steps that wait for their retry timer.
+// Sleeping returns the number of calls and steps that wait for their retry timer.
 func (l *Loop) Sleeping() int { return len(l.timers) }
 
-// CancelledAt is when a call that was out was cancelled last, or the run while calls were out that may finish; zero: never.
+// CancelledAt returns when a call in flight was last cancelled, or the run was while calls in
+// flight could still finish; zero means never.
 func (l *Loop) CancelledAt() time.Time {
 	if l.cancelled == nil {
 		return time.Time{}
@@ -93,13 +100,13 @@ func (l *Loop) CancelledAt() time.Time {
 	return *l.cancelled
 }
 
-// Call gives a call without a last result; nil where there is none.
+// Call returns a call without a final result, or nil if there is none.
 func (l *Loop) Call(key string) *Call { return l.calls.get(key) }
 
-// All gives the calls without a last result, in any order.
+// All returns the calls without a final result, in any order.
 func (l *Loop) All() iter.Seq2[string, *Call] { return l.calls.all() }
 
-// Keys gives the keys of the calls that match, in the order in which they were asked for.
+// Keys returns the keys of the calls that match, in the order in which they were requested.
 func (l *Loop) Keys(match func(*Call) bool) []string {
 	var keys []string
 	for key, c := range l.calls.all() {
@@ -113,7 +120,7 @@ func (l *Loop) Keys(match func(*Call) bool) []string {
 	return keys
 }
 
-// Any tells whether any call matches.
+// Any reports whether any call matches.
 func (l *Loop) Any(match func(*Call) bool) bool {
 	for _, c := range l.calls.all() {
 		if match(c) {
@@ -123,10 +130,10 @@ func (l *Loop) Any(match func(*Call) bool) bool {
 	return false
 }
 
-// Conv gives the messages of a conversation, which are shared and never changed.
+// Conv returns the messages of a conversation, which are shared and never modified.
 func (l *Loop) Conv(id string) []chat.Message { return l.convs[id] }
 
-// Reply gives the last reply in a conversation; the zero message where there is none.
+// Reply returns the last reply in a conversation, or the zero message if there is none.
 func (l *Loop) Reply(conv string) chat.Message {
 	for _, m := range slices.Backward(l.convs[conv]) {
 		if m.Role == chat.RoleAssistant {
@@ -136,7 +143,7 @@ func (l *Loop) Reply(conv string) chat.Message {
 	return chat.Message{}
 }
 
-// EndsWithReply tells whether the last message of a conversation is a reply.
+// EndsWithReply reports whether the last message of a conversation is a reply.
 func (l *Loop) EndsWithReply(conv string) bool {
 	msgs := l.convs[conv]
 	return len(msgs) > 0 && msgs[len(msgs)-1].Role == chat.RoleAssistant
@@ -150,5 +157,5 @@ func (l *Loop) Say(conv string, messages ...chat.Message) {
 	l.convs[conv] = append(l.convs[conv], messages...)
 }
 
-// ConvID names the conversation of a frame, which begins the names of its calls.
+// ConvID returns the id of a frame's conversation, which is the prefix of the ids of its calls.
 func ConvID(step, frame int) string { return strconv.Itoa(step) + "." + strconv.Itoa(frame) }

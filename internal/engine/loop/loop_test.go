@@ -16,7 +16,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// world is a run of four steps: two agents, of which one speaks in the conversation of the run, a function and a tool.
+// world is a run of four steps: two agents, one of which takes part in the conversation of the run,
+// a function and a tool.
 type world struct {
 	steps   [5]loop.Step
 	settled []string
@@ -49,7 +50,7 @@ type run struct {
 	seq uint64
 }
 
-// feed folds an event that its check accepts, and tells why one is refused.
+// feed folds an event that its check accepts, and returns why an event is rejected.
 func feed[P event.Data](r *run, step int, d P, check func(*loop.Loop, loop.World, *event.Event, P) string, apply func(*loop.Loop, loop.World, *event.Event, P)) string {
 	ev := &event.Event{Seq: r.seq + 1, At: time.Unix(int64(r.seq), 0), Step: step, Data: d}
 	why := check(&r.Loop, &r.w, ev, d)
@@ -72,10 +73,11 @@ func newRun() *run {
 	return r
 }
 
-// callOf is what the events that any draws by number are results of.
+// callOf is the kind of call that the events drawn by any, by number, are results of.
 var callOf = map[int]loop.Kind{2: loop.Model, 3: loop.Model, 4: loop.Model, 6: loop.Tool, 7: loop.Tool, 9: loop.Func}
 
-// any draws an event of any content near what could follow, and folds it where its check accepts it.
+// any draws an event with arbitrary content close to what could follow, and folds it if its check
+// accepts it.
 func (r *run) any(t *rapid.T) {
 	num := func(name string, n int) int { return rapid.IntRange(0, n).Draw(t, name) }
 	kind := num("type", 13)
@@ -139,7 +141,8 @@ func (r *run) any(t *rapid.T) {
 	}
 }
 
-// other draws what follows from events of steps: a retry of a call or a step, its timer, the end of a step.
+// other draws what follows from events of steps: a retry of a call or a step, its timer, the end of
+// a step.
 func (r *run) other(t *rapid.T) {
 	step := rapid.IntRange(1, 4).Draw(t, "step")
 	ev := &event.Event{Seq: r.seq + 1, At: time.Unix(int64(r.seq), 0), Step: step}
@@ -158,7 +161,7 @@ func (r *run) other(t *rapid.T) {
 	}
 }
 
-// check compares what the loop counts with its calls, and looks at its turns.
+// check compares the loop's counters with its calls, and checks its turns.
 func (r *run) check(t *rapid.T) {
 	var out, late, due int
 	byStep, outOf := map[int]int32{}, map[int]int32{}
@@ -196,7 +199,8 @@ func (r *run) check(t *rapid.T) {
 	}
 }
 
-// What a check accepts can be applied, and the counters are those of the calls, whatever comes.
+// TestCheckedEventsApply checks that any event a check accepts can be applied, and that the
+// counters always match the calls.
 func TestCheckedEventsApply(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -212,7 +216,8 @@ func TestCheckedEventsApply(t *testing.T) {
 	})
 }
 
-// P42: results join the conversation together, in the order in which the model asked.
+// TestTurnJoinsInOrder checks that results join the conversation together, in the order in which
+// the model requested them (P42).
 func TestTurnJoinsInOrder(t *testing.T) {
 	t.Parallel()
 	r := newRun()
@@ -242,7 +247,8 @@ func TestTurnJoinsInOrder(t *testing.T) {
 	call(&event.ModelCalled{Call: "1.0.2", Attempt: 1, Agent: "a", Conversation: "1.0", Length: 4})
 }
 
-// A call that is out stays until it settles; one that waits for nothing outside is gone with its step.
+// TestEndCancelsCalls checks that a call in flight stays until it settles, and that a call that
+// waits for nothing outside is removed with its step.
 func TestEndCancelsCalls(t *testing.T) {
 	t.Parallel()
 	r := newRun()

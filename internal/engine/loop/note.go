@@ -8,26 +8,27 @@ import (
 	"unicode/utf8"
 )
 
-// ErrNote: a note has an invalid key or value, is a duplicate, or exceeds a limit. The text says which.
+// ErrNote is returned when a note has an invalid key or value, is a duplicate, or exceeds a limit.
+// The error text says which.
 var ErrNote = errors.New("note refused")
 
-// Note is what a sub-step of a function gave. A nil Value is null.
+// Note is the result of a sub-step of a function. A nil Value is null.
 type Note struct {
 	Key   string
 	Value json.RawMessage
 }
 
-// Bounds of the notes of one step, which the state has until the step ends.
+// Limits on the notes of one step, which stay in the state until the step ends.
 const (
-	// MaxNoteKey bounds a key, in bytes.
+	// MaxNoteKey is the maximum length of a key in bytes.
 	MaxNoteKey = 256
-	// MaxNotes bounds their number.
+	// MaxNotes is the maximum number of notes.
 	MaxNotes = 1000
-	// MaxNoteBytes bounds all their values together.
+	// MaxNoteBytes is the maximum total size of all values in bytes.
 	MaxNoteBytes = 16 << 20
 )
 
-// CheckNoteKey tells why a key cannot name a note; nil where it can. The error matches ErrNote.
+// CheckNoteKey returns why a key cannot name a note, or nil if it can. The error matches ErrNote.
 func CheckNoteKey(key string) error {
 	switch {
 	case key == "":
@@ -40,7 +41,8 @@ func CheckNoteKey(key string) error {
 	return nil
 }
 
-// CheckNote tells why a note cannot join those that a step has; nil where it can. The error matches ErrNote.
+// CheckNote returns why a note cannot be added to a step's notes, or nil if it can. The error
+// matches ErrNote.
 func CheckNote(notes []Note, key string, v json.RawMessage) error {
 	if err := CheckNoteKey(key); err != nil {
 		return err

@@ -12,16 +12,19 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// No progress (P27): an agent that repeats the same call is ended at once (Frame.Same), whatever the results. An agent that repeats a cycle of two or three calls is ended
-// when as many cycles have given the same results: with other results it may be waiting for something.
+// No progress (P27): an agent that repeats the same call is ended immediately (Frame.Same),
+// whatever the results. An agent that repeats a cycle of two or three calls is ended when that
+// number of cycles has produced the same results: with different results it may be waiting for
+// something.
 
 const (
 	maxCircle = 3
-	// maxRecent bounds what a frame remembers, in calls. Where NoProgress asks for more, cycles are not looked for.
+	// maxRecent is the maximum number of calls that a frame remembers. If NoProgress requires more,
+	// cycles are not detected.
 	maxRecent = maxCircle * 100
 )
 
-// digest is a hash of a text.
+// digest returns a hash of the strings.
 func digest(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
@@ -31,7 +34,8 @@ func digest(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// callFingerprint identifies equal calls of replies. The text of a reply that hands over is part of it: another text is progress.
+// callFingerprint identifies equal calls of replies. For a reply that hands over, it includes the
+// reply's text: a different text is progress.
 func callFingerprint(reply chat.Message, tc chat.ToolCall) string {
 	said := ""
 	if tc.Name == workflow.HandoffTool {
@@ -40,7 +44,7 @@ func callFingerprint(reply chat.Message, tc chat.ToolCall) string {
 	return digest(tc.Name, string(tc.Arguments), said)
 }
 
-// remember keeps the calls of a turn with their results.
+// remember stores the calls of a turn with their results.
 func (l *Loop) remember(fr *Frame) {
 	reply := l.Reply(fr.Conv)
 	for _, t := range fr.Turn {
@@ -55,7 +59,7 @@ func (l *Loop) remember(fr *Frame) {
 	}
 }
 
-// Stuck says why the tool calls of a reply are no progress; "" where they may be.
+// Stuck returns why the tool calls of a reply make no progress, or "" if they may.
 func (f *Frame) Stuck(a *workflow.Agent, reply chat.Message) string {
 	if f.Same >= a.Repeats() {
 		return fmt.Sprintf("agent %s called %s with the same arguments %d times", a.Title(), f.Turn[len(f.Turn)-1].Name, f.Same)
@@ -63,7 +67,7 @@ func (f *Frame) Stuck(a *workflow.Agent, reply chat.Message) string {
 	return f.circle(a, reply)
 }
 
-// circle describes the cycle of calls that a reply would repeat; "" where there is none.
+// circle describes the cycle of calls that a reply would repeat; "" if there is none.
 func (f *Frame) circle(a *workflow.Agent, reply chat.Message) string {
 	rounds := a.Repeats()
 	for size := 2; size <= maxCircle && size*rounds <= min(len(f.Recent), maxRecent); size++ {

@@ -9,18 +9,21 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
-// NoInput is what an agent is given where neither the run nor the workflow says anything (S1-3).
+// NoInput is the input of an agent if neither the run nor the workflow provides one (S1-3).
 const NoInput = "Execute your task."
 
-// noResult answers a call whose result never came: it was not made, or cut off while it ran.
+// noResult answers a call whose result never arrived: it was not made, or was cut off while it ran.
 const noResult = "There is no result: a person took over before this call ended."
 
-// goOn asks an agent for another message where the last one was its own.
+// goOn asks an agent for another message if the last one was its own.
 const goOn = "Go on."
 
-// Show shows the shared conversation to the agent with that title (D30): its own messages as they are, those of others as text under their names. A call of
-// its own that was never answered, because a person took over, is answered here: no provider takes a call without a result. Nor does one take a
-// message without text: an empty input is shown as NoInput, an empty answer of a person as goOn. It begins with the message from, which is the first or a reply.
+// Show returns the shared conversation as the agent with that title sees it (D30): its own messages
+// unchanged, those of others as text under their names. A call of its own that was never answered,
+// because a person took over, is answered here, since no provider accepts a call without a result.
+// Providers do not accept empty messages either: an empty input is shown as NoInput, an empty
+// answer of a person as goOn. The result starts with message from, which must be the first message
+// or a reply.
 func Show(msgs []chat.Message, from int, title string) []chat.Message {
 	out := make([]chat.Message, 0, len(msgs)-from+1)
 	mine := false
@@ -67,7 +70,7 @@ func Show(msgs []chat.Message, from int, title string) []chat.Message {
 	return out
 }
 
-// answeredLater tells whether the results that follow a reply hold one for the call id.
+// answeredLater reports whether the results that follow a reply include one for the call id.
 func answeredLater(msgs []chat.Message, id string) bool {
 	for _, m := range msgs {
 		if m.Role != chat.RoleTool {
@@ -80,8 +83,9 @@ func answeredLater(msgs []chat.Message, id string) bool {
 	return false
 }
 
-// Routed reads a reply that is a JSON object: `next` (S3-10) and `content`, which is the step's output, like the content of the routing tool. Content is nil where it is
-// missing or null, or where there is no `next`: then the output is the reply itself.
+// Routed parses a reply that is a JSON object: `next` (S3-10) and `content`, which is the step's
+// output, like the content of the routing tool. content is nil if it is missing or null, or if
+// there is no `next`: then the output is the reply itself.
 func Routed(text string) (next string, content json.RawMessage) {
 	v, ok := chat.JSONIn(text)
 	if !ok {
@@ -97,7 +101,7 @@ func Routed(text string) (next string, content json.RawMessage) {
 	return next, event.Compact(members["content"])
 }
 
-// Brief shortens a value for a text that people read.
+// Brief shortens a value for display.
 func Brief(v json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, v) != nil {

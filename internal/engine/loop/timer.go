@@ -19,22 +19,22 @@ type Timer struct {
 
 const prefixRetry = "retry:"
 
-// CallTimer names the retry timer of a call.
+// CallTimer returns the id of a call's retry timer.
 func CallTimer(call string) string { return prefixRetry + call }
 
-// StepTimer names the retry timer of a step.
+// StepTimer returns the id of a step's retry timer.
 func StepTimer(step int) string { return prefixRetry + strconv.Itoa(step) }
 
-// Timers gives the retry timers that run, by id. The map must not be changed.
+// Timers returns the running retry timers by id. The map must not be modified.
 func (l *Loop) Timers() map[string]Timer { return l.timers }
 
-// Timer gives a retry timer that runs.
+// Timer returns a running retry timer.
 func (l *Loop) Timer(id string) (Timer, bool) {
 	t, ok := l.timers[id]
 	return t, ok
 }
 
-// IsAsleep tells whether a step waits for its retry timer.
+// IsAsleep reports whether a step waits for its retry timer.
 func (l *Loop) IsAsleep(step int) bool {
 	if len(l.timers) == 0 {
 		return false
@@ -43,7 +43,7 @@ func (l *Loop) IsAsleep(step int) bool {
 	return asleep
 }
 
-// CheckRetrying tells why a call of a step cannot be tried again; "" where it can.
+// CheckRetrying returns why a call of a step cannot be retried, or "" if it can.
 func (l *Loop) CheckRetrying(step int, d *event.StepRetrying) string {
 	c := l.calls.get(d.Call)
 	switch {
@@ -56,7 +56,7 @@ func (l *Loop) CheckRetrying(step int, d *event.StepRetrying) string {
 	return ""
 }
 
-// Sleep starts the retry timer of a call, or of its whole step where the event names no call.
+// Sleep starts the retry timer of a call, or of its whole step if the event names no call.
 func (l *Loop) Sleep(w World, ev *event.Event, d *event.StepRetrying) {
 	if l.timers == nil {
 		l.timers = map[string]Timer{}
@@ -73,7 +73,8 @@ func (l *Loop) Sleep(w World, ev *event.Event, d *event.StepRetrying) {
 	l.timers[StepTimer(ev.Step)] = t
 }
 
-// Rest starts the timer of a sleep step, which is that of its next attempt too: it has no others.
+// Rest starts the timer of a sleep step, which doubles as its retry timer: such a step has no
+// other.
 func (l *Loop) Rest(step int, seq uint64, until time.Time) {
 	if l.timers == nil {
 		l.timers = map[string]Timer{}
@@ -81,7 +82,8 @@ func (l *Loop) Rest(step int, seq uint64, until time.Time) {
 	l.timers[StepTimer(step)] = Timer{At: until, Step: step, Seq: seq}
 }
 
-// Fire ends a retry timer: its call or step is due. The loop of an agent step begins anew, with the agent of the step even where that handed over.
+// Fire ends a retry timer: its call or step is due. The loop of an agent step starts again with the
+// step's own agent, even if that agent had handed over.
 func (l *Loop) Fire(w World, id string) {
 	t := l.timers[id]
 	delete(l.timers, id)
@@ -122,7 +124,7 @@ func (l *Loop) undue(st *Step) {
 	}
 }
 
-// Calls tells whether steps of a kind of node make calls, which MaxConcurrency bounds.
+// Calls reports whether steps of a kind of node make calls, which MaxConcurrency limits.
 func Calls(k workflow.Kind) bool {
 	switch k {
 	case workflow.KindAgent, workflow.KindTool, workflow.KindFunc, workflow.KindExec:

@@ -5,14 +5,16 @@ import (
 	"strconv"
 )
 
-// Counter is a node function that counts in a field of the typed state, one that the program's own form of the state does not hold.
+// Counter is a node function that counts in a field of the typed state, a field that the program's
+// own form of the state does not contain.
 type Counter struct {
 	Field string
 	// Reset sets the field to 0, instead of adding 1 to it.
 	Reset bool
 }
 
-// FindCounters notes which nodes of a flow and its sub-flows only count, as counter tells by the name of a function.
+// FindCounters records which nodes of a flow and its sub-flows only count, as reported by counter
+// for the name of a function.
 func (f *Flow) FindCounters(counter func(string) (Counter, bool)) {
 	for i := range f.Nodes {
 		if n := &f.Nodes[i]; n.Func != nil {
@@ -26,7 +28,7 @@ func (f *Flow) FindCounters(counter func(string) (Counter, bool)) {
 	}
 }
 
-// Next gives the value of the counter after v. What is not a number counts as 0.
+// Next returns the value of the counter after v. A value that is not a number counts as 0.
 func (c *Counter) Next(v json.RawMessage) json.RawMessage {
 	n, err := strconv.Atoi(string(v))
 	if err != nil {

@@ -11,22 +11,25 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Flow is one workflow made ready: that of a run or a sub-flow.
+// Flow is one compiled workflow: that of a run or a sub-flow.
 type Flow struct {
 	Workflow *workflow.Workflow
-	// Nodes are those of the workflow, in declared order; Index gives the place of each by its id.
+	// Nodes are the nodes of the workflow, in declared order; Index is the index of each by its id.
 	Nodes  []Node
 	Index  map[string]int
 	Agents map[string]*Agent
-	// Flows are the sub-flows by name; nil: there are none.
+	// Flows are the sub-flows by name; nil if there are none.
 	Flows map[string]*Flow
-	// Guards are the conditions of the workflow's edges, at the same places; nil where the language of one needs nothing compiled.
+	// Guards are the conditions of the workflow's edges, at the same indexes; an entry is nil if
+	// the language of the condition needs no compilation.
 	Guards []*expr.Condition
-	// Joins are the free joins, in declared order; Reach[i] tells which nodes can be reached from node i by edges, nil without free joins.
+	// Joins are the free joins, in declared order. Reach[i] is the set of nodes that can be reached
+	// from node i by edges; Reach is nil without free joins.
 	Joins []int
 	Reach []Set
-	Funcs int // nodes that are Go functions
-	// Output is Workflow.Output, OutputSchema the schema that the output of a run must fit; nil: there is none.
+	Funcs int // number of nodes that are Go functions
+	// Output is Workflow.Output, OutputSchema the schema that the output of a run must match; nil
+	// means none.
 	Output       *expr.Value
 	OutputSchema *schema.Schema
 }
@@ -34,50 +37,59 @@ type Flow struct {
 // Node is a node of a [Flow].
 type Node struct {
 	*workflow.Node
-	// Index is the node's place in Flow.Nodes.
+	// Index is the node's index in Flow.Nodes.
 	Index int
-	// Ports are the places of the outgoing edges by port, in declared order; Inbound is how many edges lead to the node.
+	// Ports are the indexes of the outgoing edges by port, in declared order; Inbound is the number
+	// of edges that lead to the node.
 	Ports   map[string][]int
 	Inbound int
-	// JoinIndex is the place of a fork's join, ForkIndex that of the fork of a join; -1: there is none.
+	// JoinIndex is the index of a fork's join, ForkIndex that of a join's fork; -1 if there is
+	// none.
 	JoinIndex, ForkIndex int
-	// Header: a counted back-edge leads here.
+	// Header reports whether a counted back-edge leads to this node.
 	Header bool
-	// Conditions are those of Decide.Cases, at the same places; nil where the language of one needs nothing compiled.
+	// Conditions are the conditions of Decide.Cases, at the same indexes; an entry is nil if the
+	// language of the condition needs no compilation.
 	Conditions []*expr.Condition
-	// CasePorts are the ports of Decide.Cases, each as a list; ElsePort is that of Decide.Else.
+	// CasePorts are the ports of Decide.Cases, each as a list; ElsePort is the port of Decide.Else.
 	CasePorts [][]string
 	ElsePort  []string
-	// Children of a fork are the places of the nodes of its branches that have outputs, in declared order.
+	// Children of a fork are the indexes of the nodes in its branches that have outputs, in
+	// declared order.
 	Children []int
-	// If is Node.If; nil where there is none, or where its language needs nothing compiled.
+	// If is Node.If; nil if there is none or its language needs no compilation.
 	If *expr.Condition
-	// Value is what the node makes: the arguments of a tool node, the value of a set node, the list of a map, the output of an end node, the default answer of a question. Default is Catch.Default.
-	// Nil: there is none.
+	// Value is what the node produces: the arguments of a tool node, the value of a set node, the
+	// list of a map, the output of an end node, the default answer of a question. Default is
+	// Catch.Default. Each is nil if there is none.
 	Value, Default *expr.Value
-	// Text is the prompt of an agent or of a wait that holds expressions, or the message of an end node; nil: there is none.
+	// Text is the prompt with expressions of an agent or a wait, or the message of an end node; nil
+	// if there is none.
 	Text *expr.Interpolation
-	// Filter is Wait.Filter, as If, and Schema what the values of signals must fit; nil: there is none.
+	// Filter is Wait.Filter, compiled like If; Schema is the schema that the values of signals must
+	// match; nil if there is none.
 	Filter *expr.Condition
 	Schema *schema.Schema
-	// Counter is set where the function only counts.
+	// Counter is set if the function only counts.
 	Counter *Counter
 }
 
 // Agent is an agent of a [Flow].
 type Agent struct {
 	*workflow.Agent
-	// SystemTemplate is the system prompt where it refers to steps, Schema that of the agent's output; nil: there is none.
+	// SystemTemplate is the system prompt if it refers to steps, Schema the schema of the agent's
+	// output; nil if there is none.
 	SystemTemplate *expr.Template
 	Schema         *schema.Schema
-	// Subs are the sub-agents by the tool that calls them.
+	// Subs are the sub-agents, by the tool that calls them.
 	Subs map[string]*workflow.Subagent
 }
 
-// IsFreeJoin tells whether a node joins paths without a fork.
+// IsFreeJoin reports whether a node joins paths without a fork.
 func IsFreeJoin(n *Node) bool { return n.Kind == workflow.KindJoin && n.ForkIndex < 0 }
 
-// Compile makes a workflow ready to run. What it finds wrong, such as a template that cannot be parsed, is an error.
+// Compile compiles a workflow. It returns an error for problems such as a template that cannot be
+// parsed.
 func Compile(w *workflow.Workflow, expressions expr.Compiler) (*Flow, error) {
 	return compileFlow(w, expressions, 0)
 }
@@ -162,7 +174,8 @@ func compileFlow(w *workflow.Workflow, expressions expr.Compiler, depth int) (*F
 	return f, nil
 }
 
-// varsIn gives the variables that expressions at a node may name: plain, and the items of the maps around it.
+// varsIn returns the variables that expressions at a node may use: plain, and the items of the maps
+// around it.
 func (f *Flow) varsIn(node string, plain []string) []string {
 	vars := slices.Clip(plain)
 	for depth := 0; depth <= workflow.MaxBlockDepth; depth++ {
@@ -217,7 +230,8 @@ func (f *Flow) compileNode(n *Node, opts expr.Options) error {
 	return n.compileTexts(opts)
 }
 
-// outputsByParent gives the nodes that have outputs, by the fork in whose branches they are, in declared order.
+// outputsByParent returns the nodes that have outputs, in declared order, keyed by the fork whose
+// branches contain them.
 func (f *Flow) outputsByParent() map[string][]int {
 	out := map[string][]int{}
 	for i := range f.Nodes {
@@ -228,9 +242,10 @@ func (f *Flow) outputsByParent() map[string][]int {
 	return out
 }
 
-// stepTree gives the steps that templates and conditions may name: all nodes with outputs, forks with those of their branches. Steps of
-// branches are added to inner under their node's id, as texts of the same branch name them. A node has one parent, so the tree is finite: a
-// cycle of parents is not reached from the outermost list.
+// stepTree returns the steps that templates and conditions may refer to: all nodes with outputs,
+// forks together with the nodes of their branches. Steps of branches are added to inner under their
+// node's id, which is how templates and conditions in the same branch refer to them. A node has one
+// parent, so the tree is finite: a cycle of parents is not reachable from the outermost list.
 func (f *Flow) stepTree(parent string, nodes map[string][]int, inner *[]expr.Step) []expr.Step {
 	steps := []expr.Step{}
 	for _, i := range nodes[parent] {
@@ -252,10 +267,10 @@ func (f *Flow) stepTree(parent string, nodes map[string][]int, inner *[]expr.Ste
 	return steps
 }
 
-// HasOutput tells whether steps of kind k are in the step context (S4-34).
+// HasOutput reports whether steps of kind k are in the step context (S4-34).
 func HasOutput(k workflow.Kind) bool { return k.HasOutput() }
 
-// LocalID is the id as the document writes it: the part after the last slash.
+// LocalID returns the id as written in the document: the part after the last slash.
 func LocalID(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
 
 func compileCondition(c *workflow.Condition, opts expr.Options) (*expr.Condition, error) {

@@ -1,14 +1,14 @@
 package plan
 
-// Set is a set of places of nodes.
+// Set is a set of node indexes.
 type Set []uint64
 
-// Has tells whether i is in the set.
+// Has reports whether i is in the set.
 func (b Set) Has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
 
 func (b Set) add(i int) { b[i/64] |= 1 << (i % 64) }
 
-// union adds c to b and tells whether b grew.
+// union adds c to b and reports whether b grew.
 func (b Set) union(c Set) bool {
 	grew := false
 	for i, w := range c {
@@ -20,8 +20,9 @@ func (b Set) union(c Set) bool {
 	return grew
 }
 
-// reachability gives, for each node, the nodes that edges lead to from it in one step or more. A fork reaches what its join reaches. Counted back-edges
-// do not count: what goes along one belongs to the next iteration, for which no join of this one may wait (P15).
+// reachability returns, for each node, the nodes that can be reached from it by one or more edges.
+// A fork reaches what its join reaches. Counted back-edges do not count: whatever follows one
+// belongs to the next iteration, which no join of this iteration may wait for (P15).
 func reachability(f *Flow) []Set {
 	words := (len(f.Nodes) + 63) / 64
 	reach := make([]Set, len(f.Nodes))

@@ -70,7 +70,7 @@ func (n *Node) compileSignal(opts expr.Options) (err error) {
 	return nil
 }
 
-// compileValue parses a value; nil where there is none.
+// compileValue parses a value; it returns nil if there is none.
 func compileValue(what string, raw json.RawMessage, opts expr.Options) (*expr.Value, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -82,7 +82,7 @@ func compileValue(what string, raw json.RawMessage, opts expr.Options) (*expr.Va
 	return v, err
 }
 
-// compileText parses a text; nil where it is empty.
+// compileText parses a text; it returns nil if the text is empty.
 func compileText(what, text string, opts expr.Options) (*expr.Interpolation, error) {
 	if text == "" {
 		return nil, nil
@@ -94,7 +94,7 @@ func compileText(what, text string, opts expr.Options) (*expr.Interpolation, err
 	return t, nil
 }
 
-// compileOutput parses what the workflow says of the output of runs.
+// compileOutput parses the workflow's definition of the output of runs.
 func (f *Flow) compileOutput(opts expr.Options) (err error) {
 	if f.Output, err = compileValue("output", f.Workflow.Output, opts); err != nil || len(f.Workflow.OutputSchema) == 0 {
 		return err

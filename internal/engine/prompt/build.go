@@ -8,23 +8,23 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// Builder makes one recipe. It has no state but that of its recipe.
+// Builder builds one recipe. Its only state is that recipe.
 type Builder struct {
 	texts   *Texts
 	outputs Outputs
 	parts   []Part
 	ends    []text.Text
-	// sealed is how many parts take nothing more: a stretch ends there.
+	// sealed is the number of parts that must not be extended, since a stretch ends there.
 	sealed int
 	refers bool
 }
 
-// NewBuilder begins a recipe that may refer to what outputs and texts have.
+// NewBuilder returns a Builder for a recipe that may refer to entries of outputs and texts.
 func NewBuilder(texts *Texts, outputs Outputs) *Builder {
 	return &Builder{texts: texts, outputs: outputs, ends: make([]text.Text, 1, 8)}
 }
 
-// Text gives the text so far.
+// Text returns the text built so far.
 func (b *Builder) Text() text.Text { return b.ends[len(b.ends)-1] }
 
 // Literal appends a literal.
@@ -39,7 +39,8 @@ func (b *Builder) Literal(s string) {
 	b.add(Part{Text: s}, text.Of(s))
 }
 
-// Output appends the output of a step, the run's input where step is 0, or below the item of a scope. It appends nothing where that is empty.
+// Output appends the output of a step, the run's input if step is 0, or the item of a scope if step
+// is negative. It appends nothing if that text is empty.
 func (b *Builder) Output(step int) {
 	one, ended := b.outputs(step)
 	if !ended || one.IsZero() {
@@ -53,19 +54,20 @@ func (b *Builder) add(p Part, one text.Text) {
 	b.parts, b.ends = append(b.parts, p), append(b.ends, b.Text().Append(one))
 }
 
-// stretch appends the first parts of another step's recipe, whose text is given.
+// stretch appends the first parts of another step's recipe; one is their text.
 func (b *Builder) stretch(step, parts int, one text.Text) {
 	b.refers = true
 	b.add(Part{Step: step, Parts: parts}, one)
 }
 
-// mark seals the parts so far and tells how many there are.
+// mark seals the parts so far and returns their number.
 func (b *Builder) mark() int {
 	b.sealed = len(b.parts)
 	return b.sealed
 }
 
-// Lone gives the step whose output is all of the recipe, 0 for the run's input; false where there is more or something else.
+// Lone returns the step whose output makes up the whole recipe, 0 for the run's input, or false if
+// the recipe contains anything else.
 func (b *Builder) Lone() (step int, ok bool) {
 	if len(b.parts) != 1 || b.parts[0].Text != "" || b.parts[0].Parts != 0 {
 		return 0, false
@@ -73,7 +75,8 @@ func (b *Builder) Lone() (step int, ok bool) {
 	return b.parts[0].Step, true
 }
 
-// Recipe gives the recipe; nil where it refers to nothing, so that Text is as good. Errors: [ErrTooLarge].
+// Recipe returns the recipe, or nil if it refers to nothing, in which case Text is sufficient.
+// Errors: [ErrTooLarge].
 func (b *Builder) Recipe() (*Recipe, error) {
 	t := b.Text()
 	if t.Len() > MaxBytes {
@@ -86,7 +89,8 @@ func (b *Builder) Recipe() (*Recipe, error) {
 	return &Recipe{Parts: b.parts, Bytes: t.Len(), SHA256: hex.EncodeToString(sum[:])}, nil
 }
 
-// Keep does what [Texts.Add] does with r, where r is the recipe that the builder makes; else it does nothing and gives false.
+// Keep has the effect of [Texts.Add] with r if r is the recipe that the builder has built;
+// otherwise it does nothing and returns false.
 func (b *Builder) Keep(step int, r *Recipe) bool {
 	if r.Bytes != b.Text().Len() || !slices.Equal(r.Parts, b.parts) {
 		return false
@@ -95,7 +99,8 @@ func (b *Builder) Keep(step int, r *Recipe) bool {
 	return true
 }
 
-// Template appends s, in which tokens are replaced: an output for each token of outputs, a literal for each of literals. What is put in is not looked at again.
+// Template appends s with tokens replaced: an output for each token of outputs, a literal for each
+// token of literals. Inserted text is not scanned again.
 func Template(b *Builder, s string, outputs map[string]int, literals map[string]string) {
 	for s != "" {
 		at, token := len(s), ""
@@ -104,7 +109,7 @@ func Template(b *Builder, s string, outputs map[string]int, literals map[string]
 				at, token = i, one
 			}
 		}
-		for one := range outputs { // tokens do not overlap: the order does not matter
+		for one := range outputs { // tokens do not overlap: order is irrelevant
 			find(one)
 		}
 		for one := range literals {
@@ -119,14 +124,14 @@ func Template(b *Builder, s string, outputs map[string]int, literals map[string]
 	}
 }
 
-// Turn is one turn of an agent as [Turns] shows it.
+// Turn is one turn of an agent as displayed by [Turns].
 type Turn struct {
 	Speaker string
 	Step    int
 }
 
-// Turns appends an instruction, the turns (oldest first) and the output of the last one (S1-3). Where there are no turns it shows the run's input, and noInput
-// where there is nothing at all.
+// Turns appends an instruction, the turns (oldest first) and the output of the last one (S1-3). If
+// there are no turns, it appends the run's input, and if that is empty too, noInput.
 func Turns(b *Builder, instruction string, turns []Turn, noInput string) {
 	if strings.TrimSpace(instruction) != "" {
 		b.Literal(instruction)
@@ -134,7 +139,7 @@ func Turns(b *Builder, instruction string, turns []Turn, noInput string) {
 	Recent(b, turns, noInput)
 }
 
-// Recent appends what [Turns] shows behind the instruction, which b has already.
+// Recent appends what [Turns] appends after the instruction, which b already contains.
 func Recent(b *Builder, turns []Turn, noInput string) {
 	gap := ""
 	if !b.Text().IsBlank() {

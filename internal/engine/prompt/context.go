@@ -2,26 +2,30 @@ package prompt
 
 import "github.com/hocket-run/hocket/internal/text"
 
-// Entry is one output that a prompt of prior outputs shows: that of a node's latest step.
+// Entry is one output in a prompt of prior outputs: that of a node's latest step.
 type Entry struct{ Node, Step int }
 
-// Prior is one heading with the output below it. A block is several: one for each of its branches' steps.
+// Prior is one heading with the output below it. A block has several: one for each step of its
+// branches.
 type Prior struct {
-	// Name is the id of the step with those of the blocks around it, Agent who gave the output, "" for no agent.
+	// Name is the id of the step, prefixed with the ids of the blocks around it; Agent is the agent
+	// that produced the output, or "" if there is none.
 	Name, Agent string
 	Step        int
 }
 
-// Context is what the last prompt of prior outputs in a scope showed: the next one shares its beginning, up to the first entry that has changed. The zero Context
-// shares nothing. It never changes.
+// Context is the content of the last prompt of prior outputs in a scope: the next prompt shares its
+// prefix, up to the first entry that has changed. The zero Context shares nothing. A Context is
+// immutable.
 type Context struct{ tip *shown }
 
-// shown is an entry with all those before it.
+// shown is an entry together with all entries before it.
 type shown struct {
 	before *shown
 	entry  Entry
-	depth  int // entries, this one included
-	// text is the prompt's up to here, which is the first parts of the recipe of step; parts is 0 where there is no text yet.
+	depth  int // number of entries, this one included
+	// text is the prompt up to here, which is the first parts of the recipe of step; parts is 0 if
+	// there is no text yet.
 	text        text.Text
 	step, parts int
 }
@@ -31,9 +35,12 @@ const (
 	priorEnd   = "--- End Prior Step Outputs ---\n\n"
 )
 
-// Build appends the block of prior outputs, a blank line and the run's input, in the place of which missing is shown where it is empty (S4-3); the input alone
-// where there are no outputs. It gives the context for the next prompt, once the recipe is stored as that of step. fixed tells how many of the entries show what they
-// showed before, if they are the same; input is 0 for the run's input, or the item in its place, as in [Outputs]; priors gives what the entry i shows, with empty outputs, which are left out (S4-5).
+// Build appends the block of prior outputs, a blank line and the run's input, or missing if the
+// input is empty (S4-3); without outputs it appends only the input. It returns the context for the
+// next prompt, to be used once the recipe is stored as that of step. fixed is the number of leading
+// entries that show what they showed before, provided they are the same; input is 0 for the run's
+// input, or the item in its place, as in [Outputs]; priors returns what entry i shows, including
+// empty outputs, which are omitted (S4-5).
 func (c Context) Build(b *Builder, step int, entries []Entry, fixed int, priors func(i int) []Prior, input int, missing string) Context {
 	tip := c.shared(entries[:min(fixed, len(entries))])
 	have, depth := 0, 0
@@ -81,7 +88,7 @@ func agentNote(agent string) string {
 	return " (agent: " + agent + ")"
 }
 
-// shared gives the longest beginning of c that is a beginning of entries, nil for none.
+// shared returns the longest prefix of c that is also a prefix of entries, or nil if there is none.
 func (c Context) shared(entries []Entry) *shown {
 	tip := c.tip
 	for at := c.tip; at != nil; at = at.before {

@@ -1,16 +1,23 @@
-// Package prompt makes the prompts of agent steps, as recipes: lists of literals and of references to what steps gave before.
+// Package prompt builds the prompts of agent steps as recipes: lists of literals and of references
+// to the outputs of earlier steps.
 //
-// A prompt repeats earlier outputs. As a text each would hold a copy of all of them, and a run's journal would grow with the square of its steps. A [Recipe]
-// refers to them by the numbers of their steps, and to the beginning of an earlier recipe as a stretch of its parts: a step of a chain stores five parts,
-// whatever came before.
+// A prompt repeats earlier outputs. Stored as text, each prompt would hold a copy of all of them,
+// and a run's journal would grow with the square of its steps. A [Recipe] refers to outputs by the
+// numbers of their steps, and to the prefix of an earlier recipe as a stretch of its parts: a step
+// of a chain stores five parts, whatever came before.
 //
 // The flow:
 //
-//  1. A [Builder] is given literals, outputs and stretches, and gives the recipe and its text ([Context], [Turns], [Template]).
-//  2. The recipe is stored with the step that it belongs to; its text is a rope on the texts that it refers to, of which nothing is copied.
-//  3. [Texts.Add] makes the same text of a stored recipe again, for the engine that folds a journal and for every view of the run.
+//  1. A [Builder] receives literals, outputs and stretches, and returns the recipe and its text
+//     ([Context], [Turns], [Template]).
+//  2. The recipe is stored with the step that it belongs to; its text is a rope over the texts that
+//     it refers to, which are not copied.
+//  3. [Texts.Add] rebuilds the same text from a stored recipe, for the engine that folds a journal
+//     and for every view of the run.
 //
-// Rendering has no versions: order, headings and omissions are literals. The one rule left is [OfJSON], the text of a JSON value.
+// Rendering has no versions: order, headings and omissions are literals. The only remaining rule is
+// [OfJSON], the text of a JSON value.
 //
-// The package knows no state, no event and no format. Invariants: a recipe refers to ended steps below its own alone; a text longer than [MaxBytes] is not made.
+// The package knows nothing of state, events or formats. Invariants: a recipe refers only to ended
+// steps with numbers below its own; a text longer than [MaxBytes] is not built.
 package prompt

@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// The one rule of rendering has fixed vectors: another rule is another kind of part.
+// TestOfJSON checks the only rendering rule against fixed vectors: a different rule would be a
+// different kind of part.
 func TestOfJSON(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
@@ -86,7 +87,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// A prompt shares the beginning that has not changed with the one before it, and nothing that has.
+// TestContext checks that a prompt shares with the previous one the prefix that has not changed,
+// and nothing that has.
 func TestContext(t *testing.T) {
 	t.Parallel()
 	var texts Texts

@@ -10,33 +10,36 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// MaxBytes bounds the text of one recipe.
+// MaxBytes is the maximum size of the text of one recipe.
 const MaxBytes = 64 << 20
 
-// ErrTooLarge: the text of a recipe would exceed [MaxBytes].
+// ErrTooLarge is returned when the text of a recipe would exceed [MaxBytes].
 var ErrTooLarge = fmt.Errorf("the text would exceed the limit of %d MB for one assembled value", MaxBytes>>20)
 
-// Recipe says what a text is made of. It never changes.
+// Recipe describes how a text is composed. It is immutable.
 type Recipe struct {
-	// Parts follow one another. A stored recipe has at least one.
+	// Parts are concatenated in order. A stored recipe has at least one.
 	Parts []Part `json:"parts"`
 	// Bytes is the length of the text, SHA256 its hash in lower-case hexadecimal.
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
 }
 
-// Part is one piece of a recipe: exactly one of a literal, the run's input, the output of a step, or a stretch of a step's recipe.
+// Part is one piece of a recipe: exactly one of a literal, the run's input, the output of a step,
+// or a stretch of a step's recipe.
 type Part struct {
 	// Text is the literal.
 	Text string `json:"text,omitempty"`
-	// Input: the text of the run's input.
+	// Input selects the text of the run's input.
 	Input bool `json:"input,omitempty"`
-	// Step: the text of the output of that step; with Parts a stretch, which is the first so many parts of that step's recipe. Below 0: that of the item of the scope -Step.
+	// Step selects the text of the output of that step; with Parts it selects a stretch, the first
+	// Parts parts of that step's recipe. A negative Step selects the item of the scope -Step.
 	Step  int `json:"step,omitempty"`
 	Parts int `json:"parts,omitempty"`
 }
 
-// Size is what a recipe counts where stored bytes are counted: its literals, and a little for each part.
+// Size returns how much a recipe counts toward stored bytes: its literals, and a little for each
+// part.
 func (r *Recipe) Size() int {
 	if r == nil {
 		return 0
@@ -48,25 +51,29 @@ func (r *Recipe) Size() int {
 	return n
 }
 
-// partBytes is about what a part takes beside its literal.
+// partBytes is the approximate size of a part in addition to its literal.
 const partBytes = 16
 
-// Outputs gives the text of what a step gave, of the run's input for step 0, or below of the item of a scope; false for a step that has not ended.
+// Outputs returns the text of the output of a step, of the run's input if step is 0, or of the item
+// of a scope if step is negative; false for a step that has not ended.
 type Outputs func(step int) (text.Text, bool)
 
-// OfJSON gives the text of a JSON value: a string is decoded, null and no value are empty, anything else is its compact JSON with numbers as they were written.
-// The bytes of what is no JSON are its text.
+// OfJSON returns the text of a JSON value: a string is decoded, null and a missing value are empty,
+// anything else is its compact JSON with numbers as they were written. Bytes that are not JSON are
+// used as they are.
 func OfJSON(v json.RawMessage) text.Text { return text.Of(expr.Text(v)) }
 
-// Texts keeps the texts of the recipes of one run. The zero Texts has none. Not safe for concurrent use.
+// Texts holds the texts of the recipes of one run. The zero Texts is empty. It is not safe for
+// concurrent use.
 type Texts struct {
-	// Short: in the place of long texts stand short ones that name them, so lengths are not compared.
+	// Short reports that long texts are replaced by short texts that name them, so that lengths are
+	// not compared.
 	Short bool
-	// made has, by step, the text of the first n parts of its recipe at n.
+	// made maps a step to the texts of the first n parts of its recipe, at index n.
 	made map[int][]text.Text
 }
 
-// Of gives the text of a step's recipe; false where it has none.
+// Of returns the text of a step's recipe, or false if it has none.
 func (t *Texts) Of(step int) (text.Text, bool) {
 	ends := t.made[step]
 	if ends == nil {
@@ -75,7 +82,8 @@ func (t *Texts) Of(step int) (text.Text, bool) {
 	return ends[len(ends)-1], true
 }
 
-// Add makes the text of the recipe of step, which must be above all added before, of what outputs gives, and keeps it. Check accepts the recipe.
+// Add builds the text of the recipe of step from outputs, and stores it. step must be greater than
+// all steps added before, and the recipe must have passed Check.
 func (t *Texts) Add(step int, r *Recipe, outputs Outputs) {
 	ends := make([]text.Text, 1, len(r.Parts)+1)
 	for i := range r.Parts {
@@ -88,7 +96,7 @@ func (t *Texts) Add(step int, r *Recipe, outputs Outputs) {
 	t.keep(step, ends)
 }
 
-// Check tells why a recipe cannot have been made by a [Builder]. It changes nothing.
+// Check returns why a recipe cannot have been built by a [Builder]. It changes nothing.
 func (t *Texts) Check(step int, r *Recipe, outputs Outputs) error {
 	if len(r.Parts) == 0 {
 		return errors.New("a recipe without parts")
@@ -109,7 +117,7 @@ func (t *Texts) Check(step int, r *Recipe, outputs Outputs) error {
 	return nil
 }
 
-// Forget drops the text of a step's recipe, of which no later one is made.
+// Forget drops the text of a step's recipe that no later text is built from.
 func (t *Texts) Forget(step int) { delete(t.made, step) }
 
 func (t *Texts) keep(step int, ends []text.Text) {
@@ -119,7 +127,7 @@ func (t *Texts) keep(step int, ends []text.Text) {
 	t.made[step] = ends
 }
 
-// part gives the text of one part of the recipe of step.
+// part returns the text of one part of the recipe of step.
 func (t *Texts) part(step int, p *Part, outputs Outputs) (text.Text, error) {
 	switch {
 	case p.Text != "" && *p == Part{Text: p.Text}:
@@ -145,7 +153,7 @@ func (t *Texts) part(step int, p *Part, outputs Outputs) (text.Text, error) {
 	return one, nil
 }
 
-// Check tells whether text is what the recipe says.
+// Check returns an error if t does not match the recipe.
 func (r *Recipe) Check(t text.Text) error {
 	if sum := t.Sum(); hex.EncodeToString(sum[:]) != r.SHA256 {
 		return errors.New("the SHA-256 of a recipe's text is another one")

@@ -8,10 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// Edit is a change of one field: Text takes the place of the bytes From to To, counted from 0, of the JSON that the field had before.
+// Edit is a change of one field: Text replaces the bytes From to To, counted from 0, of the field's
+// former JSON.
 type Edit struct {
 	Field string `json:"field"`
-	// Base is the step that gave the field the value before: 0 where the run's input did. Size is the length of that value in bytes.
+	// Base is the step that wrote the former value of the field, or 0 for the run's input. Size is
+	// the length of that value in bytes.
 	Base int    `json:"base,omitempty"`
 	Size int    `json:"size"`
 	From int    `json:"from"`
@@ -19,10 +21,12 @@ type Edit struct {
 	Text string `json:"text,omitempty"`
 }
 
-// minSaved is how many bytes an edit must be shorter than the value: it has names and numbers of its own.
+// minSaved is the number of bytes by which an edit must be shorter than the value, since it has
+// names and numbers of its own.
 const minSaved = 96
 
-// Between gives the edit that makes after of before. False: it would not be much shorter than after.
+// Between returns the edit that turns before into after. It returns false if the edit would not be
+// much shorter than after.
 func Between(field string, before *Value, after json.RawMessage) (Edit, bool) {
 	if before == nil || len(after) < minSaved || before.Len() < minSaved {
 		return Edit{}, false
@@ -46,12 +50,13 @@ func Between(field string, before *Value, after json.RawMessage) (Edit, bool) {
 
 func startsRune(b []byte, i int) bool { return i >= len(b) || utf8.RuneStart(b[i]) }
 
-// isTail tells whether rest extends a list or an object that has content, or a text, without its last byte, which is end.
+// isTail reports whether rest extends a non-empty list or object, or a string, without its last
+// byte, which is end.
 func isTail(rest []byte, end byte) bool {
 	return len(rest) > 1 && rest[len(rest)-1] == end && (end == '"' || rest[0] == ',')
 }
 
-// commonEnd counts the bytes at the ends of a and b that are equal.
+// commonEnd returns the length of the longest common suffix of a and b.
 func commonEnd(a, b []byte) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
@@ -60,10 +65,10 @@ func commonEnd(a, b []byte) int {
 	return n
 }
 
-// ErrEdit: an edit does not apply to a value.
+// ErrEdit is returned when an edit does not apply to a value.
 var ErrEdit = errors.New("the change of a state does not apply")
 
-// check tells whether the edit is one of v, and whether it only adds a tail.
+// check verifies that the edit applies to v, and reports whether it only adds a tail.
 func (e *Edit) check(v *Value) (isAppend bool, err error) {
 	switch {
 	case v == nil:
@@ -76,7 +81,8 @@ func (e *Edit) check(v *Value) (isAppend bool, err error) {
 	return e.From == e.To && e.To == e.Size-1 && v.hasContent(), nil
 }
 
-// Check tells why an edit that comes from disk cannot be applied to v: it belongs to another value, or makes no JSON. The error is ErrEdit, wrapped.
+// Check returns why an edit that comes from disk cannot be applied to v: it belongs to another
+// value, or the result is not JSON. The error is ErrEdit, wrapped.
 func (e *Edit) Check(v *Value) error {
 	isAppend, err := e.check(v)
 	if err != nil {

@@ -1,4 +1,4 @@
 package typed
 
-// Memory is where the bytes of a value begin.
+// Memory returns the address of the first byte of a value.
 func Memory(v *Value) *byte { return &v.head[0] }

@@ -5,21 +5,25 @@ import (
 	"maps"
 )
 
-// Growth is a change of one field whose value gained a tail: text comes before the last byte of base.
+// Growth is a change of one field whose value gained a tail: text is inserted before the last byte
+// of base.
 type Growth struct {
 	field string
 	base  *Value
 	text  string
 }
 
-// CanGrow tells whether [State.Grown] takes a tail of a field. It is false for values so small that they are stored whole.
+// CanGrow reports whether [State.Grown] accepts a tail for a field. It is false for values so small
+// that they are stored whole.
 func (s State) CanGrow(name string) bool {
 	v := s.Value(name)
 	return v != nil && v.Len() >= minSaved && v.hasContent()
 }
 
-// Grown gives the change of a field that [State.CanGrow] and that gains text: further elements, each after a comma, or the JSON of more text without its
-// quotation marks. It makes the edit that [Between] makes of the whole value where the JSON before it is written as the value's encoder writes it.
+// Grown returns the change of a field for which [State.CanGrow] is true and which gains text:
+// further elements, each after a comma, or the JSON of further text without its quotation marks.
+// The resulting edit is the same that [Between] returns for the whole value, provided the former
+// JSON is written as the value's encoder writes it.
 func (s State) Grown(name, text string) Growth { return Growth{name, s.Value(name), text} }
 
 func (g *Growth) edit() Edit {
@@ -27,10 +31,10 @@ func (g *Growth) edit() Edit {
 	return Edit{Field: g.field, Base: g.base.step, Size: at + 1, From: at, To: at, Text: g.text}
 }
 
-// Field is the name of the field.
+// Field returns the name of the field.
 func (g *Growth) Field() string { return g.field }
 
-// Check tells why the field would not be JSON. The error is ErrEdit, wrapped.
+// Check returns why the field would not be JSON. The error is ErrEdit, wrapped.
 func (g *Growth) Check() error {
 	if g.base == nil {
 		return (&Edit{Field: g.field}).Check(nil)
@@ -39,13 +43,13 @@ func (g *Growth) Check() error {
 	return e.Check(g.base)
 }
 
-// JSON gives the whole value.
+// JSON returns the whole value.
 func (g *Growth) JSON() json.RawMessage {
 	e := g.edit()
 	return e.apply(g.base.JSON())
 }
 
-// Whole gives changed fields with those that grew among them. It does not change fields.
+// Whole returns the changed fields including those that grew. It does not modify fields.
 func Whole(fields map[string]json.RawMessage, grown []Growth) map[string]json.RawMessage {
 	if len(grown) == 0 {
 		return fields

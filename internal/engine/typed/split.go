@@ -6,8 +6,10 @@ import (
 	"strings"
 )
 
-// Split gives the state whose fields are the members of a JSON object, as step 0 wrote them. The object must be valid JSON and must not change: the values are parts of it.
-// False: it is not of the form that encoders write, compact and with names of printable ASCII without escapes and without repetition, or no object; then it must be decoded.
+// Split returns the state whose fields are the members of a JSON object, as if written by step 0.
+// The object must be valid JSON and must not change: the values are slices of it. Split returns
+// false if it is not an object, or not of the form that encoders write: compact, with names of
+// printable ASCII, without escapes or duplicates. It must then be decoded.
 func Split(object json.RawMessage) (State, bool) {
 	if len(object) < 2 || object[0] != '{' || object[len(object)-1] != '}' {
 		return State{}, false
@@ -35,7 +37,8 @@ func Split(object json.RawMessage) (State, bool) {
 	return State{fields: fields}, true
 }
 
-// member gives the first member of what stands between the braces of an object, and what follows it; rest is nil where the member is not of the form that Split reads.
+// member returns the first member of the content between an object's braces, and what follows it;
+// rest is nil if the member is not of the form that Split reads.
 func member(s []byte) (name, value, rest []byte) {
 	if s[0] != '"' {
 		return nil, nil, nil
@@ -56,7 +59,7 @@ func member(s []byte) (name, value, rest []byte) {
 		return nil, nil, nil
 	case n == len(s):
 		return name, s[:n:n], []byte{}
-	case n+1 == len(s): // a comma at the end
+	case n+1 == len(s): // trailing comma
 		return nil, nil, nil
 	}
 	return name, s[:n:n], s[n+1:]
@@ -64,7 +67,7 @@ func member(s []byte) (name, value, rest []byte) {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
-// valueLen is how far the first value of s reaches: to the comma that follows it, or to the end.
+// valueLen returns the length of the first value of s, up to the comma that follows it or the end.
 func valueLen(s []byte) int {
 	depth := 0
 	for i := 0; i < len(s); i++ {

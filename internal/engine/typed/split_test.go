@@ -10,7 +10,7 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// What Split gives is what decoding gives, or nothing.
+// checkSplit checks that Split returns the same as decoding, or nothing.
 func checkSplit(t interface{ Fatalf(string, ...any) }, object []byte) (taken bool) {
 	got, ok := Split(object)
 	if !ok {
@@ -76,7 +76,7 @@ func FuzzSplit(f *testing.F) {
 		if json.Valid(object) {
 			checkSplit(t, object)
 		} else {
-			Split(object) // no panic
+			Split(object) // must not panic
 		}
 	})
 }

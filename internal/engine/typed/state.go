@@ -9,13 +9,13 @@ import (
 	"sync/atomic"
 )
 
-// State is a typed state: values by field name. It never changes. The zero State has no fields.
+// State is a typed state: values by field name. It is immutable. The zero State has no fields.
 type State struct {
-	fields []field // by name
+	fields []field // sorted by name
 	native any     // or a *cell, nil
 }
 
-// cell is where [State.KeepNative] keeps the native form of a state.
+// cell is where [State.KeepNative] stores the native form of a state.
 type cell struct{ native atomic.Pointer[any] }
 
 type field struct {
@@ -23,7 +23,7 @@ type field struct {
 	value *Value
 }
 
-// StateOf gives the state with those fields, written by step.
+// StateOf returns the state with those fields, written by step.
 func StateOf(fields map[string]json.RawMessage, step int) State {
 	s := State{fields: make([]field, 0, len(fields))}
 	for name, v := range fields {
@@ -33,14 +33,14 @@ func StateOf(fields map[string]json.RawMessage, step int) State {
 	return s
 }
 
-// Len counts the fields.
+// Len returns the number of fields.
 func (s State) Len() int { return len(s.fields) }
 
 func (s State) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(s.fields, name, func(f field, name string) int { return strings.Compare(f.name, name) })
 }
 
-// Value gives the value of a field, nil where there is none.
+// Value returns the value of a field, or nil if there is none.
 func (s State) Value(name string) *Value {
 	if i, ok := s.find(name); ok {
 		return s.fields[i].value
@@ -48,10 +48,10 @@ func (s State) Value(name string) *Value {
 	return nil
 }
 
-// Get gives the JSON of a field, nil where there is none. It must not be changed.
+// Get returns the JSON of a field, or nil if there is none. It must not be modified.
 func (s State) Get(name string) json.RawMessage { return s.Value(name).JSON() }
 
-// All gives the fields in the order of their names.
+// All returns the fields in the order of their names.
 func (s State) All() iter.Seq2[string, *Value] {
 	return func(yield func(string, *Value) bool) {
 		for _, f := range s.fields {
@@ -62,7 +62,8 @@ func (s State) All() iter.Seq2[string, *Value] {
 	}
 }
 
-// Map gives the JSON of all fields by name, nil where there are none. The map is the caller's, the values are not.
+// Map returns the JSON of all fields by name, or nil if there are none. The caller owns the map,
+// but not the values.
 func (s State) Map() map[string]json.RawMessage {
 	if len(s.fields) == 0 {
 		return nil
@@ -74,7 +75,7 @@ func (s State) Map() map[string]json.RawMessage {
 	return out
 }
 
-// Names gives the names of the fields, in their order.
+// Names returns the names of the fields, in order.
 func (s State) Names() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, f := range s.fields {
@@ -85,7 +86,8 @@ func (s State) Names() iter.Seq[string] {
 	}
 }
 
-// Native is what [State.WithNative] or [State.KeepNative] set: the state in the form of the program that works on it. Nil: there is none.
+// Native returns the value set by [State.WithNative] or [State.KeepNative]: the state in the form
+// of the program that works on it, or nil if there is none.
 func (s State) Native() any {
 	if c, ok := s.native.(*cell); ok {
 		if v := c.native.Load(); v != nil {
@@ -96,7 +98,8 @@ func (s State) Native() any {
 	return s.native
 }
 
-// WithNative gives s with the program's own form of it, which must never change and says nothing that the fields do not say. Where it is nil, [State.KeepNative] may set it later.
+// WithNative returns s with the program's own form of it, which must never change and must not
+// contain anything that the fields do not. If v is nil, [State.KeepNative] may set it later.
 func (s State) WithNative(v any) State {
 	if s.native = v; v == nil {
 		s.native = new(cell)
@@ -104,19 +107,20 @@ func (s State) WithNative(v any) State {
 	return s
 }
 
-// KeepNative sets the native form of a state to which [State.WithNative] gave none, for all copies of it, unless another one was set before. Safe for concurrent use.
+// KeepNative sets the native form of a state for which [State.WithNative] was called with nil, for
+// all copies of it, unless it was already set. It is safe for concurrent use.
 func (s State) KeepNative(v any) {
 	if c, ok := s.native.(*cell); ok {
 		c.native.CompareAndSwap(nil, &v)
 	}
 }
 
-// Same tells whether s and t are one state: no step has changed a field between them.
+// Same reports whether s and t are the same state: no step has changed a field between them.
 func (s State) Same(t State) bool {
 	return len(s.fields) == len(t.fields) && (len(s.fields) == 0 || &s.fields[0] == &t.fields[0])
 }
 
-// With gives s with changed fields. Where there are any the new state has no native form.
+// With returns s with changed fields. If there are any, the new state has no native form.
 func (s State) With(changes Changes) State {
 	if len(changes) == 0 {
 		return s
@@ -144,10 +148,10 @@ type Change struct {
 	Value *Value
 }
 
-// Changes are those of one step, in the order of their fields.
+// Changes are the changes of one step, sorted by field.
 type Changes []Change
 
-// Value gives the new value of a field, nil where it did not change.
+// Value returns the new value of a field, or nil if it did not change.
 func (c Changes) Value(name string) *Value {
 	for i := range c {
 		if c[i].Field == name {
@@ -157,7 +161,7 @@ func (c Changes) Value(name string) *Value {
 	return nil
 }
 
-// Map gives the JSON of the new values by field, nil where there are none.
+// Map returns the JSON of the new values by field, or nil if there are none.
 func (c Changes) Map() map[string]json.RawMessage {
 	if len(c) == 0 {
 		return nil
@@ -169,12 +173,13 @@ func (c Changes) Map() map[string]json.RawMessage {
 	return out
 }
 
-// ChangesOf gives the changes of a step: whole new values, and edits of those that s has. Changes that Check refuses are left out.
+// ChangesOf returns the changes of a step: whole new values, and edits of values of s. Changes that
+// Check rejects are left out.
 func (s State) ChangesOf(whole map[string]json.RawMessage, edits []Edit, step int) Changes {
 	if len(whole)+len(edits) == 0 {
 		return nil
 	}
-	if len(whole) == 1 && len(edits) == 0 { // as nearly all steps have it
+	if len(whole) == 1 && len(edits) == 0 { // the usual case
 		for name, v := range whole {
 			one := &struct {
 				changes [1]Change
@@ -187,7 +192,7 @@ func (s State) ChangesOf(whole map[string]json.RawMessage, edits []Edit, step in
 	return s.ChangesBy((*Value).Edited, whole, edits, step)
 }
 
-// ChangesBy is [State.ChangesOf] for values that edited edits, which is as [Value.Edited].
+// ChangesBy is [State.ChangesOf] for values edited with edited, which behaves like [Value.Edited].
 func (s State) ChangesBy(edited func(v *Value, e *Edit, step int) (*Value, error), whole map[string]json.RawMessage, edits []Edit, step int) Changes {
 	out := make(Changes, 0, len(whole)+len(edits))
 	for name, v := range whole {
@@ -206,7 +211,8 @@ func (s State) ChangesBy(edited func(v *Value, e *Edit, step int) (*Value, error
 	return slices.CompactFunc(out, func(a, b Change) bool { return a.Field == b.Field })
 }
 
-// Check tells why changes that come from disk cannot be applied to s. The error is ErrEdit, wrapped.
+// Check returns why changes that come from disk cannot be applied to s. The error is ErrEdit,
+// wrapped.
 func (s State) Check(whole map[string]json.RawMessage, edits []Edit) error {
 	for i := range edits {
 		field := edits[i].Field
@@ -220,8 +226,8 @@ func (s State) Check(whole map[string]json.RawMessage, edits []Edit) error {
 	return nil
 }
 
-// Shorten gives changed fields as they are stored: whole, or as edits of those that s has, in the order of their names. grown are further fields, those that
-// gained a tail. It does not change fields.
+// Shorten returns changed fields in the form in which they are stored, whole or as edits of values
+// of s, sorted by name. grown are further fields that gained a tail. It does not modify fields.
 func (s State) Shorten(fields map[string]json.RawMessage, grown ...Growth) (whole map[string]json.RawMessage, edits []Edit) {
 	for i := range grown {
 		if grown[i].base != s.Value(grown[i].field) { // it belongs to another state

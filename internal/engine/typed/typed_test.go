@@ -16,7 +16,7 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// word draws text as it is in JSON, long enough for edits to be worth it.
+// word draws a string as it appears in JSON, long enough for edits to pay off.
 func word(t *rapid.T, label string) string {
 	s := rapid.SampledFrom([]string{"a", "é", "漢", `\"`, `\\`, `\ud83d\ude00`, "]", "}", ",", `\n`}).Draw(t, label)
 	return strings.Repeat(s, rapid.SampledFrom([]int{1, 3, 60, 200}).Draw(t, label+" times"))
@@ -45,7 +45,8 @@ func object(m map[string]string) string {
 	return string(b)
 }
 
-// next draws a value that a step makes of another one: one that grew, shrank, was changed inside, or is another one.
+// next draws a value that a step derives from v: it has grown, shrunk, changed inside, or is
+// unrelated.
 func next(t *rapid.T, v string) string {
 	add := word(t, "added")
 	switch op := rapid.IntRange(0, 5).Draw(t, "change"); {
@@ -63,7 +64,8 @@ func next(t *rapid.T, v string) string {
 	return value(t, "other")
 }
 
-// What edits make is byte for byte what was given, whatever was made of the values before; no value changes once it was given out.
+// TestEditsGiveTheSameBytes checks that applying edits reproduces the original values byte for
+// byte, whatever was derived from earlier values, and that no value changes once it was returned.
 func TestEditsGiveTheSameBytes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -110,7 +112,8 @@ func TestEditsGiveTheSameBytes(t *testing.T) {
 	})
 }
 
-// An edit from disk makes JSON, of the value that it names, or is refused.
+// TestDamagedEditsAreRefused checks that an edit from disk produces JSON from the value that it
+// names, or is rejected.
 func TestDamagedEditsAreRefused(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -156,7 +159,8 @@ func TestDamagedEditsAreRefused(t *testing.T) {
 	})
 }
 
-// P6: n elements that are added one by one take bytes in proportion to n, stored and in memory.
+// TestGrowthIsLinear checks that n elements that are added one by one take bytes in proportion to
+// n, stored and in memory (P6).
 func TestGrowthIsLinear(t *testing.T) {
 	t.Parallel()
 	element := strings.Repeat("x", 1000)
@@ -226,14 +230,15 @@ func TestStates(t *testing.T) {
 		if err := s.Check(nil, edits); !errors.Is(err, typed.ErrEdit) {
 			t.Errorf("%s: %v", name, err)
 		}
-		s.ChangesOf(nil, edits, 1) // it does not panic
+		s.ChangesOf(nil, edits, 1) // must not panic
 	}
 	if err := s.Check(map[string]json.RawMessage{"t": long}, []typed.Edit{e}); !errors.Is(err, typed.ErrEdit) {
 		t.Errorf("whole and in part: %v", err)
 	}
 }
 
-// A field that is said to have gained a tail is stored as the whole value would be, and one that cannot be JSON is found out.
+// TestGrownFields checks that a field declared to have gained a tail is stored as the whole value
+// would be, and that a field that cannot be JSON is detected.
 func TestGrownFields(t *testing.T) {
 	t.Parallel()
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
@@ -266,7 +271,8 @@ func TestGrownFields(t *testing.T) {
 	}
 }
 
-// The native form of a state goes with it and ends with the first change.
+// TestNativeForms checks that the native form of a state accompanies it and ends with the first
+// change.
 func TestNativeForms(t *testing.T) {
 	t.Parallel()
 	s := typed.StateOf(map[string]json.RawMessage{"a": json.RawMessage("1")}, 0)

@@ -6,27 +6,28 @@ import (
 	"slices"
 )
 
-// Value is the JSON of a field and the step that wrote it. It never changes.
+// Value is the JSON of a field and the step that wrote it. It is immutable.
 type Value struct {
-	head []byte // begins with the bytes of the values that this one extends
+	head []byte // starts with the bytes of the values that this one extends
 	end  string // follows head: the last byte of a value that grew
-	grow *tail  // nil: nothing was added yet
+	grow *tail  // nil if nothing has been added
 	step int
 }
 
-// tail is the memory to which the values that extend one another add.
+// tail is the memory that values extending one another append to.
 type tail struct{ b []byte }
 
-// Of gives the value with that JSON, which must be valid and must not change. step is the one that wrote it, 0 for the run's input.
+// Of returns the value with that JSON, which must be valid and must not change. step is the step
+// that wrote it, 0 for the run's input.
 func Of(v json.RawMessage, step int) *Value { return &Value{head: v, step: step} }
 
-// Len is the length of the JSON in bytes.
+// Len returns the length of the JSON in bytes.
 func (v *Value) Len() int { return len(v.head) + len(v.end) }
 
-// Step is the step that wrote the value.
+// Step returns the step that wrote the value.
 func (v *Value) Step() int { return v.step }
 
-// JSON gives the value, which must not be changed. It is a copy for values that grew.
+// JSON returns the value, which must not be modified. It is a copy for values that grew.
 func (v *Value) JSON() json.RawMessage {
 	if v == nil {
 		return nil
@@ -37,7 +38,7 @@ func (v *Value) JSON() json.RawMessage {
 	return append(append(make([]byte, 0, v.Len()), v.head...), v.end...)
 }
 
-// Equal tells whether two values have the same bytes.
+// Equal reports whether two values have the same bytes.
 func (v *Value) Equal(w *Value) bool {
 	switch {
 	case v == w:
@@ -61,7 +62,8 @@ func (v *Value) last() byte {
 	return v.head[len(v.head)-1]
 }
 
-// hasContent tells whether v is a list or an object that is not empty, or a text: one that can grow at its end.
+// hasContent reports whether v is a non-empty list or object, or a string: a value that can grow at
+// its end.
 func (v *Value) hasContent() bool {
 	if v.Len() < 2 {
 		return false
@@ -85,7 +87,7 @@ func (v *Value) hasContent() bool {
 	return len(rest) > 1 && rest[0] == opening
 }
 
-// common counts the bytes at the beginnings of v and other that are equal.
+// common returns the length of the longest common prefix of v and other.
 func (v *Value) common(other []byte) int {
 	n := common(v.head, other)
 	if n == len(v.head) && v.end != "" && n < len(other) && other[n] == v.end[0] {
@@ -94,7 +96,7 @@ func (v *Value) common(other []byte) int {
 	return n
 }
 
-// block is how many bytes are compared at once.
+// block is the number of bytes compared in one step.
 const block = 4 << 10
 
 func common(a, b []byte) int {
@@ -108,8 +110,8 @@ func common(a, b []byte) int {
 	return n
 }
 
-// Edited gives v as step changed it by e. The error is ErrEdit, wrapped, for an edit that belongs to another value; whether it makes JSON is asked by
-// [Edit.Check].
+// Edited returns v as step changed it with e. The error is ErrEdit, wrapped, for an edit that
+// belongs to another value; whether the result is JSON is checked by [Edit.Check].
 func (v *Value) Edited(e *Edit, step int) (*Value, error) {
 	isAppend, err := e.check(v)
 	if err != nil {
@@ -122,7 +124,7 @@ func (v *Value) Edited(e *Edit, step int) (*Value, error) {
 	if end == "" {
 		head, end, grow = head[:len(head)-1], string(head[len(head)-1:]), nil
 	}
-	if grow == nil || len(grow.b) != len(head) { // another value was made of v before
+	if grow == nil || len(grow.b) != len(head) { // another value was derived from v before
 		grow = &tail{b: append(make([]byte, 0, 2*len(head)+len(e.Text)), head...)}
 	}
 	grow.b = append(grow.b, e.Text...)

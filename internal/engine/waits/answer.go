@@ -15,46 +15,51 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Errors of answers.
+// Errors returned for answers.
 var (
-	// ErrNotFound: no wait has that id, or no wait is open.
+	// ErrNotFound is returned when no wait has that id, or no wait is open.
 	ErrNotFound = errors.New("no such wait")
-	// ErrAmbiguous: several waits are open and none was named (P1, D17).
+	// ErrAmbiguous is returned when several waits are open and none was named (P1, D17).
 	ErrAmbiguous = errors.New("several waits are open; name one")
-	// ErrAnswered: the wait has been answered otherwise before (P24).
+	// ErrAnswered is returned when the wait already has a different answer (P24).
 	ErrAnswered = errors.New("wait already has a different answer")
-	// ErrClosed: the wait was closed without an answer.
+	// ErrClosed is returned when the wait was closed without an answer.
 	ErrClosed = errors.New("wait is closed")
-	// ErrAnswer: the answer is none that the wait can take (S0-31).
+	// ErrAnswer is returned when the wait cannot accept the answer (S0-31).
 	ErrAnswer = errors.New("answer not understood")
-	// ErrRole: the wait has roles, and who answers has none of them (X-122).
+	// ErrRole is returned when the wait has roles and the person who answers has none of them
+	// (X-122).
 	ErrRole = errors.New("the wait may be answered by others only")
-	// ErrSignalWait: the wait takes a signal, which no answer replaces (X-21).
+	// ErrSignalWait is returned when the wait takes a signal, which no answer replaces (X-21).
 	ErrSignalWait = errors.New("the wait takes a signal, not an answer")
 )
 
-// Answer is an answer as it comes in.
+// Answer is an incoming answer.
 type Answer struct {
-	// Wait is the id of the wait; "" means the open one, which must be the only one unless an open wait holds the run, where it is the oldest (D17); where none is open, the wait
-	// that ended last, so that the same answer may come again (P24).
+	// Wait is the id of the wait. "" means the only open wait, or the oldest open wait if an open
+	// wait holds the run (D17), or, if no wait is open, the wait that ended last, so that the same
+	// answer may arrive again (P24).
 	Wait string
-	// Value is read by ParseDecision for approvals.
+	// Value is parsed by ParseDecision for approvals.
 	Value event.Value
-	// Arguments, where not empty, take the place of those of the held call that Value approves.
+	// Arguments, if not empty, replace the arguments of the held call that Value approves.
 	Arguments event.Value
-	// Note, where not empty, replaces the note in Value.
+	// Note, if not empty, replaces the note in Value.
 	Note string
-	// Key names the request, so that one which is made again never answers another wait. "": the request has no name.
+	// Key identifies the request, so that a repeated request never answers another wait. "" means
+	// that the request has no key.
 	Key   string
 	By    event.Actor
 	Trace string
-	// Signal is the name of a signal: Value is then for the oldest wait that takes it, and Wait and Note are "". "": an answer.
+	// Signal is the name of a signal: Value is then for the oldest wait that takes it, and Wait and
+	// Note are "". If Signal is "", this is an answer.
 	Signal string
 }
 
-// ParseDecision reads an answer to an approval (S0-31). An object counts by its string `decision`; a text is a rejection if it contains
-// "reject" or is no, n, deny or false, and an approval only if the whole of it is one of approve, approved, yes, y, ok, true. Everything else is
-// ErrAnswer: a gate opens on clear answers only.
+// ParseDecision parses an answer to an approval (S0-31). An object counts by its string `decision`;
+// a string is a rejection if it contains "reject" or is no, n, deny or false, and an approval only
+// if all of it is one of approve, approved, yes, y, ok, true. Everything else is ErrAnswer: a gate
+// opens on clear answers only.
 func ParseDecision(v event.Value) (decision, note string, err error) {
 	var obj map[string]json.RawMessage
 	if json.Unmarshal(v, &obj) == nil && obj != nil {
@@ -89,11 +94,14 @@ func ParseDecision(v event.Value) (decision, note string, err error) {
 	return "", "", fmt.Errorf(`%w: %q is neither approve nor reject`, ErrAnswer, text)
 }
 
-// Larger reads the answer to a question about a budget that was met: the limits that it makes, nil where the run is to end.
+// Larger parses the answer to a question about an exceeded budget. It returns the resulting limits,
+// or nil if the run is to end.
 type Larger func(met *event.LimitReached, text string) (*workflow.Limits, error)
 
-// Read finds the wait that an answer is for and says which event the answer makes. A nil wait with a nil error means that the same answer was given before.
-// ended: the run has ended. Errors: ErrNotFound, ErrAmbiguous, ErrRole, ErrAnswer, ErrAnswered, ErrClosed, and those of larger.
+// Read finds the wait that an answer is for and returns the event that the answer produces. A nil
+// wait with a nil error means that the same answer was received before. ended reports that the run
+// has ended. Errors: ErrNotFound, ErrAmbiguous, ErrRole, ErrAnswer, ErrAnswered, ErrClosed, and
+// those of larger.
 func (s *Waits) Read(d Answer, ended bool, larger Larger) (*Wait, *event.WaitAnswered, error) {
 	d.Key = event.Clean(d.Key)
 	before := s.answeredWith(d.Key)
@@ -110,7 +118,7 @@ func (s *Waits) Read(d Answer, ended bool, larger Larger) (*Wait, *event.WaitAns
 	if w.isSignal() && w.Below == nil {
 		return nil, nil, fmt.Errorf("%w: wait %s takes %q", ErrSignalWait, w.Wait, w.Signal)
 	}
-	if len(w.Roles) > 0 && w.Below == nil && !d.By.HasRole(w.Roles) { // the run that asks has judged it
+	if len(w.Roles) > 0 && w.Below == nil && !d.By.HasRole(w.Roles) { // already checked by the run that asks
 		return nil, nil, fmt.Errorf("%w: wait %s is for %s, and %s is none of them", ErrRole, w.Wait, strings.Join(w.Roles, ", "), d.By)
 	}
 	ans := &event.WaitAnswered{Wait: w.Wait, Key: d.Key, By: d.By.Clean(), Trace: event.Clean(d.Trace)}
@@ -135,7 +143,7 @@ func (s *Waits) Read(d Answer, ended bool, larger Larger) (*Wait, *event.WaitAns
 			return nil, nil, fmt.Errorf("%w: it is not JSON", ErrAnswer)
 		}
 		ans.Answer, ans.Note = event.Compact(d.Value), event.Clean(d.Note)
-		if len(w.Schema) > 0 && w.Below == nil { // the run that asks has taken it
+		if len(w.Schema) > 0 && w.Below == nil { // already checked by the run that asks
 			if ans.Answer, err = fitAnswer(w.Schema, ans.Answer); err != nil {
 				return nil, nil, err
 			}
@@ -162,7 +170,7 @@ func (s *Waits) Read(d Answer, ended bool, larger Larger) (*Wait, *event.WaitAns
 	return w, ans, nil
 }
 
-// find gives the wait with that id; without id as Answer.Wait says.
+// find returns the wait with that id, or, without an id, the one described at Answer.Wait.
 func (s *Waits) find(id string) (*Wait, error) {
 	if id != "" {
 		if w := s.Get(id); w != nil {
@@ -185,7 +193,8 @@ func (s *Waits) find(id string) (*Wait, error) {
 	return nil, fmt.Errorf("%w: the run has no open wait", ErrNotFound)
 }
 
-// fitAnswer gives the answer to a question as it fits a schema: defaults filled in, texts read as what they mean (X-120).
+// fitAnswer returns the answer to a question adapted to a schema: defaults filled in, strings
+// converted to the values they stand for (X-120).
 func fitAnswer(raw, answer event.Value) (event.Value, error) {
 	fitted, problems := form.Answer(raw, answer)
 	if len(problems) > 0 {
@@ -194,7 +203,8 @@ func fitAnswer(raw, answer event.Value) (event.Value, error) {
 	return event.Compact(fitted), nil
 }
 
-// fit gives a value that must fit a schema, or says why it does not. A text that does not fit is read as JSON: people type 5 where 5 is meant.
+// fit returns a value adapted to a schema, or why it does not match. A string that does not match
+// is parsed as JSON: people type 5 when 5 is meant.
 func fit(s *schema.Schema, value event.Value) (fitted event.Value, why string) {
 	vs := s.Validate(value)
 	if len(vs) == 0 {

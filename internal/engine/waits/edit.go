@@ -10,10 +10,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// MaxArguments bounds the arguments of an answer, in bytes.
+// MaxArguments is the maximum size of an answer's arguments in bytes.
 const MaxArguments = 1 << 20
 
-// edited gives the arguments to which an answer changes those of the held call, in canonical form; nil where it names none, or the same. They must fit the schema of the wait.
+// edited returns the arguments with which an answer replaces those of the held call, in canonical
+// form; nil if it has none or they are the same. They must match the schema of the wait.
 func (w *Wait) edited(arguments event.Value, decision string) (event.Value, error) {
 	switch {
 	case len(bytes.TrimSpace(arguments)) == 0:
@@ -30,7 +31,7 @@ func (w *Wait) edited(arguments event.Value, decision string) (event.Value, erro
 		return nil, fmt.Errorf("%w: the arguments are not JSON", ErrAnswer)
 	}
 	fitted, problems := form.Arguments(w.Schema, arguments)
-	if w.Below != nil { // the run that asks has judged them
+	if w.Below != nil { // already checked by the run that asks
 		problems = nil
 		fitted = arguments
 	}
@@ -44,7 +45,8 @@ func (w *Wait) edited(arguments event.Value, decision string) (event.Value, erro
 	return out, nil
 }
 
-// canonical gives JSON in its one form, that of the arguments of held calls: keys sorted, no blanks, numbers as they are written.
+// canonical returns JSON in canonical form, as used for the arguments of held calls: keys sorted,
+// no white space, numbers as they are written.
 func canonical(v json.RawMessage) event.Value {
 	dec := json.NewDecoder(bytes.NewReader(v))
 	dec.UseNumber()

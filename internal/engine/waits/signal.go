@@ -11,21 +11,24 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Bounds of signals. The first two are those of the signals that a run keeps because no step has taken them.
+// Limits on signals. The first two apply to the signals that a run keeps because no step has taken
+// them.
 const (
 	MaxKept      = 100
 	MaxKeptBytes = 1 << 20
-	// MaxSignalBytes bounds the value of one signal.
+	// MaxSignalBytes is the maximum size of one signal's value.
 	MaxSignalBytes = 256 << 10
 )
 
-// Errors of signals.
+// Errors returned for signals.
 var (
-	// ErrSignalName: no step of the workflow waits for a signal of that name.
+	// ErrSignalName is returned when no step of the workflow waits for a signal with that name.
 	ErrSignalName = errors.New("no step of the workflow waits for the signal")
-	// ErrSignal: the value is too large, is no JSON or does not fit the schema of the waits that are open, or the key was used for something else. The text says which.
+	// ErrSignal is returned when the value is too large, is not JSON or does not match the schema
+	// of the open waits, or when the key was used for something else. The error text says which.
 	ErrSignal = errors.New("the signal cannot be taken")
-	// ErrSignalsFull: the run keeps as many signals as it may (MaxKept, MaxKeptBytes).
+	// ErrSignalsFull is returned when the run already keeps as many signals as it may (MaxKept,
+	// MaxKeptBytes).
 	ErrSignalsFull = errors.New("the run keeps too many signals that no step has taken")
 )
 
@@ -35,20 +38,23 @@ type Kept struct {
 	Seq uint64 // the event
 }
 
-// kept are signals in the order in which they came.
+// kept is a list of signals in order of arrival.
 type kept struct {
 	list  []Kept
 	bytes int
 }
 
-// Takes tells whether a wait takes a signal with that value, and gives the value as the wait has it. An error says why the value does not fit the schema of the wait.
+// Takes reports whether a wait takes a signal with that value, and returns the value as adapted to
+// the wait. An error says why the value does not match the schema of the wait.
 type Takes func(w *Wait, value event.Value) (fitted event.Value, ok bool, err error)
 
-// isSignal tells whether a signal ends the wait.
+// isSignal reports whether a signal ends the wait.
 func (w *Wait) isSignal() bool { return w.Kind == workflow.WaitSignal }
 
-// ReadSignal says which event a signal makes: the answer to the oldest wait that takes it, or else that it is kept. A wait of a held call is no wait for a signal of this run. Both are nil where
-// the same signal came before under its key. Errors: ErrSignal, ErrSignalsFull.
+// ReadSignal returns the event that a signal produces: the answer to the oldest wait that takes it,
+// or else that it is kept. A wait of a held call is not a wait for a signal of this
+// run. Both are nil if the same signal arrived before with the same key. Errors: ErrSignal,
+// ErrSignalsFull.
 func (s *Waits) ReadSignal(d Answer, takes Takes) (*event.WaitAnswered, *event.SignalReceived, error) {
 	d.Key = event.Clean(d.Key)
 	if len(d.Value) > MaxSignalBytes {
@@ -82,12 +88,14 @@ func (s *Waits) ReadSignal(d Answer, takes Takes) (*event.WaitAnswered, *event.S
 	return nil, in, nil
 }
 
-// HasSignal tells whether a signal came before under its key (P24). Errors: ErrSignal where something else did.
+// HasSignal reports whether the signal arrived before with the same key (P24). It returns ErrSignal
+// if the key was used for something else.
 func (s *Waits) HasSignal(d Answer) (bool, error) {
 	return s.knows(d.Signal, event.Clean(d.Key), event.Compact(d.Value))
 }
 
-// knows tells whether a signal came before under its key. Errors: ErrSignal where something else did.
+// knows reports whether a signal arrived before with the same key. It returns ErrSignal if the key
+// was used for something else.
 func (s *Waits) knows(name, key string, value event.Value) (bool, error) {
 	used := fmt.Errorf("%w: the key %q was used for something else", ErrSignal, key)
 	if w := s.answeredWith(key); w != nil {
@@ -106,17 +114,18 @@ func (s *Waits) knows(name, key string, value event.Value) (bool, error) {
 	return true, nil
 }
 
-// fits tells whether a value becomes the answer of a wait by its schema.
+// fits reports whether a value, according to the schema of a wait, becomes its recorded answer.
 func fits(w *Wait, value event.Value) bool {
 	s, err := schema.Compile(w.Schema)
 	if err != nil {
-		return false // it is no other value then
+		return false // then it is the same value
 	}
 	fitted, why := fit(s, value)
 	return why == "" && bytes.Equal(fitted, w.Answer.Answer)
 }
 
-// TakeKept gives the answer that the oldest kept signal is to a wait that has just been opened; nil: none is.
+// TakeKept returns the oldest kept signal that answers a wait that has just been opened, as its
+// answer; nil if there is none.
 func (s *Waits) TakeKept(id string, takes Takes) *event.WaitAnswered {
 	w := s.Get(id)
 	for _, k := range s.Signals() {
@@ -130,7 +139,8 @@ func (s *Waits) TakeKept(id string, takes Takes) *event.WaitAnswered {
 	return nil
 }
 
-// FitSignal gives the value of a signal as a wait with that schema has it; nil: any value fits. Errors: ErrSignal.
+// FitSignal returns the value of a signal adapted to a wait with that schema; a nil schema accepts
+// any value. Errors: ErrSignal.
 func FitSignal(s *schema.Schema, value event.Value) (event.Value, error) {
 	if s == nil {
 		return value, nil
@@ -142,7 +152,8 @@ func FitSignal(s *schema.Schema, value event.Value) (event.Value, error) {
 	return fitted, nil
 }
 
-// Signals gives the signals that no wait has taken, in the order in which they came. The slice must not be changed, and holds until the next event.
+// Signals returns the signals that no wait has taken, in order of arrival. The slice must not be
+// modified, and is valid until the next event.
 func (s *Waits) Signals() []Kept {
 	if s.kept == nil {
 		return nil
@@ -150,7 +161,7 @@ func (s *Waits) Signals() []Kept {
 	return s.kept.list
 }
 
-// ApplySignal keeps a signal.
+// ApplySignal stores a signal.
 func (s *Waits) ApplySignal(ev *event.Event, d *event.SignalReceived) {
 	if s.kept == nil {
 		s.kept = &kept{}
@@ -170,7 +181,7 @@ func (s *Waits) checkKept(d *event.WaitAnswered) string {
 	return ""
 }
 
-// release takes a kept signal out.
+// release removes a kept signal.
 func (s *Waits) release(seq int) {
 	if i := s.keptAt(seq); i >= 0 {
 		s.kept.bytes -= s.kept.list[i].Size()

@@ -8,7 +8,7 @@ import (
 
 // Timer is a timer of an open wait that has not fired.
 type Timer struct {
-	ID       string // `deadline:` or `remind:` before the id of the wait
+	ID       string // `deadline:` or `remind:` followed by the id of the wait
 	At       time.Time
 	Step     int
 	Seq      uint64 // the event that opened the wait
@@ -16,16 +16,16 @@ type Timer struct {
 	IsRemind bool
 }
 
-// prefixes of the ids of timers, by their place in Wait.fired.
+// prefixes are the prefixes of timer ids, by their index in Wait.fired.
 var prefixes = [2]string{"deadline:", "remind:"}
 
-// timer gives one timer of a wait; false where it does not run.
+// timer returns one timer of a wait, or false if it is not running.
 func (w *Wait) timer(i int) (Timer, bool) {
 	at := [2]time.Time{w.Deadline, w.Remind}[i]
 	return Timer{ID: prefixes[i] + w.Wait, At: at, Step: w.Step, Seq: w.seq, Wait: w.Wait, IsRemind: i == 1}, w.IsOpen() && !w.fired[i] && !at.IsZero()
 }
 
-// Timers gives the timers of the wait that run.
+// Timers returns the running timers of the wait.
 func (w *Wait) Timers() []Timer {
 	var out []Timer
 	for i := range prefixes {
@@ -36,7 +36,7 @@ func (w *Wait) Timers() []Timer {
 	return out
 }
 
-// Timers gives the timers that run, by id.
+// Timers returns the running timers, by id.
 func (s *Waits) Timers() []Timer {
 	var out []Timer
 	for _, w := range s.Open(nil) {
@@ -46,7 +46,7 @@ func (s *Waits) Timers() []Timer {
 	return out
 }
 
-// Timer gives a timer that runs, by its id.
+// Timer returns a running timer by its id.
 func (s *Waits) Timer(id string) (Timer, bool) {
 	if w, i := s.timerOf(id); w != nil {
 		return w.timer(i)
@@ -54,7 +54,7 @@ func (s *Waits) Timer(id string) (Timer, bool) {
 	return Timer{}, false
 }
 
-// Fire ends a timer whose time has come.
+// Fire ends a timer that is due.
 func (s *Waits) Fire(id string) {
 	if w, i := s.timerOf(id); w != nil {
 		w.fired[i] = true

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
-// Waits are the waits of one run. Not safe for concurrent use.
+// Waits are the waits of one run. It is not safe for concurrent use.
 type Waits struct {
 	list   []Wait // in the order in which they were opened
 	open   int32
@@ -17,40 +17,44 @@ type Waits struct {
 	kept *kept
 }
 
-// turn is the order in which a run with a queue continues after an answer (D18): the branch of the answer, then each entry of the queue.
+// turn is the order in which a run with a queue continues after an answer (D18): the branch of the
+// answer, then each entry of the queue.
 type turn struct {
 	on    bool
 	group int
 }
 
-// New gives the waits of a run that has opened none. queues: while a wait is open, steps that become ready are queued (D18).
+// New returns the waits of a run that has not opened any. If queues, steps that become ready while
+// a wait is open are queued (D18).
 func New(queues bool) Waits { return Waits{queues: queues} }
 
-// Wait is one wait, with what opened it. Input is in the event alone, and Arguments are gone once it has ended, unless the answer could change them.
+// Wait is one wait, with the data that opened it. Input is only in the event, and Arguments are
+// dropped once it has ended, unless the answer could change them.
 type Wait struct {
 	event.WaitOpened
 
-	// Number counts the waits of the run from 1.
+	// Number is the number of the wait in the run, counted from 1.
 	Number int
 	Step   int
 	Since  time.Time
-	// Answer is nil and Closed "" while the wait is open.
+	// Answer is nil and Closed is "" while the wait is open.
 	Answer *event.WaitAnswered
 	Closed string
-	// Ended is the number of the event that ended it, 0 while it is open.
+	// Ended is the number of the event that ended the wait, 0 while it is open.
 	Ended uint64
 
 	seq   uint64 // of the event that opened it
 	fired [2]bool
 }
 
-// IsOpen tells whether the wait takes an answer.
+// IsOpen reports whether the wait accepts an answer.
 func (w *Wait) IsOpen() bool { return w.Answer == nil && w.Closed == "" }
 
-// OfNode tells whether the wait is what its step is there for, and not about a call or a budget.
+// OfNode reports whether the wait is the purpose of its step, and not about a call or a budget.
 func (w *Wait) OfNode() bool { return w.Call == "" && w.Limit == nil }
 
-// Get gives a wait by its id; nil where there is none. It must not be changed, and holds until the next event.
+// Get returns a wait by its id, or nil if there is none. It must not be modified, and is valid
+// until the next event.
 func (s *Waits) Get(id string) *Wait {
 	for i := range s.list {
 		if s.list[i].Wait == id {
@@ -60,7 +64,7 @@ func (s *Waits) Get(id string) *Wait {
 	return nil
 }
 
-// OfStep gives the wait that a step was there for; nil: there is none.
+// OfStep returns the wait that was the purpose of a step, or nil if there is none.
 func (s *Waits) OfStep(step int) *Wait {
 	for i := len(s.list) - 1; i >= 0; i-- {
 		if w := &s.list[i]; w.Step == step && w.OfNode() {
@@ -70,13 +74,14 @@ func (s *Waits) OfStep(step int) *Wait {
 	return nil
 }
 
-// Len counts the waits of the run, those that ended included.
+// Len returns the number of waits of the run, including those that have ended.
 func (s *Waits) Len() int { return len(s.list) }
 
-// IsOpen tells whether any wait is open.
+// IsOpen reports whether any wait is open.
 func (s *Waits) IsOpen() bool { return s.open > 0 }
 
-// Open gives the open waits that match, oldest first; nil matches all. As for Get.
+// Open returns the open waits that match, oldest first; nil matches all. The waits are subject to
+// the same rules as for Get.
 func (s *Waits) Open(match func(*Wait) bool) []*Wait {
 	if s.open == 0 {
 		return nil
@@ -90,7 +95,7 @@ func (s *Waits) Open(match func(*Wait) bool) []*Wait {
 	return out
 }
 
-// Note gives the note of the answer to the wait of a number; "" where it has none, and for 0.
+// Note returns the note of the answer to the wait with that number; "" if it has none, and for 0.
 func (s *Waits) Note(number int) string {
 	if number < 1 || s.list[number-1].Answer == nil {
 		return ""
@@ -98,7 +103,7 @@ func (s *Waits) Note(number int) string {
 	return s.list[number-1].Answer.Note
 }
 
-// Later gives the one of two waits, by number, that ended later; 0 is none.
+// Later returns the one of two waits, by number, that ended later; 0 means none.
 func (s *Waits) Later(a, b int) int {
 	if a == 0 || b > 0 && s.list[b-1].Ended > s.list[a-1].Ended {
 		return b
@@ -106,7 +111,7 @@ func (s *Waits) Later(a, b int) int {
 	return a
 }
 
-// CheckOpened tells why a wait cannot be opened; "" where it can.
+// CheckOpened returns why a wait cannot be opened, or "" if it can.
 func (s *Waits) CheckOpened(d *event.WaitOpened) string {
 	if s.Get(d.Wait) != nil {
 		return "wait " + d.Wait + " already exists"
@@ -117,13 +122,13 @@ func (s *Waits) CheckOpened(d *event.WaitOpened) string {
 // ApplyOpened adds a wait. The queue waits for its answer.
 func (s *Waits) ApplyOpened(ev *event.Event, d *event.WaitOpened) {
 	w := Wait{WaitOpened: *d, Number: len(s.list) + 1, Step: ev.Step, Since: ev.At, seq: ev.Seq}
-	w.Input = nil // of the event alone
+	w.Input = nil // only in the event
 	s.list = append(s.list, w)
 	s.open++
 	s.turn = turn{}
 }
 
-// CheckOpen tells why an event of a step cannot say something of a wait; "" where the wait is open.
+// CheckOpen returns why an event of a step cannot refer to a wait, or "" if the wait is open.
 func (s *Waits) CheckOpen(ev *event.Event, id string) string {
 	if w := s.Get(id); w == nil || !w.IsOpen() || w.Step != ev.Step {
 		return "wait " + id + " is not open"
@@ -131,7 +136,7 @@ func (s *Waits) CheckOpen(ev *event.Event, id string) string {
 	return ""
 }
 
-// CheckAnswered tells why a wait cannot have been answered so; "" where it can.
+// CheckAnswered returns why a wait cannot have that answer, or "" if it can.
 func (s *Waits) CheckAnswered(ev *event.Event, d *event.WaitAnswered) string {
 	if why := s.CheckOpen(ev, d.Wait); why != "" {
 		return why
@@ -148,7 +153,8 @@ func (s *Waits) CheckAnswered(ev *event.Event, d *event.WaitAnswered) string {
 	return ""
 }
 
-// ApplyAnswered ends a wait by an answer, and gives it. group is the group of the steps that go on with the answer; false: it has no turn in the queue.
+// ApplyAnswered ends a wait with an answer, and returns the wait. group is the group of the steps
+// that continue with the answer; ok is false if the answer has no turn in the queue.
 func (s *Waits) ApplyAnswered(ev *event.Event, d *event.WaitAnswered) (w *Wait, group int, ok bool) {
 	w = s.Get(d.Wait)
 	w.Answer = d
@@ -172,13 +178,14 @@ func (s *Waits) ApplyClosed(ev *event.Event, d *event.WaitClosed) {
 
 func (s *Waits) end(w *Wait, ev *event.Event) {
 	w.Ended = ev.Seq
-	if !w.IsEditable() { // else the same answer may come again, and is compared with them
+	if !w.IsEditable() { // otherwise the same answer may come again and is compared with them
 		w.Arguments = nil
 	}
 	s.open--
 }
 
-// Queues tells whether steps that become ready through a step of a group are queued (D18): while a wait is open, all but the group whose turn it is.
+// Queues reports whether steps that become ready through a step of a group are queued (D18): while
+// a wait is open, all are except those of the group whose turn it is.
 func (s *Waits) Queues(group int) bool {
 	if s.turn.on {
 		return group != s.turn.group
@@ -186,16 +193,17 @@ func (s *Waits) Queues(group int) bool {
 	return s.queues && s.open > 0
 }
 
-// Turn gives the group whose turn it is; false: no answer let the run go on, or the run has paused since.
+// Turn returns the group whose turn it is, or false if no answer has let the run continue or the
+// run has paused since.
 func (s *Waits) Turn() (group int, on bool) { return s.turn.group, s.turn.on }
 
-// Take gives the turn to a group that left the queue.
+// Take makes it the turn of a group that left the queue.
 func (s *Waits) Take(group int) { s.turn.group = group }
 
 // Pause ends the turns.
 func (s *Waits) Pause() { s.turn = turn{} }
 
-// lastEnded gives the wait for a person that ended last; nil where the run had none.
+// lastEnded returns the wait for a person that ended last, or nil if the run had none.
 func (s *Waits) lastEnded() *Wait {
 	var last *Wait
 	for k := range s.list {
@@ -206,7 +214,8 @@ func (s *Waits) lastEnded() *Wait {
 	return last
 }
 
-// answeredWith gives the wait whose answer came with a key; nil where none did, and for "".
+// answeredWith returns the wait whose answer came with that key, or nil if there is none or the key
+// is "".
 func (s *Waits) answeredWith(key string) *Wait {
 	i := slices.IndexFunc(s.list, func(w Wait) bool { return key != "" && w.Answer != nil && w.Answer.Key == key })
 	if i < 0 {

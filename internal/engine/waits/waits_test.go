@@ -53,7 +53,7 @@ func timers(s *waits.Waits) []string {
 	return out
 }
 
-// Timers run while their wait is open, and each fires once.
+// TestTimers checks that timers run while their wait is open, and that each fires once.
 func TestTimers(t *testing.T) {
 	t.Parallel()
 	j := &journal{t: t}
@@ -80,7 +80,8 @@ func TestTimers(t *testing.T) {
 	}
 }
 
-// An answer without an id is for the only open wait, for the oldest where an open wait holds the run, and for the one that ended last where none is open.
+// TestFind checks that an answer without an id is for the only open wait, for the oldest if an open
+// wait holds the run, and for the one that ended last if none is open.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	for _, hold := range []bool{false, true} {
@@ -112,7 +113,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// S0-31: what opens a gate, what closes it, and what is refused.
+// TestParseDecision checks what opens a gate, what closes it, and what is rejected (S0-31).
 func TestParseDecision(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

@@ -20,8 +20,9 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
-// The part of CEL's library that conditions have. An allow list: what a later CEL adds stays out until it is named here, and so do times, time zones
-// (which would be read from the machine) and protocol buffers.
+// The part of CEL's library that conditions can use. It is an allow list: additions in later CEL
+// versions stay out until they are listed here, and so do times, time zones (which would be read
+// from the machine) and protocol buffers.
 var (
 	stdFunctions = []string{
 		operators.Conditional, operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.NotStrictlyFalse,
@@ -32,7 +33,8 @@ var (
 	stdMacros = []string{operators.All, operators.Exists, operators.ExistsOne, operators.Map, operators.Filter}
 )
 
-// maxRegexProgram bounds a pattern of matches(), which may come out of a value, in instructions of Go's regexp.
+// maxRegexProgram is the maximum size of a pattern of matches(), which may come from a value, in
+// instructions of Go's regexp.
 const maxRegexProgram = 1000
 
 func newCELEnv(s *source) (*cel.Env, error) {
@@ -56,7 +58,8 @@ func newCELEnv(s *source) (*cel.Env, error) {
 	return cel.NewCustomEnv(append(append(opts, functions()...), listFunctions()...)...)
 }
 
-// expandHas is CEL's has() that also takes a bare reference, which is an identifier by the time CEL sees it.
+// expandHas is CEL's has() extended to accept a bare reference, which is an identifier by the time
+// CEL sees it.
 func expandHas(h parser.ExprHelper, _ ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
 	switch arg := args[0]; {
 	case arg.Kind() == ast.SelectKind && !arg.AsSelect().IsTestOnly():
@@ -68,7 +71,8 @@ func expandHas(h parser.ExprHelper, _ ast.Expr, args []ast.Expr) (ast.Expr, *com
 	}
 }
 
-// functions declares the typed operators, each with one overload that takes anything, and the two helpers for text.
+// functions declares the typed operators, each with one overload that accepts any type, and the two
+// helpers for strings.
 func functions() []cel.EnvOption {
 	binary := func(name string, result *cel.Type, f func(a, b ref.Val) ref.Val) cel.EnvOption {
 		return cel.Function(name, cel.Overload(name, []*cel.Type{cel.DynType, cel.DynType}, result, cel.BinaryBinding(f)))
@@ -119,7 +123,8 @@ func functions() []cel.EnvOption {
 	}
 }
 
-// parseJSON gives the JSON in a text, fenced or not, as a path into an output finds it (S4-17).
+// parseJSON returns the JSON contained in a string, fenced or not, as a path into an output finds
+// it (S4-17).
 func parseJSON(v ref.Val) ref.Val {
 	raw, ok := chat.JSONIn(string(v.(types.String)))
 	if !ok {
@@ -148,7 +153,7 @@ func lowerASCII(s string) string {
 	}, s)
 }
 
-// add joins texts and lists and adds numbers.
+// add concatenates strings and lists and adds numbers.
 func add(a, b ref.Val) ref.Val {
 	if k := kindOf(a); k == kindOf(b) && k&(expr.KindString|expr.KindList) != 0 {
 		return a.(traits.Adder).Add(b)
@@ -156,7 +161,8 @@ func add(a, b ref.Val) ref.Val {
 	return arithmetic("add", func(a, b ref.Val) ref.Val { return a.(traits.Adder).Add(b) })(a, b)
 }
 
-// arithmetic lets op see two numbers of one CEL type: JSON does not tell 1 from 1.0, and a model writes either.
+// arithmetic converts its operands to two numbers of one CEL type for op: JSON does not distinguish
+// 1 from 1.0, and a model writes either.
 func arithmetic(verb string, op func(a, b ref.Val) ref.Val) func(a, b ref.Val) ref.Val {
 	return func(a, b ref.Val) ref.Val {
 		ka, kb := kindOf(a), kindOf(b)
@@ -170,7 +176,7 @@ func arithmetic(verb string, op func(a, b ref.Val) ref.Val) func(a, b ref.Val) r
 	}
 }
 
-// divide gives a fraction where whole numbers leave a rest, so that 1 / 2 and 1.0 / 2 agree.
+// divide returns a fraction if whole numbers leave a remainder, so that 1 / 2 and 1.0 / 2 agree.
 func divide(a, b ref.Val) ref.Val {
 	if rest := modulo(a, b); rest == types.IntZero || a.Type() == types.DoubleType {
 		return a.(traits.Divider).Divide(b)
@@ -182,7 +188,7 @@ func divide(a, b ref.Val) ref.Val {
 	return a.ConvertToType(types.DoubleType).(types.Double) / b.ConvertToType(types.DoubleType).(types.Double)
 }
 
-// modulo takes whole numbers, however they are written: 4.0 % 2 is 0.
+// modulo accepts whole numbers, however they are written: 4.0 % 2 is 0.
 func modulo(a, b ref.Val) ref.Val {
 	if a.Type() == types.DoubleType {
 		x, y := a.(types.Double), b.(types.Double)
@@ -195,7 +201,8 @@ func modulo(a, b ref.Val) ref.Val {
 	return a.(traits.Modder).Modulo(b)
 }
 
-// costs adds the work of the functions of this package to CEL's own count; nil leaves it to CEL.
+// costs adds the work of the functions of this package to CEL's own count; nil leaves the cost to
+// CEL.
 type costs struct{}
 
 // CallCost implements cost.ActualCostEstimator.

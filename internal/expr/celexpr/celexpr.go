@@ -1,10 +1,12 @@
-// Package celexpr compiles the expressions of package expr by CEL.
+// Package celexpr compiles the expressions of package expr with CEL.
 //
-// It refuses what package expr refuses, and to know more of documents than the references of one expression. It is apart from package expr so that programs which evaluate no expression, such as
-// those that run graphs of Go functions alone, do not link CEL.
+// It has the same restrictions as package expr, and knows nothing of documents beyond the
+// references of one expression. It is separate from package expr so that programs that evaluate no
+// expression, such as those that only run graphs of Go functions, do not link CEL.
 //
-// A [Compiler] is a value that is handed to a parser: formats use the functions of this package, the engine gets it with the definition that it compiles. It keeps no state between calls,
-// and programs are immutable, so that both are safe for concurrent use.
+// A [Compiler] is a value that is passed to a parser: formats use the functions of this package,
+// the engine receives it with the definition that it compiles. It keeps no state between calls, and
+// programs are immutable, so both are safe for concurrent use.
 package celexpr
 
 import (

@@ -18,18 +18,19 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
-// source is an expression with what CEL says of it.
+// source is an expression together with CEL's results for it.
 type source struct{ *expr.Source }
 
 // program is an expression that CEL evaluates. It is immutable.
 type program struct {
 	prog     cel.Program
 	s        *source
-	operands map[int64][2]string // by the id of an operator, its operands as an error names them; "" where they have no short name
+	operands map[int64][2]string // an operator's operands by its id, as errors name them; "" if they have no short name
 	constant *bool
 }
 
-// compile checks the scanned text and plans it; test: it must give a boolean. The environment is made anew for each condition: that costs some 10 µs and needs no shared state.
+// compile checks the scanned text and plans it. If test, its result must be a boolean. The
+// environment is created for each condition: that costs some 10 µs and needs no shared state.
 func compile(src *expr.Source, opts expr.Options, test bool) (*program, []expr.Problem) {
 	s := &source{src}
 	env, err := newCELEnv(s)
@@ -101,7 +102,7 @@ func (p *program) Constant() (value, ok bool) {
 	return *p.constant, true
 }
 
-// value gives what the program results in, or the reason why there is nothing.
+// value returns the result of the program, or the reason why there is none.
 func (p *program) value(env expr.Env) (out ref.Val, reason string) {
 	out, _, err := p.prog.Eval(&activation{env: env, s: p.s, values: make([]ref.Val, len(p.s.Vars))})
 	if err != nil {
@@ -110,7 +111,7 @@ func (p *program) value(env expr.Env) (out ref.Val, reason string) {
 	return out, ""
 }
 
-// reason words an error of the evaluation in terms of the source.
+// reason describes an evaluation error in terms of the source.
 func (p *program) reason(err error) string {
 	if _, ok := errors.AsType[interpreter.EvalCancelledError](err); ok {
 		return fmt.Sprintf("it costs more than %d units to evaluate", expr.MaxCost)
@@ -135,7 +136,7 @@ func (p *program) reason(err error) string {
 	return text
 }
 
-// activation binds variables to references, resolved when they are first read.
+// activation binds variables to references, which are resolved when first read.
 type activation struct {
 	env    expr.Env
 	s      *source
@@ -173,7 +174,7 @@ func (a *activation) resolve(r expr.Ref) ref.Val {
 // Parent implements interpreter.Activation.
 func (*activation) Parent() interpreter.Activation { return nil }
 
-// offset gives the source offset of a rune offset into text.
+// offset returns the source offset of a rune offset into text.
 func (s *source) offset(runes int) int {
 	i := 0
 	for ; runes > 0 && i < len(s.Text); runes-- {
@@ -183,12 +184,13 @@ func (s *source) offset(runes int) int {
 	return s.At(i)
 }
 
-// issues turns CEL's errors into problems, with references back in their messages and places in the source.
+// issues converts CEL's errors into problems, with references restored in their messages and
+// positions in the source.
 func (s *source) issues(iss *cel.Issues) []expr.Problem {
 	var out []expr.Problem
 	for _, e := range iss.Errors() {
 		message := s.Unname(strings.TrimSpace(e.Message))
-		message, _, _ = strings.Cut(message, " expecting ") // a list of every token there is
+		message, _, _ = strings.Cut(message, " expecting ") // a list of every possible token
 		message = strings.ReplaceAll(message, "<EOF>", "the end")
 		code := expr.CodeBadCondition
 		if strings.Contains(message, "recursion") || strings.Contains(message, "nesting") {
@@ -203,7 +205,7 @@ func (s *source) issues(iss *cel.Issues) []expr.Problem {
 	return out
 }
 
-// place finds a location of CEL's in the source: lines from 1, columns in runes from 0.
+// place returns the source offset of a CEL location: lines from 1, columns in runes from 0.
 func (s *source) place(loc common.Location) int {
 	if loc.Line() < 1 {
 		return 0

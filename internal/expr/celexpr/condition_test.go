@@ -14,7 +14,7 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// outcome evaluates src in the world: "true", "false", or the reason of the error.
+// outcome evaluates src in the world and returns "true", "false", or the reason of the error.
 func outcome(t *testing.T, src string, env expr.Env) string {
 	t.Helper()
 	c, ps := ParseCondition(src, expr.Options{Steps: steps})
@@ -25,13 +25,14 @@ func outcome(t *testing.T, src string, env expr.Env) string {
 	if err == nil {
 		return fmt.Sprint(v)
 	}
-	if want := fmt.Sprintf("condition did not resolve to boolean: \"%s\"", src); !strings.HasPrefix(err.Error(), want) { // S4-10
+	// S4-10
+	if want := fmt.Sprintf("condition did not resolve to boolean: \"%s\"", src); !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error %q does not begin with %q", err, want)
 	}
 	return reasonOf(t, err)
 }
 
-// reasonOf gives the Reason of an *EvalError; any other error ends the test.
+// reasonOf returns the Reason of an *EvalError; any other error ends the test.
 func reasonOf(t *testing.T, err error) string {
 	t.Helper()
 	failed, ok := errors.AsType[*expr.EvalError](err)
@@ -41,7 +42,7 @@ func reasonOf(t *testing.T, err error) string {
 	return failed.Reason
 }
 
-// S4-10: what a lone reference resolves to.
+// TestConditionTruth checks what a lone reference resolves to (S4-10).
 func TestConditionTruth(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ output, want string }{
@@ -82,7 +83,7 @@ func TestConditionEval(t *testing.T) {
 		{`{{ $steps.dot.ted.output }}`, "$steps.dot.ted.output has no value"},
 		{`{{ $steps.par.outputs.gen_1.output }}`, `$steps.par.outputs.gen_1.output is "one"`},
 
-		// Braces around the whole, around parts, and none.
+		// Braces around the whole expression, around parts, and none.
 		{`{{ $steps.qa.output.score >= 0.8 && $steps.qa.output.lang == "en" }}`, "true"},
 		{`{{ $steps.a.output }} == "yes"`, "true"},
 		{`{{ $steps.a.output == "no" }} || {{ $steps.qa.output.ok }}`, "true"},
@@ -116,7 +117,7 @@ func TestConditionEval(t *testing.T) {
 		{`$steps.a.output ? true : false`, "? needs a boolean, not $steps.a.output (a string)"},
 		{`$steps.qa.output.tags.all(t, t == 1)`, "cannot compare t (a string) with 1 (a number)"},
 
-		// An error is not hidden by the other operand.
+		// The other operand does not hide an error.
 		{`$steps.qa.output.no == false && $steps.qa.output.lang == "de"`, "cannot compare $steps.qa.output.no (a string) with false (a boolean)"},
 		{`$steps.qa.output.gone == 1 || $steps.qa.output.ok`, "$steps.qa.output.gone has no value"},
 		{`$steps.qa.output.ok || $steps.qa.output.gone == 1`, "true"},
@@ -158,7 +159,7 @@ func TestConditionEval(t *testing.T) {
 		{`$steps.par.order == ["gen_1", "gen-2", "output"] && $steps.par.order[0] == "gen_1"`, "true"},
 		{`$steps.outer.outputs.inner.researcher.output == "found"`, "true"},
 
-		// The outcome of an expression obeys S4-10, too.
+		// S4-10 also applies to the outcome of an expression.
 		{`$steps.qa.output.ok ? "yes" : "no"`, "true"},
 		{`$steps.qa.output.ok ? $steps.qa.output.n : 2`, "it gives a number, not a boolean"},
 		{`$steps.qa.output.ok ? "maybe" : "no"`, `it gives "maybe"`},
@@ -295,7 +296,8 @@ func TestConditionRefs(t *testing.T) {
 	}
 }
 
-// D9: bounded by cost, never by time; many short terms are not "too deep".
+// TestConditionBounds checks that evaluation is limited by cost, never by time, and that many short
+// terms are not "too deep" (D9).
 func TestConditionBounds(t *testing.T) {
 	t.Parallel()
 	var list strings.Builder
@@ -333,7 +335,8 @@ func TestConditionBounds(t *testing.T) {
 	}
 }
 
-// The result never depends on Go's map order (D9): objects are walked in key order, errors included.
+// TestConditionIsDeterministic checks that the result never depends on Go's map order: objects are
+// walked in key order, errors included (D9).
 func TestConditionIsDeterministic(t *testing.T) {
 	t.Parallel()
 	env := expr.EnvMap{"a": {Output: raw(`{"e":"x","d":1,"c":true,"b":null,"a":[],"f":{}}`)}}
@@ -351,7 +354,8 @@ func TestConditionIsDeterministic(t *testing.T) {
 	}
 }
 
-// SEC3: a value is data in a condition, too, whatever it looks like.
+// TestConditionComparesVerbatim checks that in a condition, too, a value is data, whatever it looks
+// like (SEC3).
 func TestConditionComparesVerbatim(t *testing.T) {
 	t.Parallel()
 	c, ps := ParseCondition(`{{ $steps.a.output }} == $steps.b.output.p`, expr.Options{})

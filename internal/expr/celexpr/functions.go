@@ -19,15 +19,17 @@ import (
 // Function is a function that expressions may call.
 type Function struct {
 	Name string `json:"name"`
-	// Form is how it is called: x is a value, and what stands between the parentheses beside it is an example of arguments.
+	// Form is how the function is called: x is a value, and the text in the parentheses after it is
+	// an example of arguments.
 	Form string `json:"form"`
-	// Of are the types that x may have, none where it may have any; Gives are those of the result, none where it may have any. They are JSON types.
+	// Of are the types that x may have, empty if any; Gives are the types of the result, empty if
+	// any. They are JSON types.
 	Of    []string `json:"of,omitempty"`
 	Gives []string `json:"gives,omitempty"`
 	Doc   string   `json:"doc"`
 }
 
-// Call gives the form with a value in the place of x.
+// Call returns the form with a value in place of x.
 func (f Function) Call(x string) string {
 	if rest, ok := strings.CutPrefix(f.Form, "x."); ok {
 		return x + "." + rest
@@ -40,7 +42,7 @@ const (
 	typeBool, typeText, typeNumber, typeList, typeObject = "boolean", "string", "number", "array", "object"
 )
 
-// Functions gives all functions, in the order of the documentation. The slice is the caller's own.
+// Functions returns all functions, in the order of the documentation. The caller owns the slice.
 func Functions() []Function {
 	text, number, list, yes := []string{typeText}, []string{typeNumber}, []string{typeList}, []string{typeBool}
 	keys := []string{typeList, typeObject}
@@ -73,7 +75,7 @@ func Functions() []Function {
 	}
 }
 
-// functionNames names them for a hint.
+// functionNames returns the names of the functions for a hint.
 func functionNames() string {
 	var names []string
 	for _, f := range Functions() {
@@ -82,17 +84,18 @@ func functionNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Bounds of what functions make. They hold before anything is made: the cost of a call is counted when it has been made.
+// Limits on the results of functions. They are checked in advance, since the cost of a call is
+// counted only after it has been made.
 const (
-	maxJoined = 10 * expr.MaxCost // bytes that join makes, which cost as much
-	maxParts  = expr.MaxCost / 2  // parts that split makes
+	maxJoined = 10 * expr.MaxCost // bytes produced by join, which cost as much
+	maxParts  = expr.MaxCost / 2  // parts produced by split
 )
 
-// maxDigits bounds the digits that round keeps: a double has no more.
+// maxDigits is the maximum number of digits that round keeps: a double has no more.
 const maxDigits = 15
 
-// listFunctions declares the functions that make one value of a list, and those that make lists (X-113). A list that holds something else than they take is an
-// error: nothing is left out silently.
+// listFunctions declares the functions that reduce a list to one value and those that return lists
+// (X-113). A list with elements of an unsupported type is an error: nothing is silently left out.
 func listFunctions() []cel.EnvOption {
 	list := func(name string, result *cel.Type, f func(items []ref.Val) (ref.Val, error)) cel.EnvOption {
 		return cel.Function(name, cel.MemberOverload("list_"+name, []*cel.Type{cel.ListType(cel.DynType)}, result, cel.UnaryBinding(func(v ref.Val) ref.Val {
@@ -125,7 +128,7 @@ func itemsOf(v ref.Val) []ref.Val {
 	return out
 }
 
-// sum adds numbers; that of an empty list is 0.
+// sum adds numbers; the sum of an empty list is 0.
 func sum(items []ref.Val) (ref.Val, error) {
 	var total ref.Val = types.IntZero
 	for i, v := range items {
@@ -140,7 +143,7 @@ func sum(items []ref.Val) (ref.Val, error) {
 	return total, nil
 }
 
-// extreme gives the first of the largest items for which 1, of the smallest for -1.
+// extreme returns the first of the largest items if which is 1, the first of the smallest if -1.
 func extreme(items []ref.Val, which int) (ref.Val, error) {
 	if len(items) == 0 {
 		return nil, errors.New("the list is empty")
@@ -158,7 +161,7 @@ func extreme(items []ref.Val, which int) (ref.Val, error) {
 	return best, nil
 }
 
-// sorted orders numbers, or texts by their characters.
+// sorted sorts numbers, or strings by their characters.
 func sorted(items []ref.Val) (ref.Val, error) {
 	if n := len(items); n*bits.Len(uint(n)) > expr.MaxCost {
 		return nil, fmt.Errorf("the list has %d items, which are too many to be put in order", n)
@@ -209,7 +212,8 @@ func split(v, at ref.Val) ref.Val {
 	return types.NewRefValList(types.DefaultTypeAdapter, items)
 }
 
-// round gives the nearest number with so many digits behind the point, halves away from zero; without digits a whole number where 64 bits hold it.
+// round returns the nearest number with that many digits after the decimal point, halves away from
+// zero; without digits it returns a whole number if that fits 64 bits.
 func round(v, digits ref.Val) ref.Val {
 	d := digits.(types.Int)
 	switch {

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// X-113: functions of lists, texts and numbers.
+// TestFunctions checks the functions of lists, strings and numbers (X-113).
 func TestFunctions(t *testing.T) {
 	t.Parallel()
 	env := expr.EnvMap{"x": {Output: json.RawMessage(`{"n":[3,1.5,2],"t":["b","a","ä","B"],"o":[{"total":12.5},{"total":7.25}],"none":[],"mixed":[1,"a"],"big":[9223372036854775807,1],"f":2.345,"empty":""}`)}}
@@ -58,7 +58,8 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// Each form of the table compiles, and gives what it says as far as CEL can tell; the documentation has the same functions.
+// TestFunctionTable checks that each form of the table compiles and has the documented type as far
+// as CEL can tell, and that the documentation lists the same functions.
 func TestFunctionTable(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile("../../../docs/expressions.md")
@@ -94,7 +95,8 @@ func TestFunctionTable(t *testing.T) {
 	}
 }
 
-// The functions agree with Go's on random lists, whatever their order; so a sum of whole numbers is exact.
+// TestFunctionsOfRandomLists checks that the functions agree with Go's on random lists, whatever
+// their order; so a sum of whole numbers is exact.
 func TestFunctionsOfRandomLists(t *testing.T) {
 	t.Parallel()
 	c, ps := ParseCondition(`$steps.x.output.n.sum() == $steps.x.output.sum && $steps.x.output.n.min() == $steps.x.output.min && $steps.x.output.n.max() == $steps.x.output.max && $steps.x.output.n.sort() == $steps.x.output.sorted`, expr.Options{})
@@ -119,7 +121,8 @@ func TestFunctionsOfRandomLists(t *testing.T) {
 	})
 }
 
-// A list that is large costs much, so that the limit of an evaluation holds for these functions too.
+// TestFunctionsCost checks that a large list costs much, so that the limit of an evaluation holds
+// for these functions too.
 func TestFunctionsCost(t *testing.T) {
 	t.Parallel()
 	for _, src := range []string{`$steps.x.output.sort() == []`, `$steps.x.output.map(a, $steps.x.output.sum()) == []`, `$steps.x.output.map(a, $steps.x.output.join(",")) == []`} {
@@ -138,7 +141,8 @@ func TestFunctionsCost(t *testing.T) {
 	}
 }
 
-// What a function would make is bounded before it is made: a text of 800 kB that is split and joined with itself has 640 GB.
+// TestFunctionsMakeNothingLarge checks that the size of a function's result is limited in advance:
+// a string of 800 kB that is split and joined with itself has 640 GB.
 func TestFunctionsMakeNothingLarge(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("x", 800_000)

@@ -19,7 +19,8 @@ var valueEnv = expr.EnvMap{
 
 var valueOptions = expr.Options{Vars: []string{expr.VarInput}}
 
-// a text that is one expression keeps the type of its value, every other one is text.
+// TestInterpolation checks that a text consisting of one expression keeps the type of its value,
+// and that any other text is a string.
 func TestInterpolation(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ src, want string }{
@@ -70,7 +71,7 @@ func TestInterpolation(t *testing.T) {
 	}
 }
 
-// what has no value is an error that names it.
+// TestInterpolationFails checks that a missing value is an error that names it.
 func TestInterpolationFails(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ src, want string }{

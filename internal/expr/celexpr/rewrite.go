@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
-// Names of the functions that take the place of CEL's operators. The @ keeps them out of reach of a source.
+// Names of the functions that replace CEL's operators. Because of the @, a source cannot call them.
 const (
 	fnEqual    = "@equal"
 	fnContains = "@contained"
@@ -17,7 +17,8 @@ const (
 	fnPresent  = "@present"
 )
 
-// typed maps CEL's operators to the functions that replace them and to the verb that their errors use.
+// typed maps CEL's operators to the functions that replace them and to the verb used in their
+// errors.
 var typed = map[string]struct{ fn, verb string }{
 	operators.Equals:        {fnEqual, "compare"},
 	operators.NotEquals:     {fnEqual, "compare"},
@@ -33,7 +34,8 @@ var typed = map[string]struct{ fn, verb string }{
 	operators.Modulo:        {"@modulo", "divide"},
 }
 
-// rewriter replaces CEL's operators in a parsed tree, macros already expanded, by the typed ones of this package. The order of evaluation is kept.
+// rewriter replaces CEL's operators in a parsed tree, macros already expanded, with the typed
+// operators of this package. The order of evaluation is kept.
 //
 //	a == b       @equal(a, b)                       a literal null on either side: left as it is
 //	a != b       !@equal(a, b)
@@ -51,7 +53,7 @@ type rewriter struct {
 	problems []expr.Problem
 }
 
-// check is a rewritten operator whose operands' types are looked at once CEL has inferred them.
+// check is a rewritten operator whose operand types are checked once CEL has inferred them.
 type check struct {
 	id          int64
 	fn, verb    string
@@ -122,7 +124,7 @@ func (r *rewriter) literal(at ast.Expr, v ref.Val) ast.Expr {
 	return r.fac.NewLiteral(r.newID(at), v)
 }
 
-// newID makes an id with the place of at.
+// newID returns a new id with the position of at.
 func (r *rewriter) newID(at ast.Expr) int64 {
 	r.nextID++
 	if rng, ok := r.info.GetOffsetRange(at.ID()); ok {
@@ -131,7 +133,8 @@ func (r *rewriter) newID(at ast.Expr) int64 {
 	return r.nextID
 }
 
-// nameOf gives what an error calls an operand: a reference's text or a literal; "" for anything longer.
+// nameOf returns the name of an operand in an error: a reference's text or a literal; "" for
+// anything longer.
 func (r *rewriter) nameOf(e ast.Expr) string {
 	switch e.Kind() {
 	case ast.IdentKind:
@@ -150,7 +153,8 @@ func (r *rewriter) nameOf(e ast.Expr) string {
 	return ""
 }
 
-// static finds operands that can never fit, by CEL's inference and by what the document declares of references (P25: at load where types are declared).
+// static finds operands that can never match, based on CEL's inference and on the types that the
+// document declares for references (P25: at load if types are declared).
 func (r *rewriter) static(tree *ast.AST, opts expr.Options, test bool) []expr.Problem {
 	kindsOf := func(e ast.Expr) expr.Kinds {
 		if e.Kind() == ast.IdentKind {
@@ -186,7 +190,7 @@ func (r *rewriter) operandsOf(c check) [2]string {
 	return names
 }
 
-// impossible tells whether no value of these types can be what the operator takes.
+// impossible reports whether no value of these types can be accepted by the operator.
 func (c check) impossible(left, right expr.Kinds) bool {
 	both := left & right
 	switch c.fn {
@@ -204,7 +208,8 @@ func (c check) impossible(left, right expr.Kinds) bool {
 	return both&expr.KindNumber == 0
 }
 
-// fold finds a value that the tree always has (or fails), nil where it depends. It runs before the rewriting.
+// fold returns the value that the tree always has (unless it fails), or nil if the value depends on
+// inputs. It runs before the rewriting.
 func (r *rewriter) fold(e ast.Expr) *bool {
 	yes, no := true, false
 	if e.Kind() == ast.LiteralKind {
@@ -234,7 +239,7 @@ func (r *rewriter) fold(e ast.Expr) *bool {
 		case a != nil && *a == wins, b != nil && *b == wins:
 			return &wins
 		case a != nil && b != nil:
-			return a // both are the value that does not win
+			return a // both are the value that does not decide
 		}
 	case operators.Conditional:
 		then, other := r.fold(args[1]), r.fold(args[2])

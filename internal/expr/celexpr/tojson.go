@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/jsontext"
 )
 
-// toJSON appends a value of CEL's as JSON. A fraction that is a whole number is written as one, and keys come in the order in which the object is walked.
+// toJSON appends a CEL value as JSON. A float with an integral value is written as an integer, and
+// keys are in the order in which the object is walked.
 func toJSON(b json.RawMessage, v ref.Val) (json.RawMessage, error) {
 	switch v := v.(type) {
 	case types.Null:

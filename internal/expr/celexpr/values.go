@@ -17,7 +17,8 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
-// celValue turns a JSON value into CEL's. Whole numbers stay exact up to 64 bits, others become doubles.
+// celValue converts a JSON value to a CEL value. Whole numbers stay exact up to 64 bits, others
+// become doubles.
 func celValue(raw json.RawMessage) (ref.Val, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -78,8 +79,9 @@ func fromJSON(v any) (ref.Val, error) {
 	return nil, fmt.Errorf("unexpected %T", v)
 }
 
-// object is a JSON object whose keys come in sorted order: CEL's own maps are walked in Go's random order, which would let two evaluations of
-// `$steps.a.output.map(k, k)` differ. Embedding the interface, not the type, also hides CEL's faster unordered walk.
+// object is a JSON object whose keys are in sorted order: CEL's own maps are walked in Go's random
+// order, which would let two evaluations of `$steps.a.output.map(k, k)` differ. Embedding the
+// interface, not the type, also hides CEL's faster unordered walk.
 type object struct {
 	traits.Mapper
 	keys []string
@@ -90,16 +92,18 @@ func (o object) Iterator() traits.Iterator {
 	return types.NewStringList(types.DefaultTypeAdapter, o.keys).Iterator()
 }
 
-// typeError says that an operator got operands that it does not take. It is a value of the evaluation; [program.eval] words it.
+// typeError reports that an operator received operands that it does not accept. It is a value of
+// the evaluation; [program.eval] words it.
 type typeError struct {
 	verb        string     // "compare", "add", …
-	left, right expr.Kinds // right is 0 for an operator that wants a boolean
-	inside      bool       // the two stand inside a list or an object, so the operands' names would mislead
+	left, right expr.Kinds // right is 0 for an operator that requires a boolean
+	inside      bool       // both are inside a list or object, so operand names would mislead
 }
 
 func (e *typeError) Error() string { return e.text([2]string{}) }
 
-// text is Error with the operands' names, as far as they have one: `cannot compare $steps.a.output (a string) with 200 (a number)`.
+// text is Error with the names of the operands that have one: `cannot compare $steps.a.output (a
+// string) with 200 (a number)`.
 func (e *typeError) text(names [2]string) string {
 	with := func(name string, k expr.Kinds) string {
 		if name == "" || e.inside {
@@ -126,7 +130,8 @@ func equalInside(a, b ref.Val) (bool, error) {
 	return same, err
 }
 
-// equal compares two values of one type, lists and objects to their depths. Different types anywhere are a *typeError (P25).
+// equal compares two values of one type, lists and objects recursively. Different types anywhere
+// are a *typeError (P25).
 func equal(a, b ref.Val) (bool, error) {
 	ka, kb := kindOf(a), kindOf(b)
 	if ka != kb {
@@ -172,7 +177,8 @@ func equalObjects(a, b traits.Mapper) (bool, error) {
 	return true, nil
 }
 
-// contained is the `in` operator: a value in a list, a key in an object. A list that holds nothing equal but something of another type is an error.
+// contained is the `in` operator: a value in a list, a key in an object. A list that contains no
+// equal element but an element of another type is an error.
 func contained(x, in ref.Val) (bool, error) {
 	switch in := in.(type) {
 	case traits.Mapper:
@@ -197,7 +203,7 @@ func contained(x, in ref.Val) (bool, error) {
 	return false, &typeError{verb: "look up", left: kindOf(x), right: kindOf(in)}
 }
 
-// compare orders two numbers, strings or booleans: -1, 0, 1.
+// compare orders two numbers, strings or booleans: it returns -1, 0 or 1.
 func compare(a, b ref.Val) (int, error) {
 	ka, kb := kindOf(a), kindOf(b)
 	if ka != kb || ka&(expr.KindNumber|expr.KindString|expr.KindBool) == 0 {
@@ -212,7 +218,8 @@ func compare(a, b ref.Val) (int, error) {
 	return 0, &typeError{verb: "order", left: ka, right: kb}
 }
 
-// weight estimates the work of walking v, for the cost limit: one per value, one per ten bytes of text.
+// weight estimates the work of walking v, for the cost limit: one per value, one per ten bytes of
+// text.
 func weight(v ref.Val) uint64 {
 	switch v := v.(type) {
 	case types.String:

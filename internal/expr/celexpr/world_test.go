@@ -19,7 +19,8 @@ var steps = []expr.Step{
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
-// world is what the steps of the tests left behind; "dot.ted" has not run, and neither has the child output of par.
+// world is the outputs of the steps used in the tests; "dot.ted" has not run, and neither has the
+// child output of par.
 var world = expr.EnvMap{
 	"gen":       {Agent: "generator", Output: raw(`"A draft"`)},
 	"a":         {Agent: "x", Output: raw(`"yes"`)},
@@ -41,10 +42,10 @@ var world = expr.EnvMap{
 	}},
 }
 
-// refused tells whether a problem keeps a text from being used.
+// refused reports whether a problem prevents a text from being used.
 func refused(ps []expr.Problem) bool { return expr.Refusal(ps) != nil }
 
-// refForm is the hint about a reference that cannot be read.
+// refForm is the hint about a reference that cannot be parsed.
 const refForm = "write $steps.<id>.output, $steps.<id>.output.<path> or $steps.<parallel id>.outputs.<child id>.output"
 
 func texts(ps []expr.Problem) []string {

@@ -1,10 +1,12 @@
-// Package agents reads lists of agents: the file of `--agents`, the body of `agents apply`, and the key `agents` inside documents that name
-// their agents by id.
+// Package agents reads lists of agents: the file of `--agents`, the body of `agents apply`, and the
+// key `agents` inside documents that refer to their agents by id.
 //
-// It refuses to know any workflow format, to look agents up, and to know which models and tools there are.
+// It does not know any workflow format, does not look up agents, and does not know which models and
+// tools exist.
 //
-// The form is `{"agents": [{"id", "name", "systemPrompt", "model", "tools": ["name", …]}]}`, JSON or YAML, with all keys of [Keys] beside these. Only the
-// id is required. A system prompt is sent as written: the format that uses an agent says whether it is a template.
+// The form is `{"agents": [{"id", "name", "systemPrompt", "model", "tools": ["name", …]}]}`, JSON
+// or YAML, plus all keys of [Keys]. Only the id is required. A system prompt is sent as written:
+// the format that uses an agent determines whether it is a template.
 package agents
 
 import (
@@ -21,7 +23,9 @@ const (
 	CodeNoAgents  = "no-agents"
 )
 
-// Read reads the file of `--agents`; the list may be alone, as `agents list --json` gives it. What could be read is returned even where the list holds errors; an agent without an id is left out.
+// Read reads the file of `--agents`; the list may stand alone, as printed by `agents list --json`.
+// Everything that could be read is returned even if the list contains errors; an agent without an
+// id is left out.
 func Read(file string, data []byte) ([]workflow.Agent, diag.List) {
 	root, diags := source.Parse(file, data)
 	if root == nil {
@@ -49,7 +53,7 @@ func Read(file string, data []byte) ([]workflow.Agent, diag.List) {
 	return out, diags
 }
 
-// List reads the value of a key `agents`. Problems go to diags.
+// List reads the value of a key `agents`. Problems are added to diags.
 func List(n *source.Node, diags *diag.List) []workflow.Agent {
 	if n.IsNull() {
 		return nil
@@ -77,7 +81,7 @@ func List(n *source.Node, diags *diag.List) []workflow.Agent {
 	return slices.Clip(out)
 }
 
-// read reads one agent and gives the place of its id; false means that it has none.
+// read reads one agent and returns the position of its id; false means that it has none.
 func read(item *source.Node, diags *diag.List) (workflow.Agent, diag.Span, bool) {
 	f := item.Fields(diags)
 	if f == nil {

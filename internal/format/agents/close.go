@@ -9,11 +9,12 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// CodeUnknownAgent is the code of an agent that another one names and that is not defined.
+// CodeUnknownAgent is the code of a reference from one agent to another that is not defined.
 const CodeUnknownAgent = "unknown-agent"
 
-// Close gives list with the agents that those of it name, and so on: as sub-agents, or to hand over to. find gives an agent by its id, nil where there is
-// none, which is an error at the place that at gives. Sub-agents get their tools: see [Subagent].
+// Close returns list extended, transitively, with the agents that its agents refer to as sub-agents
+// or hand over to. find returns an agent by its id, or nil if there is none, which is an error at
+// the position that at returns. Sub-agents get their tools: see [Subagent].
 func Close(list []workflow.Agent, find func(id string) *workflow.Agent, at func(id string) diag.Span, diags *diag.List) []workflow.Agent {
 	has := func(id string) bool {
 		return slices.ContainsFunc(list, func(a workflow.Agent) bool { return a.ID == id })
@@ -44,7 +45,8 @@ func Close(list []workflow.Agent, find func(id string) *workflow.Agent, at func(
 	return list
 }
 
-// Subagent makes the tool by which an agent hands a task to another one. taken holds the tool names that the agent has already.
+// Subagent returns the tool with which an agent delegates a task to another agent. taken holds the
+// tool names that the agent already has.
 func Subagent(name, description string, taken map[string]bool) workflow.Subagent {
 	clean := strings.Map(func(c rune) rune {
 		if c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {

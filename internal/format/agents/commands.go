@@ -16,8 +16,9 @@ const (
 	CodeBadSchema   = "bad-schema"
 )
 
-// Commands reads the value of a key `commands`: a map of names to prompts, or a list of such maps. A prompt is a text, or {description, instruction}.
-// Problems go to diags; a command without prompt is left out.
+// Commands reads the value of a key `commands`: a map of names to prompts, or a list of such maps.
+// A prompt is a string, or {description, instruction}. Problems are added to diags; a command
+// without a prompt is left out.
 func Commands(n *source.Node, diags *diag.List) map[string]workflow.Command {
 	if n.IsNull() {
 		return nil
@@ -76,17 +77,20 @@ func command(e source.Entry, diags *diag.List) (workflow.Command, bool) {
 }
 
 var (
-	// expression is what docker-agent takes for JavaScript, calls for a call of a tool, and bang for a command of the shell.
+	// expression matches what docker-agent treats as JavaScript, and bang what it treats as a shell
+	// command or a tool call.
 	expression = regexp.MustCompile(`\$\{(?:[^{}]|\{[^{}]*\})*\}`)
 	bang       = regexp.MustCompile("!`[^`]*`|![A-Za-z_][A-Za-z0-9_]*\\([^)]*\\)")
-	// plain are the expressions that mean something here: what follows the command's name, and variables of the environment.
+	// plain matches the expressions that are supported here: the text after the command's name, and
+	// environment variables.
 	plain = regexp.MustCompile(`^\$\{(args(\.join\(["'][^"']*["']\)|\[[0-9]\])?|[A-Za-z_][A-Za-z0-9_]*|env\.[A-Za-z_][A-Za-z0-9_]*(\s*\|\|\s*('[^']*'|"[^"]*"))?)\}$`)
 )
 
-// maxShown bounds how much of an expression a message shows, in bytes.
+// maxShown is the maximum length of an expression in a message, in bytes.
 const maxShown = 60
 
-// Unsupported gives what is in a command's prompt and would be run by docker-agent: calls of tools and of the shell. Nothing of it is run.
+// Unsupported returns the parts of a command's prompt that docker-agent would run: calls of tools
+// and of the shell. None of them is run.
 func Unsupported(instruction string) []string {
 	var out []string
 	for _, re := range []*regexp.Regexp{expression, bang} {

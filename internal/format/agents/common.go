@@ -12,14 +12,16 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// view reads one agent's map: each key may be there in the spelling of lists or in that of steps documents.
+// view reads one agent's map, in which each key may be spelled as in lists or as in steps
+// documents.
 type view struct {
 	f     *source.Fields
 	diags *diag.List
 	name  string // of the agent, for messages
 }
 
-// key gives the spelling in which a key is there: name where it is, else the first of others that is, else name.
+// key returns the spelling in which a key is present: name if that is present, else the first of
+// others that is, else name.
 func (v view) key(name string, others ...string) string {
 	for _, k := range append([]string{name}, others...) {
 		if v.f.Node().Entry(k) != nil {
@@ -29,9 +31,10 @@ func (v view) key(name string, others ...string) string {
 	return name
 }
 
-// Common reads into a what agents have beside id, name, prompt, model and tools, in every format: keys in camelCase, or as steps documents spell them.
-// Sub-agents and those to hand over to are ids, which [Close] resolves. Keys that do not work are reported by name; the caller reports those that are no
-// keys at all.
+// Common reads into a what agents have in every format in addition to id, name, prompt, model and
+// tools: keys in camelCase, or as steps documents spell them. Sub-agents and hand-off targets are
+// ids, which [Close] resolves. Unsupported keys are reported by name; the caller reports unknown
+// keys.
 func Common(f *source.Fields, diags *diag.List, a *workflow.Agent) {
 	v := view{f, diags, a.ID}
 	a.Description = f.Str("description")
@@ -71,7 +74,7 @@ func (v view) subagents(a *workflow.Agent) {
 	}
 }
 
-// ids reads a list of agents, each once.
+// ids reads a list of agents without duplicates.
 func (v view) ids(key string) []string {
 	var out []string
 	for _, id := range v.f.Strs(key) {
@@ -88,7 +91,7 @@ func (v view) ids(key string) []string {
 	return out
 }
 
-// count reads a whole number that is not negative.
+// count reads a non-negative integer.
 func (v view) count(key string) (int, bool) {
 	n, ok := v.f.Int(key)
 	if ok && (n < 0 || n > math.MaxInt32) {
@@ -146,7 +149,7 @@ func (v view) params(p *workflow.ModelParams) {
 	f.Unknown(diag.Warning)
 }
 
-// title begins messages about the agent; "" for the document itself.
+// title returns the prefix of messages about the agent; "" for the document itself.
 func (v view) title() string {
 	if v.name == "" {
 		return ""
@@ -154,12 +157,12 @@ func (v view) title() string {
 	return where(v.name) + ": "
 }
 
-// Toolsets reads the key toolsets of a document, beside its agents.
+// Toolsets reads the key toolsets of a document, which applies in addition to those of its agents.
 func Toolsets(f *source.Fields, diags *diag.List) []json.RawMessage {
 	return view{f: f, diags: diags}.toolsets()
 }
 
-// toolsets keeps each toolset as it is; what its keys mean is the tool registry's to say.
+// toolsets keeps each toolset unchanged; the tool registry interprets its keys.
 func (v view) toolsets() []json.RawMessage {
 	var out []json.RawMessage
 	for _, n := range v.f.List("toolsets") {
@@ -205,7 +208,7 @@ func (v view) output() *workflow.Output {
 	return out
 }
 
-// Describe puts a description into a schema that has none, which is where providers look for it.
+// Describe adds a description to a schema that has none, which is where providers look for it.
 func Describe(body json.RawMessage, description string) json.RawMessage {
 	var members map[string]json.RawMessage
 	if description == "" || json.Unmarshal(body, &members) != nil || members["description"] != nil {
@@ -223,5 +226,5 @@ func Describe(body json.RawMessage, description string) json.RawMessage {
 	return slices.Concat(json.RawMessage(`{"description":`), text, json.RawMessage(sep), body[i+1:])
 }
 
-// where names an agent in messages.
+// where returns the name of an agent for messages.
 func where(id string) string { return "agent " + strconv.Quote(id) }

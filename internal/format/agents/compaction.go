@@ -6,7 +6,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Compaction reads the value of a key `compaction`: true, or a map of `at`, `keep`, `pin` and `model`. Nil: there is none.
+// Compaction reads the value of a key `compaction`: true, or a map of `at`, `keep`, `pin` and
+// `model`. It returns nil if there is none.
 func Compaction(n *source.Node, diags *diag.List) *workflow.Compaction {
 	if n.IsNull() {
 		return nil
@@ -45,7 +46,7 @@ func Compaction(n *source.Node, diags *diag.List) *workflow.Compaction {
 	return out
 }
 
-// CompactionOf gives a compaction as documents write it; nil: there is none.
+// CompactionOf returns a compaction in the form in which documents write it; nil if there is none.
 func CompactionOf(c *workflow.Compaction) any {
 	if c == nil {
 		return nil

@@ -21,7 +21,8 @@ func (v view) fallback(a *workflow.Agent) {
 	f.Unknown(diag.Warning)
 }
 
-// Retries reads the value of `retries` of a fallback into a: how often each model is asked again. As in docker-agent -1 is never, and 0 the default.
+// Retries reads the value of `retries` of a fallback into a: how often each model is called again.
+// As in docker-agent, -1 means never, and 0 the default.
 func Retries(n *source.Node, diags *diag.List, a *workflow.Agent) {
 	if n.IsNull() {
 		return
@@ -33,7 +34,8 @@ func Retries(n *source.Node, diags *diag.List, a *workflow.Agent) {
 	diags.Errorf(n.Span, n.Path(), source.CodeWrongType, "retries must be a whole number from -1 to %d", workflow.MaxModelRetries).Hint = "-1 is never, 0 the default"
 }
 
-// Cooldown reads the value of `cooldown` of a fallback into a: how long it stays with a fallback that answered. As in docker-agent 0 is the default.
+// Cooldown reads the value of `cooldown` of a fallback into a: how long the agent stays with a
+// fallback that answered. As in docker-agent, 0 means the default.
 func Cooldown(n *source.Node, diags *diag.List, a *workflow.Agent) {
 	if n.IsNull() || n.IsScalar() && (n.Text == "0" || n.Text == "0s") {
 		return

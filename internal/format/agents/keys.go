@@ -8,16 +8,19 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/kinds"
 )
 
-// Key is a key of an agent definition: as steps documents write it, and as lists of agents do. One of the two may be "".
+// Key is a key of an agent definition, as spelled in steps documents and as spelled in lists of
+// agents. One of the two may be "".
 type Key struct {
 	Steps, List string
-	// Works: the key has its effect. A key that does not is one of docker-agent's, which readers report by name.
+	// Works reports whether the key is supported. Unsupported keys are docker-agent's, which
+	// readers report by name.
 	Works bool
-	// Note says what the key does, or what becomes of one that does not work.
+	// Note describes the effect of the key, or what happens to an unsupported key.
 	Note string
 }
 
-// Keys are all keys of agent definitions, in the order in which they are written. Readers, writers and the guide go by this list.
+// Keys returns all keys of agent definitions, in the order in which they are written. Readers,
+// writers and the guide use this list.
 func Keys() []Key {
 	return []Key{
 		{"", "id", true, "the name by which everything else names the agent; in steps documents it is the key of the map `agents`"},
@@ -53,7 +56,8 @@ func Keys() []Key {
 	}
 }
 
-// OfNodes gives the keys that agents have as nodes of a canvas, beside those that are the canvas's own.
+// OfNodes returns the keys that agents have as nodes of a canvas, in addition to the canvas's own
+// keys.
 func OfNodes() []string {
 	var out []string
 	for _, name := range Names(true, true) {
@@ -64,7 +68,7 @@ func OfNodes() []string {
 	return out
 }
 
-// Names gives the keys in one of the two spellings: those that work, or those that do not.
+// Names returns the keys in one of the two spellings: the supported or the unsupported ones.
 func Names(list, works bool) []string {
 	var out []string
 	for _, k := range Keys() {
@@ -79,12 +83,14 @@ func Names(list, works bool) []string {
 	return out
 }
 
-// ToolsetTypes gives the types of toolsets that documents may name: those of Hocket, and those of docker-agent that Hocket cannot open.
+// ToolsetTypes returns the types of toolsets that documents may name: Hocket's own, and
+// docker-agent's types that Hocket cannot open.
 func ToolsetTypes() []string {
 	return kinds.Names(kinds.All())
 }
 
-// UnknownToolset completes the warning about a type of toolset that the program cannot open. A misspelling of a known type is an error.
+// UnknownToolset completes the warning about a type of toolset that the program cannot open. If it
+// is a misspelling of a known type, the warning becomes an error.
 func UnknownToolset(d *diag.Diagnostic, name string) {
 	if slices.Contains(ToolsetTypes(), name) {
 		d.Message = fmt.Sprintf("toolsets of type %q are not supported yet", name)

@@ -7,11 +7,12 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// CodeBadPermission is the code of a rule about tool calls that cannot be read.
+// CodeBadPermission is the code of an invalid rule about tool calls.
 const CodeBadPermission = "bad-permission"
 
-// Permissions reads the value of a key `permissions`: a map of `allow`, `ask`, `deny`, `edit` (lists of patterns) and `default`, or a list of such maps, which hold
-// all together. Problems go to diags, each at its pattern; null is none.
+// Permissions reads the value of a key `permissions`: a map of `allow`, `ask`, `deny`, `edit`
+// (lists of patterns) and `default`, or a list of such maps, which all apply. Problems are added to
+// diags, each at its pattern; null means none.
 func Permissions(n *source.Node, diags *diag.List) []workflow.Permissions {
 	if n.IsNull() {
 		return nil
@@ -28,7 +29,7 @@ func Permissions(n *source.Node, diags *diag.List) []workflow.Permissions {
 			continue
 		}
 		p := workflow.Permissions{Allow: f.Strs("allow"), Ask: f.Strs("ask"), Deny: f.Strs("deny"), Edit: f.Strs("edit"), Default: f.Str("default")}
-		f.Unknown(diag.Error) // what is misspelt would forbid nothing
+		f.Unknown(diag.Error) // a misspelled key would forbid nothing
 		for _, problem := range permit.Rules(p).Problems() {
 			at := m.Get(problem.List)
 			if at != nil && at.Kind == source.List && problem.Index < len(at.Items) {

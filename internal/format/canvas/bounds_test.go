@@ -14,7 +14,8 @@ import (
 
 const small = `{"nodes": [{"id": "s", "type": "start"}], "connections": []}`
 
-// Documents that do not survive in a text archive: bytes, line ends, sizes.
+// TestBrokenBytes checks documents that cannot be stored in a text archive: bytes, line endings,
+// sizes.
 func TestBrokenBytes(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -43,7 +44,8 @@ func TestBrokenBytes(t *testing.T) {
 	}
 }
 
-// Large and deep documents are refused or read, neither crashes nor takes long (SEC17).
+// TestLargeDocuments checks that large and deep documents are rejected or read without crashing or
+// taking long (SEC17).
 func TestLargeDocuments(t *testing.T) {
 	t.Parallel()
 	list := func(n int, item func(i int) string) string {
@@ -69,7 +71,7 @@ func TestLargeDocuments(t *testing.T) {
 	}
 	tests := map[string]struct {
 		data string
-		code string // a problem that must be among those found, "" where there are none of severity error
+		code string // a problem that must be found; "" if no errors are expected
 	}{
 		"10 MB of nesting":        {strings.Repeat("[", 10<<20), source.CodeTooLarge},
 		"1 MB of nesting":         {`{"nodes": ` + strings.Repeat("[", 1<<20), source.CodeTooDeep},

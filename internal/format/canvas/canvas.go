@@ -13,16 +13,18 @@ import (
 // Format is the name of this format.
 const Format = "canvas"
 
-// What agents have where the document says nothing else (S0-10, S0-16).
+// Defaults of agents (S0-10, S0-16).
 const (
-	// DefaultModel is used where neither a flag nor the document nor HOCKET_MODEL names a model (D26). It is not in the workflow.
+	// DefaultModel is the model if neither a flag nor the document nor HOCKET_MODEL names one
+	// (D26). It is not in the workflow.
 	DefaultModel = "gpt-5"
-	// DefaultSystem is the system prompt of agents that say none, EmptyText the output of one whose reply is empty.
+	// DefaultSystem is the system prompt of agents without one, EmptyText the output of an agent
+	// whose reply is empty.
 	DefaultSystem = "You are a helpful assistant."
 	EmptyText     = "Model returned no text output."
 	defaultEffort = "low"
 	effortAuto    = "auto" // the model chooses: no effort is sent
-	contextAll    = "all"  // the user message begins with the outputs of all steps before
+	contextAll    = "all"  // the user message starts with the outputs of all previous steps
 	defaultName   = "Agent"
 	maxTurns      = 20
 )
@@ -36,7 +38,8 @@ const (
 	typeInput    = "input" // legacy: approval (S0-2)
 )
 
-// types are those that a document may write, but for the legacy one. Those of package nodes are extensions (X-130).
+// types are the types that a document may contain, except the legacy one. Those of package nodes
+// are extensions (X-130).
 var types = []string{typeStart, typeAgent, typeIf, typeApproval, nodes.Tool, nodes.Workflow, nodes.Set, nodes.Ask}
 
 // Handles, and the tools that are keys of an agent's `tools`.
@@ -51,7 +54,7 @@ const (
 	toolWebSearch = "web_search"
 )
 
-// Codes of this package's own diagnostics.
+// Codes of this package's diagnostics.
 const (
 	codeInvalidGraph  = "invalid-graph"
 	codeNoStart       = "no-start"
@@ -79,13 +82,15 @@ const (
 	codeSubagentCycle     = "subagent-cycle"
 )
 
-// Options tell Read what the document itself does not. The zero Options is ready for use.
+// Options tells Read what the document itself does not contain. The zero Options is ready for use.
 type Options struct {
-	// Missing names tools that nothing offers here: an agent that lists one gets a warning (S0-55).
+	// Missing lists tools that are not available here: an agent that uses one gets a warning
+	// (S0-55).
 	Missing []string
 }
 
-// Detect tells whether a document is of this format: a map with `connections`, or with nodes of canvas types and no `edges`.
+// Detect reports whether a document is of this format: a map with `connections`, or with nodes of
+// canvas types and no `edges`.
 func Detect(root *source.Node) bool {
 	if root == nil || root.Kind != source.Map {
 		return false
@@ -103,8 +108,9 @@ func Detect(root *source.Node) bool {
 	})
 }
 
-// Read compiles a document. The workflow is never nil: it holds what could be understood, and may run only where the list has no errors. The list
-// is sorted by place. What [workflow.Validate] and [workflow.Lint] find in the graph is the caller's to ask.
+// Read compiles a document. The workflow is never nil: it contains what could be understood, and
+// may only be run if the list has no errors. The list is sorted by position. The caller is
+// responsible for calling [workflow.Validate] and [workflow.Lint] on the graph.
 func Read(root *source.Node, opts Options) (*workflow.Workflow, diag.List) {
 	r := &reader{opts: opts, nodes: map[string]*node{}}
 	r.document(root)
@@ -113,7 +119,7 @@ func Read(root *source.Node, opts Options) (*workflow.Workflow, diag.List) {
 	return w, r.diags
 }
 
-// reader is one reading of one document.
+// reader reads one document.
 type reader struct {
 	opts  Options
 	diags diag.List
@@ -124,20 +130,21 @@ type reader struct {
 	schedules             []workflow.Schedule
 	doc                   *nodes.Document // inputs and output
 	shared                nodes.Shared
-	texts                 []*nodes.Texts // with expressions, of nodes of the run
+	texts                 []*nodes.Texts // texts with expressions, of nodes of the run
 	order                 []*node
 	nodes                 map[string]*node // by id
-	links                 []link           // ways of the run
+	links                 []link           // execution connections
 	asks                  []link           // sub-agent links
-	ids                   []string         // sorted, once it was asked for
+	ids                   []string         // sorted on first use
 	hints                 int
-	unclear               bool // some node's id or type is not known: what it is was not understood
+	unclear               bool // the id or type of a node is unknown, so it was not understood
 }
 
-// maxHints bounds how many names are compared with all others, which is slow in a document that is wrong throughout.
+// maxHints is the maximum number of names that are compared with all others, which is slow in a
+// document that is wrong throughout.
 const maxHints = 50
 
-// similar gives a hint at the name that was meant, "" where there is none.
+// similar returns a hint at the name that was probably meant, or "" if there is none.
 func (r *reader) similar(name string, names ...string) string {
 	if r.hints++; r.hints > maxHints {
 		return ""
@@ -145,7 +152,7 @@ func (r *reader) similar(name string, names ...string) string {
 	return diag.DidYouMean(name, names)
 }
 
-// similarNode is similar among the ids of nodes.
+// similarNode is similar for the ids of nodes.
 func (r *reader) similarNode(id string) string {
 	if r.ids == nil {
 		r.ids = slices.Sorted(maps.Keys(r.nodes))

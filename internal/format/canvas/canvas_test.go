@@ -24,7 +24,8 @@ func TestCorpus(t *testing.T) {
 	})
 }
 
-// Every rule of S0 that speaks of reading has a document in the corpus whose name cites it.
+// TestCorpusCoversTheRules checks that for every rule of S0 about reading, the corpus has a
+// document whose name cites it.
 func TestCorpusCoversTheRules(t *testing.T) {
 	t.Parallel()
 	formattest.CoversRules(t, "s0", 1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 20, 21, 22, 23, 25, 30, 32, 35, 40, 47, 50, 51, 53, 55)

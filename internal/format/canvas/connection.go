@@ -14,8 +14,8 @@ import (
 type link struct {
 	at     *source.Node
 	edge   workflow.Edge
-	handle string // sourceHandle as it is written
-	target string // targetHandle as it is written
+	handle string // sourceHandle as written
+	target string // targetHandle as written
 }
 
 func (r *reader) connection(item *source.Node) {
@@ -54,7 +54,8 @@ func (r *reader) connection(item *source.Node) {
 	r.way(l)
 }
 
-// way takes a connection into the graph, unless the run can never follow it: those are warned of and left out.
+// way adds a connection to the graph, unless the run can never follow it: such connections are left
+// out with a warning.
 func (r *reader) way(l link) {
 	from := r.nodes[l.edge.From]
 	if from == nil {
@@ -63,7 +64,7 @@ func (r *reader) way(l link) {
 		return
 	}
 	if from.def.Kind == "" {
-		return // its type is not known, and that was said
+		return // its unknown type was already reported
 	}
 	port, ok := r.port(l, from)
 	if !ok {
@@ -83,8 +84,8 @@ func (r *reader) way(l link) {
 	r.links = append(r.links, l)
 }
 
-// port gives the port of a connection's handle; false where the node never fires it (S0-22, S0-32). Start and agent nodes have one way out,
-// whatever the handle is called.
+// port returns the port of a connection's handle, or false if the node never fires it (S0-22,
+// S0-32). Start and agent nodes have one output, whatever the handle is called.
 func (r *reader) port(l link, from *node) (string, bool) {
 	var handles []string
 	switch from.kind {

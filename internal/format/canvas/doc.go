@@ -1,18 +1,24 @@
-// Package canvas reads and writes canvas documents: JSON with `nodes` and `connections`, drawn by people in an editor.
+// Package canvas reads and writes canvas documents: JSON with `nodes` and `connections`, drawn by
+// people in an editor.
 //
-// It refuses to run anything, to keep the places of boxes (layout is no part of a definition), and to know which models and tools there are.
+// It does not run anything, does not keep the positions of boxes (layout is not part of a
+// definition), and does not know which models and tools exist.
 //
 // The flow of [Read]:
 //
-//  1. nodes are read one by one, each by its type (node.go): start, agent, if, approval, and the legacy type input (S0-2);
-//  2. connections are split into ways of the run and sub-agent links (connection.go), handles become ports;
-//  3. sub-agent links are checked against S0-50 and become tools of their agents; their targets are agents only, not nodes (subagent.go);
-//  4. what is left becomes the workflow, in the order of the document.
+//  1. nodes are read one by one, each according to its type (node.go): start, agent, if, approval,
+//     and the legacy type input (S0-2);
+//  2. connections are divided into execution connections and sub-agent links (connection.go),
+//     handles become ports;
+//  3. sub-agent links are checked against S0-50 and become tools of their agents; their targets are
+//     only agents, not nodes (subagent.go);
+//  4. the remainder becomes the workflow, in the order of the document.
 //
-// [Write] goes the other way (write.go) and says what no canvas document can say (unsaid.go).
+// [Write] does the reverse (write.go) and reports what no canvas document can express (unsaid.go).
 //
-// Invariants: every problem of a document is reported, with its place, before anything runs (S0-52, D25); a workflow that Read gave without
-// errors has the same digest after Write and Read; ids of nodes and agents are those of the document.
+// Invariants: every problem of a document is reported, with its position, before anything runs
+// (S0-52, D25); a workflow that Read returned without errors has the same digest after Write and
+// Read; ids of nodes and agents are those of the document.
 //
 // Sources: the rules S0 of formats.md; decisions D12, D13, D18, D25, D26.
 package canvas

@@ -9,12 +9,12 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// isExtension tells that the reference format has no nodes of that type.
+// isExtension reports whether the type of the node is not part of the reference format.
 func (n *node) isExtension() bool {
 	return n.kind != typeApproval && nodes.Type(&n.def) != ""
 }
 
-// expressions settles whether the prompts of an agent hold expressions.
+// expressions determines whether the prompts of an agent contain expressions.
 func (r *reader) expressions(n *node, data *source.Fields) {
 	if p := &n.def.Agent.Prompt; p.Mode == workflow.PromptTemplate {
 		var texts *nodes.Texts
@@ -27,7 +27,7 @@ func (r *reader) expressions(n *node, data *source.Fields) {
 	}
 }
 
-// isTemplate tells whether a system prompt refers to something, or tries to.
+// isTemplate reports whether a system prompt contains a reference, or an attempt at one.
 func isTemplate(text string) bool {
 	if !strings.Contains(text, "{{") {
 		return false

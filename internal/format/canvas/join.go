@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// A node with `"data": {"join": "all"}` waits for all that can still arrive by its connections. In the graph a hidden free join is in front of it.
+// A node with `"data": {"join": "all"}` waits for everything that can still arrive through its
+// connections. In the graph it is preceded by a hidden free join.
 
 const (
 	keyJoin    = "join"
@@ -38,8 +39,9 @@ func (r *reader) join(n *node, data *source.Fields) {
 	}
 }
 
-// joins settles which nodes wait, once all connections are known: those by which a run can come on several ways. Of the others with several connections it
-// says that they run once for each path (S0-40), where two paths can arrive in one run.
+// joins determines which nodes wait, once all connections are known: those that a run can reach on
+// several paths. Other nodes with several connections run once for each path, which is reported if
+// two paths can arrive in one run (S0-40).
 func (r *reader) joins() {
 	in := map[string]int{}
 	out := map[string][]workflow.Edge{}
@@ -70,11 +72,14 @@ func (r *reader) joins() {
 	}
 }
 
-// meets tells whether two paths that leave one node together arrive at the node to by different connections. What leaves `to` itself is not followed: a loop
-// back is no second path.
+// meets reports whether two paths that leave one node together arrive at the node to through
+// different connections. Paths that leave `to` itself are not followed: a loop back is not a second
+// path.
 func meets(to string, out map[string][]workflow.Edge) bool {
 	before := map[string][]string{}
-	arrive := map[string]uint64{} // by node: the connections to `to` that can be reached from it, as bits; the 64th is for all further ones
+	// by node: bits of the connections to `to` reachable from it; bit 63 is shared by all further
+	// ones
+	arrive := map[string]uint64{}
 	var todo []string
 	next := 0
 	for from, edges := range out {
@@ -104,11 +109,11 @@ func meets(to string, out map[string][]workflow.Edge) bool {
 		if from == to || bits.OnesCount64(arrive[from]) < 2 {
 			continue
 		}
-		ports := map[string]uint64{} // what the edges of one port reach, where it is one edge so far
+		ports := map[string]uint64{} // what the edges of one port reach, if it has one edge so far
 		for _, e := range edges {
 			reached := arrive[e.To]
 			if e.To == to {
-				reached = 1 << 62 // by this connection itself
+				reached = 1 << 62 // through this connection itself
 			}
 			first, several := ports[e.PortName()]
 			if several && first != 0 && reached != 0 && (first|reached != first&reached || bits.OnesCount64(first) > 1) {
@@ -120,7 +125,7 @@ func meets(to string, out map[string][]workflow.Edge) bool {
 	return false
 }
 
-// addJoins puts the joins before their nodes, and leads the edges to them.
+// addJoins inserts the joins before their nodes, and redirects the edges to them.
 func (r *reader) addJoins(w *workflow.Workflow) {
 	at := map[string]string{}
 	var list []workflow.Node
@@ -149,7 +154,8 @@ func (r *reader) addJoins(w *workflow.Workflow) {
 	}
 }
 
-// joined finds the free joins that canvas nodes have as `join`: those that lead to one node, to which nothing else leads.
+// joined finds the free joins that canvas nodes express as `join`: those that lead to one node, to
+// which nothing else leads.
 func (o *writer) joined() {
 	in, out := map[string]int{}, map[string][]workflow.Edge{}
 	for _, e := range o.w.Edges {
@@ -172,7 +178,7 @@ func (o *writer) joined() {
 	}
 }
 
-// waits tells whether a free join is in front of the node.
+// waits reports whether a free join precedes the node.
 func (o *writer) waits(id string) bool {
 	for _, to := range o.joins {
 		if to == id {

@@ -6,8 +6,9 @@ import (
 	"github.com/hocket-run/hocket/internal/format/nodes"
 )
 
-// Keys gives the keys of a part of canvas documents that mean something, and those that editors write for themselves. Parts are "document", "node",
-// "connection", and "data of " with a type of node.
+// Keys returns the keys of a part of canvas documents that have a meaning, and those that editors
+// write for themselves. Parts are "document", "node", "connection", and "data of " followed by a
+// type of node.
 func Keys(part string) (works, kept []string) {
 	switch part {
 	case "document":

@@ -19,19 +19,19 @@ type node struct {
 	at    *source.Node
 	id    string
 	index int
-	kind  string // one of the types; typeApproval for the legacy one
+	kind  string // one of the types; typeApproval for the legacy type
 
-	def   workflow.Node   // Kind is empty where the type is not known
+	def   workflow.Node   // Kind is empty if the type is unknown
 	agent *workflow.Agent // of agent nodes
 	input json.RawMessage // of start nodes
 
-	tools       map[string]bool // names that are in agent.Tools
+	tools       map[string]bool // names in agent.Tools
 	ports       map[string]bool // ports of if nodes
 	mayAsk      bool            // tools.subagents is on
 	parent      string          // the agent that this one is a sub-agent of
-	unclearJoin bool            // its `join` is not understood
-	joins       bool            // it waits for all that can still arrive
-	joinID      string          // the join that is before it in the graph; "": none
+	unclearJoin bool            // its `join` was not understood
+	joins       bool            // it waits for everything that can still arrive
+	joinID      string          // the join that precedes it in the graph; "" if none
 	texts       []*nodes.Texts  // with expressions
 }
 
@@ -46,7 +46,8 @@ var dataKeys = map[string][]string{
 	nodes.Ask: append(nodes.Keys(nodes.Ask), keyJoin),
 }
 
-// meant says what is often written for another key. It is an error where that key is absent: the value was meant to have an effect.
+// meant maps keys that are often written to the keys that were meant. Such a key is an error if the
+// latter is absent, since the value was meant to have an effect.
 var meant = map[string]map[string]string{
 	typeStart: {"input": "initialInput", "text": "initialInput", "value": "initialInput"},
 	typeAgent: {"name": "agentName", "system": "systemPrompt", "instructions": "systemPrompt", "prompt": "userPrompt", "effort": "reasoningEffort"},
@@ -110,7 +111,7 @@ func (r *reader) node(item *source.Node) {
 	r.dataRest(n, data)
 }
 
-// nodeType settles the type and tells whether it is known (S0-2, S0-7).
+// nodeType determines the type and reports whether it is known (S0-2, S0-7).
 func (r *reader) nodeType(n *node, typ *source.Node) bool {
 	if n.kind == "" {
 		if typ != nil && typ.Kind == source.String {
@@ -134,7 +135,7 @@ func (r *reader) nodeType(n *node, typ *source.Node) bool {
 	return false
 }
 
-// misplaced warns of keys of `data` that are beside it.
+// misplaced warns of keys that belong in `data` but are next to it.
 func (r *reader) misplaced(f *source.Fields, keys []string) {
 	for _, key := range keys {
 		if e := f.Node().Entry(key); e != nil {
@@ -144,7 +145,7 @@ func (r *reader) misplaced(f *source.Fields, keys []string) {
 	}
 }
 
-// dataRest names the node and warns of keys that are not read.
+// dataRest names the node and warns of unread keys.
 func (r *reader) dataRest(n *node, data *source.Fields) {
 	if data == nil {
 		return
@@ -165,7 +166,8 @@ func (r *reader) dataRest(n *node, data *source.Fields) {
 	data.Unknown(diag.Warning, append(slices.Clone(dataExtras), dataKeys[n.kind]...)...)
 }
 
-// start reads the input of runs that are given none; what is false in JavaScript counts as an empty text (S0-4).
+// start reads the input of runs that have none; a value that is falsy in JavaScript counts as an
+// empty string (S0-4).
 func (r *reader) start(n *node, data *source.Fields) {
 	n.def.Kind = workflow.KindStart
 	n.input = json.RawMessage(`""`)
@@ -179,7 +181,7 @@ func (r *reader) start(n *node, data *source.Fields) {
 	n.input = v.JSON()
 }
 
-// agent reads an agent node; every agent node has an agent of its own with the node's id (S0-10).
+// agent reads an agent node; every agent node has its own agent with the node's id (S0-10).
 func (r *reader) agent(n *node, data *source.Fields) {
 	a := &workflow.Agent{
 		ID: n.id, Name: data.Str("agentName"), System: data.Str("systemPrompt"), Model: data.Str("model"),
@@ -215,8 +217,9 @@ func (r *reader) agent(n *node, data *source.Fields) {
 	r.expressions(n, data)
 }
 
-// promptMode reads `context`, a key of Hocket's own: with "all" the user message is the outputs of all steps before and the run's input, and userPrompt
-// stands for an empty input (as in a steps document, S4-3).
+// promptMode reads `context`, a Hocket-specific key: with "all" the user message is the outputs of
+// all previous steps and the run's input, and userPrompt replaces an empty input (as in a steps
+// document, S4-3).
 func (r *reader) promptMode(data *source.Fields) workflow.PromptMode {
 	switch text := data.Str("context"); text {
 	case "":
@@ -232,7 +235,8 @@ func (r *reader) promptMode(data *source.Fields) workflow.PromptMode {
 	return workflow.PromptTemplate
 }
 
-// rest reads what agents of every format have beside their prompts; what the document does not say is as in all canvas documents.
+// rest reads what agents of every format have in addition to their prompts; unspecified settings
+// are as in all canvas documents.
 func (r *reader) rest(a *workflow.Agent, data *source.Fields) {
 	effort, prompt := a.Params.ReasoningEffort, a.System
 	if data == nil {
@@ -245,8 +249,9 @@ func (r *reader) rest(a *workflow.Agent, data *source.Fields) {
 	a.System = prompt
 }
 
-// tools reads `tools`: a map of names to true or false, or a list of names. `subagents` is no tool but the leave to have sub-agents; every
-// other name is a tool that the agent may use (S0-10, S0-55).
+// tools reads `tools`: a map of names to true or false, or a list of names. `subagents` is not a
+// tool but the permission to have sub-agents; every other name is a tool that the agent may use
+// (S0-10, S0-55).
 func (r *reader) tools(n *node, a *workflow.Agent, data *source.Fields) {
 	v := data.Get("tools")
 	if v.IsNull() {
@@ -270,7 +275,7 @@ func (r *reader) tools(n *node, a *workflow.Agent, data *source.Fields) {
 			}
 		case source.Null:
 		default:
-			f.Bool(e.Key) // says what is wrong
+			f.Bool(e.Key) // reports what is wrong
 		}
 		if e.Key == toolSubagents || e.Key == toolWebSearch {
 			continue
@@ -298,7 +303,8 @@ func (r *reader) tool(n *node, a *workflow.Agent, name string, at *source.Node) 
 	a.Tools = append(a.Tools, name)
 }
 
-// condition reads an if node: conditions in order, each with a port of its own, else `false` (S0-20 to S0-23).
+// condition reads an if node: conditions in order, each with its own port, else `false` (S0-20 to
+// S0-23).
 func (r *reader) condition(n *node, data *source.Fields) {
 	d := &workflow.Decide{Cases: []workflow.Case{}, Else: workflow.PortFalse}
 	items := data.List("conditions")
@@ -320,7 +326,7 @@ func (r *reader) condition(n *node, data *source.Fields) {
 		d.Cases = append(d.Cases, matchCase(i, op, f.Text("value")))
 		f.Unknown(diag.Warning, "id")
 	}
-	// The legacy form counts only where the list is missing or empty (S0-23).
+	// The legacy form applies only if the list is missing or empty (S0-23).
 	if legacy := data.Get("condition"); len(items) == 0 && !legacy.IsNull() {
 		r.operand(legacy, legacy)
 		d.Cases = append(d.Cases, matchCase(0, expr.OpContains, data.Text("condition")))
@@ -343,7 +349,8 @@ func (r *reader) operand(at, value *source.Node) {
 	}
 }
 
-// approval reads an approval node (S0-30). All but its prompt is Hocket's own (P33, X-130).
+// approval reads an approval node (S0-30). Everything except its prompt is specific to Hocket (P33,
+// X-130).
 func (r *reader) approval(n *node, data *source.Fields) {
 	w := &workflow.Wait{Kind: workflow.WaitApproval, Prompt: data.Str("prompt")}
 	at := data.Get("prompt")

@@ -9,11 +9,13 @@ import (
 	"github.com/hocket-run/hocket/internal/format/source"
 )
 
-// Position is where a box stands, in points; y grows downwards.
+// Position is the position of a box in points; y grows downwards.
 type Position struct{ X, Y float64 }
 
-// Place writes positions of nodes, by id, into the text of a canvas document: into `x` and `y` where a node has them, else into its `position` where it has that, else as keys beside its id. All
-// else keeps its bytes. Nodes that it cannot find, or whose places it cannot tell, keep what they say; a text that would be read differently by that is given back as it is.
+// Place writes positions of nodes, by id, into the text of a canvas document: into `x` and `y` if a
+// node has them, else into its `position` if it has that, else as keys next to its id. All other
+// bytes are unchanged. Nodes that it cannot find, or whose position in the text is unclear, stay as
+// they are; if the edited text would be read differently, Place returns the text unchanged.
 func Place(text []byte, at map[string]Position) []byte {
 	root, problems := source.Parse("", text)
 	if root == nil || problems.HasErrors() || len(at) == 0 {
@@ -50,7 +52,7 @@ type placer struct {
 	edits []edit
 }
 
-// edit puts new in the place of the bytes from start to end.
+// edit replaces the bytes from start to end with new.
 type edit struct {
 	start, end int
 	new        string
@@ -75,7 +77,7 @@ func (p *placer) node(n *source.Node, to Position) {
 	}
 }
 
-// insert adds a key to a map: behind the id of a node, else in front of its first key.
+// insert adds a key to a map, after the id of a node or else before its first key.
 func (p *placer) insert(m *source.Node, key, value string) {
 	first := m.Entry("id")
 	if first == nil && len(m.Entries) > 0 {
@@ -110,7 +112,8 @@ func (p *placer) insert(m *source.Node, key, value string) {
 	}
 }
 
-// apply gives the text with all edits. Places that two of them claim, as aliases do, keep what they say.
+// apply returns the text with all edits. Ranges claimed by two edits, as happens with aliases, stay
+// unchanged.
 func (p *placer) apply() []byte {
 	slices.SortStableFunc(p.edits, func(a, b edit) int { return cmp.Compare(a.start, b.start) })
 	var out []byte
@@ -125,7 +128,7 @@ func (p *placer) apply() []byte {
 	return append(out, p.text[done:]...)
 }
 
-// sameBut tells whether two documents say the same but for the positions of nodes.
+// sameBut reports whether two documents are the same except for the positions of nodes.
 func sameBut(a, b *source.Node) bool {
 	x, y := a.Get("nodes"), b.Get("nodes")
 	if y == nil || len(x.Items) != len(y.Items) {
@@ -139,7 +142,7 @@ func sameBut(a, b *source.Node) bool {
 	return others(a, "nodes") == others(b, "nodes")
 }
 
-// bare is what a node says beside its position.
+// bare returns the content of a node without its position.
 func bare(n *source.Node) string {
 	if n.Kind != source.Map {
 		return string(n.JSON())
@@ -151,7 +154,7 @@ func bare(n *source.Node) string {
 	return s
 }
 
-// others is what a map says beside some keys.
+// others returns the content of a map without some keys.
 func others(m *source.Node, but ...string) string {
 	var b strings.Builder
 	for _, e := range m.Entries {

@@ -6,7 +6,8 @@ import (
 	"github.com/hocket-run/hocket/internal/format/canvas"
 )
 
-// TestPlace: positions are written where a document has them or behind the id; all other bytes stay.
+// TestPlace checks that positions are written where a document has them or after the id, and that
+// all other bytes stay.
 func TestPlace(t *testing.T) {
 	t.Parallel()
 	at := map[string]canvas.Position{"é": {X: 10, Y: -20.5}, "b": {X: 1, Y: 2}}

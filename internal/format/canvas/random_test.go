@@ -26,8 +26,9 @@ func someText(t *rapid.T, label string) string {
 	).Draw(t, label)
 }
 
-// document draws a canvas document without errors: a start node, agents, ifs and approvals joined at random, trees of sub-agents, missing
-// targets, handles that nothing fires, legacy spellings.
+// document draws a canvas document without errors: a start node, agents, ifs and approvals
+// connected at random, trees of sub-agents, missing targets, handles that nothing fires, legacy
+// spellings.
 func document(t *rapid.T) object {
 	var nodes []object
 	var connections []object
@@ -154,7 +155,8 @@ func document(t *rapid.T) object {
 	return doc
 }
 
-// plain draws a node without a model: settings of all kinds, with expressions over the input.
+// plain draws a node without a model, with settings of all kinds and expressions over the input
+//
 func plain(t *rapid.T) object {
 	value := func(label string) any {
 		return rapid.SampledFrom([]any{1, 1.50, "plain", "{{ $input }}", " {{ $input }}<&>", []any{object{"b": nil, "a": "{{PREVIOUS_OUTPUT}}"}}, object{}, true}).Draw(t, label)
@@ -208,7 +210,8 @@ func digest(t interface{ Fatal(...any) }, w *workflow.Workflow) string {
 	return d
 }
 
-// What Write makes of a canvas document reads back as the same definition (P29), nothing is unsaid, and writing it again changes no byte.
+// TestRoundTrip checks that the result of Write for a canvas document reads back as the same
+// definition (P29), that nothing is unsaid, and that writing it again changes no byte.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -245,7 +248,8 @@ func checkRoundTrip(t interface {
 	}
 }
 
-// Whatever a document holds: Read comes back with a workflow, in bounded time, and says something wherever the graph would not run.
+// FuzzRead checks that for any document Read returns a workflow in bounded time, and reports a
+// problem wherever the graph would not run.
 func FuzzRead(f *testing.F) {
 	for _, seed := range formattest.Corpus(f) {
 		f.Add(seed)

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Keys that editors write for themselves; they say nothing about the run.
+// Keys that editors write for themselves; they have no effect on the run.
 var (
 	rootExtras = []string{"$schema", "version", "viewport", "zoom", "pan", "offset", "metadata", "createdAt", "updatedAt"}
 	nodeExtras = []string{
@@ -56,7 +56,8 @@ func (r *reader) document(root *source.Node) {
 	r.notes()
 }
 
-// list gives a list of the document; a document without its two lists is none (S0-1).
+// list returns a list of the document; a document without its two lists is not a canvas document
+// (S0-1).
 func (r *reader) list(root *source.Node, f *source.Fields, key string) ([]*source.Node, bool) {
 	n := f.Get(key)
 	if n != nil && n.Kind == source.List {
@@ -67,7 +68,7 @@ func (r *reader) list(root *source.Node, f *source.Fields, key string) ([]*sourc
 	case root.Kind != source.Map:
 		hint = fmt.Sprintf("a canvas document is a map with the lists \"nodes\" and \"connections\", not %s", root.Kind)
 		if key != "nodes" {
-			return nil, false // said once
+			return nil, false // reported once
 		}
 	case n != nil:
 		at, path = n, n.Path()
@@ -98,7 +99,7 @@ func (r *reader) starts(list *source.Node) {
 	}
 }
 
-// workflow makes the graph of what was read.
+// workflow builds the graph from what was read.
 func (r *reader) workflow(root *source.Node) *workflow.Workflow {
 	w := &workflow.Workflow{
 		ID: r.id, Name: r.name, Description: r.description, Format: Format, Labels: r.labels, Schedules: r.schedules, Concurrency: r.concurrency,
@@ -133,7 +134,7 @@ func (r *reader) workflow(root *source.Node) *workflow.Workflow {
 	return w
 }
 
-// extend adds what the extensions of the document say.
+// extend adds the extensions of the document.
 func (r *reader) extend(w *workflow.Workflow) {
 	r.doc.Into(w)
 	r.shared.Into(w)

@@ -13,7 +13,7 @@ import (
 // planKeys are the keys of an item of `schedules`.
 var planKeys = schedules.Keys{Zone: "timeZone"}
 
-// scheduled reads when runs start by themselves (X-69, X-77): one schedule, or a list of them.
+// scheduled reads when runs start on schedule (X-69, X-77): one schedule, or a list of them.
 func (r *reader) scheduled(f *source.Fields) {
 	spec, zone, list := f.Get("schedule"), f.Get("timeZone"), f.Get(schedules.Name)
 	given := schedules.Inputs{Given: r.doc.Inputs(), Node: f.Get("inputs")}
@@ -36,7 +36,7 @@ func (r *reader) scheduled(f *source.Fields) {
 		return
 	}
 	if !spec.IsScalar() || !zone.IsNull() && !zone.IsScalar() {
-		return // that was said
+		return // already reported
 	}
 	_, err := schedule.Parse(s.Mode, s.Spec)
 	at := spec
@@ -58,7 +58,7 @@ func (r *reader) badSchedule(at *source.Node, err error) {
 	}
 }
 
-// schedule writes when runs start by themselves.
+// schedule writes when runs start on schedule.
 func (o *writer) schedule() {
 	if s := schedules.Single(o.w); s != nil && s.Mode == workflow.ModeInterval {
 		o.doc.Schedule, o.doc.TimeZone = s.Spec, s.TimeZone

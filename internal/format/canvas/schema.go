@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/format/nodes"
 )
 
-// canvasForms gives the forms of the keys of data of a type of node.
+// canvasForms returns the forms of the keys of data for a type of node.
 func canvasForms(typ string) part.Object {
 	agent := part.AgentProperties(false)
 	out := part.Object{
@@ -38,7 +38,7 @@ func canvasForms(typ string) part.Object {
 	return out
 }
 
-// Schema gives the body of the JSON Schema of canvas documents.
+// Schema returns the body of the JSON Schema of canvas documents.
 func Schema() part.Object {
 	var rules []any
 	for _, typ := range types {

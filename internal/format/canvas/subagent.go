@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// subagents checks the sub-agent links (S0-50, the texts of S0-51) and makes tools of them. A link that breaks a rule is left out, so that the
-// others are still checked.
+// subagents checks the sub-agent links (S0-50, messages as in S0-51) and converts them to tools. A
+// link that violates a rule is left out, so that the others are still checked.
 func (r *reader) subagents() {
 	disabled := map[string]bool{}
 	for _, l := range r.asks {
@@ -58,7 +58,8 @@ func (r *reader) subagents() {
 	}
 }
 
-// ways leaves out connections that touch sub-agents, which no run may do, and those that were kept only to be looked at here.
+// ways removes connections that touch sub-agents, which no run may follow, and those that were kept
+// only for this check.
 func (r *reader) ways() {
 	r.links = slices.DeleteFunc(r.links, func(l link) bool {
 		bad := false
@@ -73,7 +74,8 @@ func (r *reader) ways() {
 	})
 }
 
-// subagentCycles reports each ring once, from its first node in the document. An agent has one parent at most, so rings do not share agents.
+// subagentCycles reports each cycle once, from its first node in the document. An agent has at most
+// one parent, so cycles do not share agents.
 func (r *reader) subagentCycles() {
 	done := map[string]bool{}
 	for _, n := range r.order {
@@ -87,7 +89,8 @@ func (r *reader) subagentCycles() {
 		if at == nil || !slices.Contains(path, at.id) {
 			continue
 		}
-		// path goes from agents to their parents; a ring is told from parents to their sub-agents.
+		// path goes from agents to their parents; a cycle is reported from parents to their
+		// sub-agents.
 		ring := slices.Clone(path[slices.Index(path, at.id):])
 		slices.Reverse(ring)
 		first := 0
@@ -103,7 +106,7 @@ func (r *reader) subagentCycles() {
 	}
 }
 
-// subagentTools names and describes the tools that stand for the agent's sub-agents (S0-53, S0-55).
+// subagentTools names and describes the tools that represent the agent's sub-agents (S0-53, S0-55).
 func (r *reader) subagentTools(n *node) {
 	taken := map[string]bool{}
 	for i := range n.agent.Subagents {
@@ -118,14 +121,16 @@ func (r *reader) subagentTools(n *node) {
 	}
 }
 
-// Bounds of a tool's name: what providers allow, less room for a number behind it; and what of that an id may take.
+// Limits on a tool's name: the length that providers allow, minus room for a number after it, and
+// the part that an id may take.
 const (
 	maxToolName   = 60
 	maxToolNameID = 40
 )
 
-// toolName gives `subagent_<slug of the name>_<node id>` in lower case, of the characters that providers allow. A name that is too long is cut in
-// its slug, an id at its beginning: the ends of ids differ.
+// toolName returns `subagent_<slug of the name>_<node id>` in lower case, using only the characters
+// that providers allow. If the name is too long, the slug is truncated at its end and the id at its
+// start, since ids differ at their ends.
 func toolName(name, id string) string {
 	const prefix = "subagent_"
 	id = plain(id, false)
@@ -140,7 +145,8 @@ func toolName(name, id string) string {
 	return prefix + slug + "_" + id
 }
 
-// plain lowers s and puts `_` for what is neither letter nor digit; single for a run of them.
+// plain lower-cases s and replaces everything but letters and digits with `_`; if single, a run of
+// them with one `_`.
 func plain(s string, single bool) string {
 	var b strings.Builder
 	for _, c := range strings.ToLower(s) {
@@ -154,10 +160,11 @@ func plain(s string, single bool) string {
 	return b.String()
 }
 
-// maxPromptWords bounds how much of a prompt is in a description, in runes.
+// maxPromptWords is the maximum length of a prompt in a description, in runes.
 const maxPromptWords = 400
 
-// describe tells a model what a sub-agent is for: its prompt, tools and sub-agents (S0-55).
+// describe returns the description of a sub-agent for a model: its prompt, tools and sub-agents
+// (S0-55).
 func (r *reader) describe(n *node) string {
 	text := fmt.Sprintf("Delegates a task to the agent %q.", n.agent.Name)
 	if prompt := strings.TrimSpace(n.agent.System); prompt != DefaultSystem && prompt != "" {

@@ -8,16 +8,16 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Tokens that are replaced in a userPrompt, exactly as they are written here (S0-11, ADR 46).
+// Tokens that are replaced in a userPrompt, exactly as spelled here (S0-11, ADR 46).
 const (
 	tokenOutput = "{{PREVIOUS_OUTPUT}}" //nolint:gosec // no credential
 	tokenNote   = "{{APPROVAL_NOTE}}"
 )
 
-// braced is what may have been meant as a token.
+// braced matches text that may have been meant as a token.
 var braced = regexp.MustCompile(`\{\{[ \t]*([A-Za-z_ -]{4,40}?)[ \t]*\}\}`)
 
-// notReplaced warns of what looks like a token of prompts and is sent to the model as it is.
+// notReplaced warns of text that looks like a prompt token but is sent to the model unchanged.
 func (r *reader) notReplaced(data *source.Fields) {
 	if v := data.Get("systemPrompt"); v != nil && v.Kind == source.String {
 		for _, token := range []string{tokenOutput, tokenNote} {
@@ -28,7 +28,7 @@ func (r *reader) notReplaced(data *source.Fields) {
 	}
 	v := data.Get("userPrompt")
 	if v == nil || v.Kind != source.String || r.doc.Expressions {
-		return // where prompts hold expressions, a token may have spaces, and anything else is an error
+		return // with expressions, a token may have spaces, and anything else is an error
 	}
 	seen := map[string]bool{tokenOutput: true, tokenNote: true}
 	for _, m := range braced.FindAllStringSubmatch(v.Text, -1) {
@@ -46,7 +46,7 @@ func (r *reader) notReplaced(data *source.Fields) {
 	}
 }
 
-// notes warns of prompts with the note of an approval where no approval leads to the node.
+// notes warns of prompts that use the note of an approval if no approval leads to the node.
 func (r *reader) notes() {
 	before := map[string][]string{}
 	for _, l := range r.links {

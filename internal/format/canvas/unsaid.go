@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// whole notes what the workflow as a whole says.
+// whole records the unsupported settings of the workflow as a whole.
 func (o *writer) whole() {
 	w := o.w
 	if limits, err := json.Marshal(w.Limits); err == nil && string(limits) != "{}" {
@@ -38,10 +38,10 @@ func (o *writer) whole() {
 	slices.SortStableFunc(o.unsaid, func(a, b lost.Loss) int { return strings.Compare(a.What, b.What) })
 }
 
-// nodeUnsaid notes what a node says beside its kind.
+// nodeUnsaid records the unsupported settings of a node that do not depend on its kind.
 func (o *writer) nodeUnsaid(n *workflow.Node) {
 	u := &o.unsaid
-	works := slices.Contains(nodes.Keys(nodes.Type(n)), "retry") // then its settings say it
+	works := slices.Contains(nodes.Keys(nodes.Type(n)), "retry") // then its settings include it
 	if n.Retry != nil && !works {
 		u.Nodef(n, "%d retries", n.Retry.MaxRetries)
 	}
@@ -81,7 +81,8 @@ func (o *writer) nodeUnsaid(n *workflow.Node) {
 	}
 }
 
-// declared writes the inputs, the output and the tools of the document, and notes prompts that would be read in another way.
+// declared writes the inputs, the output and the tools of the document, and records prompts that
+// would be read differently.
 func (o *writer) declared() {
 	o.doc.Declared, o.doc.Tools = nodes.WriteDocument(o.w, true), nodes.WriteTools(o.w)
 	nodes.PromptsUnsaid(o.w, true, o.unsaid.Nodef)
@@ -92,7 +93,7 @@ func (o *writer) declared() {
 	}
 }
 
-// ends notes how an end node ends the run; that it does is what a node without connections does.
+// ends records how an end node ends the run; ending it is what a node without connections does.
 func (o *writer) ends(n *workflow.Node) {
 	if e := n.End; e != nil && (e.Status != "" && e.Status != workflow.EndCompleted || len(e.Output) > 0 || e.Message != "") {
 		o.unsaid.Nodef(n, "with what it ends the run")
@@ -102,12 +103,12 @@ func (o *writer) ends(n *workflow.Node) {
 	}
 }
 
-// leaves tells whether an edge leaves the node by a port.
+// leaves reports whether an edge leaves the node through a port.
 func (o *writer) leaves(id, port string) bool {
 	return slices.ContainsFunc(o.w.Edges, func(e workflow.Edge) bool { return e.From == id && e.Port == port })
 }
 
-// several tells whether more than one edge leaves the node by one port.
+// several reports whether more than one edge leaves the node through the same port.
 func (o *writer) several(id string) bool {
 	seen := map[string]bool{}
 	for _, e := range o.w.Edges {
@@ -121,7 +122,8 @@ func (o *writer) several(id string) bool {
 	return false
 }
 
-// agentUnsaid notes what an agent says beside what canvas agents have, and where it differs from what all of them are.
+// agentUnsaid records settings of an agent that canvas agents do not have, and where it differs
+// from what all of them have in common.
 func (o *writer) agentUnsaid(a *workflow.Agent) {
 	addf := func(format string, args ...any) { o.unsaid.Addf("agent "+strconv.Quote(a.ID), format, args...) }
 	if a.Template && !isTemplate(a.System) {

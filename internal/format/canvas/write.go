@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// document is a canvas document as it is written; the order of the fields is that of the file.
+// document is a canvas document for writing; the order of the fields is that of the file.
 type document struct {
 	ID          string                 `json:"id,omitempty"`
 	Name        string                 `json:"name,omitempty"`
@@ -69,7 +69,7 @@ type connection struct {
 	Label        string `json:"label,omitempty"`
 }
 
-// toolSet is an object of names that are true, in order.
+// toolSet is an object whose members are all true, in order.
 type toolSet []string
 
 // MarshalJSON implements json.Marshaler.
@@ -91,12 +91,14 @@ func (t toolSet) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Write gives w as a canvas document, and exactly what such a document cannot say. Where that is empty, reading the document again gives a workflow
-// with the same digest if w came from a canvas document, and one that runs alike if it did not. Where it is not, the document holds what can
-// be said: it is worth showing, not running.
+// Write returns w as a canvas document, and exactly what such a document cannot express. If that
+// list is empty, reading the document back returns a workflow with the same digest if w came from a
+// canvas document, and one that runs the same if it did not. If it is not empty, the document
+// contains what can be expressed: it is suitable for display, not for running.
 //
-// Where w does not begin with a start node, one is put in front; agents that several nodes share are copied, since a canvas agent belongs to its
-// node; boxes get places of their own, because a definition holds none.
+// If w does not begin with a start node, one is added in front; agents that several nodes share are
+// copied, since a canvas agent belongs to its node; boxes get generated positions, because a
+// definition contains none.
 func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	o := newWriter(w)
 	o.whole()
@@ -113,7 +115,7 @@ func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	return data, o.unsaid
 }
 
-// plainJSON is JSON without the escapes that only HTML needs.
+// plainJSON returns JSON without the escapes that only HTML needs.
 func plainJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -144,16 +146,16 @@ type writer struct {
 
 	byID    map[string]*workflow.Node
 	agents  map[string]*workflow.Agent
-	subs    map[string]bool              // sub-agents that have a node of the document
+	subs    map[string]bool              // sub-agents that have a document node
 	written map[string]bool              // ids of document nodes, and names that dangling connections use
-	lost    map[string]bool              // nodes that have no place in a canvas
+	lost    map[string]bool              // nodes that a canvas cannot express
 	ports   map[string]map[string]string // by decide node: the handle of each port
-	start   string                       // the start node that was put in front, "" where w has one
+	start   string                       // the start node that was added in front, "" if w has one
 	pending []ask
-	joins   map[string]string // free joins that are written as `join` of a node, with that node
+	joins   map[string]string // free joins written as `join` of a node, with that node
 }
 
-// ask is a sub-agent link that is still to be written.
+// ask is a sub-agent link that has yet to be written.
 type ask struct {
 	from string // document node
 	sub  workflow.Subagent
@@ -181,7 +183,7 @@ func newWriter(w *workflow.Workflow) *writer {
 	return o
 }
 
-// fresh gives an id that no node has.
+// fresh returns an unused node id.
 func (o *writer) fresh(id string) string {
 	for i := 2; o.written[id]; i++ {
 		next := id + "_" + strconv.Itoa(i)
@@ -193,8 +195,8 @@ func (o *writer) fresh(id string) string {
 	return id
 }
 
-// nodes writes the nodes in order, and each agent that is a sub-agent only where the list of agents has it, so that reading finds both lists in
-// their order again.
+// nodes writes the nodes in order, and each agent that is a sub-agent only at its position in the
+// list of agents, so that reading restores the order of both lists.
 func (o *writer) nodes() {
 	var subs []*workflow.Agent // agents that no node runs
 	at := map[string]int{}
@@ -236,7 +238,7 @@ func (o *writer) nodes() {
 	}
 }
 
-// asked tells which agents are sub-agents of an agent that runs.
+// asked returns which agents are sub-agents of an agent that runs.
 func (o *writer) asked() map[string]bool {
 	out := map[string]bool{}
 	var todo []string
@@ -277,7 +279,7 @@ func (o *writer) startData(n *workflow.Node) *docData {
 
 func (o *writer) node(n *workflow.Node) {
 	if o.joins[n.ID] != "" {
-		return // its node says it
+		return // its node expresses it
 	}
 	o.nodeUnsaid(n)
 	d := docNode{ID: n.ID}
@@ -328,12 +330,12 @@ func (o *writer) node(n *workflow.Node) {
 // lose leaves a node out.
 func (o *writer) lose(n *workflow.Node, what string) {
 	o.lost[n.ID] = true
-	if !n.Hidden || n.Join == nil || n.Join.Fork == "" { // the fork was named
+	if !n.Hidden || n.Join == nil || n.Join.Fork == "" { // the fork was reported
 		o.unsaid.Nodef(n, "%s", what)
 	}
 }
 
-// agentNode writes an agent as a node, and notes its sub-agents for later.
+// agentNode writes an agent as a node, and records its sub-agents for later.
 func (o *writer) agentNode(id string, a *workflow.Agent, prompt string) docNode {
 	o.agentUnsaid(a)
 	d := &docData{AgentName: a.Title(), SystemPrompt: a.System, UserPrompt: prompt, Model: a.Model, ReasoningEffort: a.Params.ReasoningEffort}

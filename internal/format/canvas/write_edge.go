@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// edges writes the ways of the run: those that are in the graph, and those that the notes of nodes tell of (S0-6).
+// edges writes the execution connections: those in the graph, and those that are recorded in notes
+// of nodes (S0-6).
 func (o *writer) edges() {
 	if o.start != "" && o.byID[o.w.Entry] != nil && !o.lost[o.w.Entry] {
 		o.doc.Connections = append(o.doc.Connections, connection{Source: o.start, Target: o.w.Entry})
@@ -18,7 +19,7 @@ func (o *writer) edges() {
 			e.To = to
 		}
 		if o.lost[e.From] || o.lost[e.To] || o.joins[e.From] != "" {
-			continue // the node was named; into an end node nothing needs to lead
+			continue // the node was reported; nothing needs to lead into an end node
 		}
 		handle, ok := o.handle(e.From, e.PortName())
 		if !ok {
@@ -49,7 +50,7 @@ func (o *writer) edges() {
 	}
 }
 
-// handle gives the handle of a node's port; false where a canvas node has no such way out.
+// handle returns the handle of a node's port, or false if a canvas node has no such output.
 func (o *writer) handle(id, port string) (string, bool) {
 	n := o.byID[id]
 	switch {
@@ -64,11 +65,12 @@ func (o *writer) handle(id, port string) (string, bool) {
 	return "", port == workflow.PortOut
 }
 
-// asks writes the sub-agent links. An agent that has a node already, another parent, or no canvas document behind it gets a node of its own
-// for each parent: a sub-agent belongs to one parent and to no way of the run (S0-50).
+// asks writes the sub-agent links. An agent that already has a node, has another parent, or does
+// not come from a canvas document gets a node of its own for each parent: a sub-agent belongs to
+// one parent and to no execution path (S0-50).
 func (o *writer) asks() {
 	linked := map[string]bool{}
-	const bound = 10000 // copies of shared sub-agents may breed
+	const bound = 10000 // copies of shared sub-agents may multiply
 	copies := 0
 	for len(o.pending) > 0 {
 		a := o.pending[0]
@@ -94,7 +96,8 @@ func (o *writer) asks() {
 	}
 }
 
-// place puts the boxes in layers below each other, so that an editor has something to show: a definition holds no places.
+// place arranges the boxes in layers below each other, so that an editor has something to display:
+// a definition contains no positions.
 func (o *writer) place() {
 	const left, top, dx, dy = 80, 80, 320, 180
 	layer := map[string]int{}
@@ -135,7 +138,7 @@ func (o *writer) place() {
 	}
 }
 
-// conditionText shows a condition as people read it.
+// conditionText formats a condition for people.
 func conditionText(c workflow.Condition) string {
 	switch c.Language {
 	case workflow.LangFunc:

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// chain is a workflow that says nothing that a canvas cannot: an agent and a second one.
+// chain returns a workflow that a canvas can express completely: an agent followed by another.
 func chain() *workflow.Workflow {
 	agent := func(id string) workflow.Agent {
 		return workflow.Agent{
@@ -72,7 +72,8 @@ const chainText = `{
 }
 `
 
-// A workflow of another format gets a start node; agents belong to their nodes.
+// TestWrite checks that a workflow of another format gets a start node, and that agents belong to
+// their nodes.
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	text, unsaid := canvas.Write(chain())
@@ -84,7 +85,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// What a canvas cannot say is named, each thing once, and nothing else.
+// TestUnsaid checks that what a canvas cannot express is listed, each item once, and nothing else.
 func TestUnsaid(t *testing.T) {
 	t.Parallel()
 	second := func(w *workflow.Workflow) *workflow.Node { return &w.Nodes[1] }
@@ -187,7 +188,7 @@ func TestUnsaid(t *testing.T) {
 			if diff := cmp.Diff(got, tt.want); diff != "" {
 				t.Errorf("(-got +want):\n%s", diff)
 			}
-			// What can be said is a document that reads.
+			// What can be expressed is a valid document.
 			if _, diags := read("f", text, canvas.Options{}); diags.HasErrors() {
 				t.Errorf("%s\n%s", text, diags.Error())
 			}
@@ -195,14 +196,16 @@ func TestUnsaid(t *testing.T) {
 	}
 }
 
-// An agent that several nodes and agents use is copied: a sub-agent belongs to one parent and to no way of the run (S0-50).
+// TestWriteSharedAgents checks that an agent used by several nodes and agents is copied: a
+// sub-agent belongs to one parent and to no execution path (S0-50).
 func TestWriteSharedAgents(t *testing.T) {
 	t.Parallel()
 	w := chain()
 	w.Nodes[1].Agent.Agent, w.Nodes[1].Name = "a", "a"
 	w.Agents[0].Subagents = []workflow.Subagent{{Agent: "b", Tool: "subagent_b_b"}}
 	text, unsaid := canvas.Write(w)
-	want := []string{`agent "b": the name "subagent_b_b" of the tool that asks it`} // of its second copy, subagent_b_b_2
+	// of its second copy, subagent_b_b_2
+	want := []string{`agent "b": the name "subagent_b_b" of the tool that asks it`}
 	var got []string
 	for _, u := range unsaid {
 		got = append(got, u.String())

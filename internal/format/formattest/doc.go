@@ -1,7 +1,9 @@
-// Package formattest is what the tests of all document formats have in common: reading as package format does it, and corpora of documents.
+// Package formattest provides what the tests of all document formats have in common: reading as in
+// package format, and corpora of documents.
 //
-// It refuses to know a format: each test gives its own Read.
+// It does not know any format: each test provides its own Read.
 //
-// A corpus is the txtar archives of testdata. They hold documents (`.json`, `.yaml`), each followed by the workflow (`.ir`, left out where there are
-// errors) and the problems (`.diag`, left out where there are none) that reading it gives. [Golden] checks them, or writes them anew.
+// A corpus is the set of txtar archives in testdata. They contain documents (`.json`, `.yaml`),
+// each followed by the workflow (`.ir`, omitted if there are errors) and the problems (`.diag`,
+// omitted if there are none) that result from reading it. [Golden] checks or rewrites them.
 package formattest

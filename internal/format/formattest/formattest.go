@@ -19,7 +19,8 @@ import (
 // ReadFunc is a format's Read with its options.
 type ReadFunc func(root *source.Node) (*workflow.Workflow, diag.List)
 
-// Read does what package format does with a document: parse, read, and look at the graph where that gave no errors.
+// Read treats a document like package format: it parses and reads it, and checks the graph if that
+// produced no errors.
 func Read(name string, data []byte, read ReadFunc) (*workflow.Workflow, diag.List) {
 	root, diags := source.Parse(name, data)
 	if root == nil {
@@ -37,7 +38,7 @@ func Read(name string, data []byte, read ReadFunc) (*workflow.Workflow, diag.Lis
 	return w, diags
 }
 
-// Report gives the problems as lines, with the places that belong to them.
+// Report formats the problems as lines, with their related positions.
 func Report(l diag.List) string {
 	var b strings.Builder
 	for _, d := range l {
@@ -64,15 +65,16 @@ func archives(t testing.TB) []string {
 	return files
 }
 
-// Document is a document of an archive or a file of its own.
+// Document is a document in an archive or in a file of its own.
 type Document struct {
-	// Path is that of the file, Name is that of the document in an archive; the same as Path where the file is no archive.
+	// Path is the path of the file, Name the name of the document in an archive, or Path if the
+	// file is not an archive.
 	Path, Name string
 	Data       []byte
 }
 
-// Documents gives the documents of all files that the patterns match, in the order of the patterns and of the files' names. Files with another ending than .txtar, .json and
-// .yaml have none.
+// Documents returns the documents of all files that match the patterns, in the order of the
+// patterns and of the file names. Only files ending in .txtar, .json and .yaml contain documents.
 func Documents(t testing.TB, patterns ...string) []Document {
 	t.Helper()
 	var all []Document
@@ -103,7 +105,7 @@ func Documents(t testing.TB, patterns ...string) []Document {
 	return all
 }
 
-// Corpus gives the documents of testdata by name.
+// Corpus returns the documents of testdata by name.
 func Corpus(t testing.TB) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}
@@ -113,7 +115,7 @@ func Corpus(t testing.TB) map[string][]byte {
 	return all
 }
 
-// CoversRules demands a document whose name begins with `prefix-N-` for each rule N.
+// CoversRules checks that for each rule N there is a document whose name begins with `prefix-N-`.
 func CoversRules(t *testing.T, prefix string, rules ...int) {
 	t.Helper()
 	all := Corpus(t)
@@ -128,7 +130,8 @@ func CoversRules(t *testing.T, prefix string, rules ...int) {
 	}
 }
 
-// Golden reads each document of testdata and compares what it gives with what the archive has after it. With update the archives are written anew.
+// Golden reads each document of testdata and compares the result with what follows it in the
+// archive. If update, it rewrites the archives.
 func Golden(t *testing.T, update bool, read func(t *testing.T, archive, name string, data []byte) (*workflow.Workflow, diag.List)) {
 	t.Helper()
 	for _, file := range archives(t) {

@@ -17,7 +17,8 @@ const codeBadConcurrency = "bad-concurrency"
 // ConcurrencyKeys are the keys of `concurrency`.
 var ConcurrencyKeys = []string{"key", "max", "if_busy"}
 
-// Concurrency reads `concurrency` (X-106). What it reports is left out. A number alone is max.
+// Concurrency reads `concurrency` (X-106). Anything that it reports is left out. A number alone is
+// max.
 func Concurrency(n *source.Node, report Report) *workflow.Concurrency {
 	if n.IsNull() {
 		return nil
@@ -67,7 +68,7 @@ func Concurrency(n *source.Node, report Report) *workflow.Concurrency {
 	return c
 }
 
-// readKey reports what is wrong with a key.
+// readKey reports problems with a key.
 func readKey(n *source.Node, wrong func(at *source.Node, code, format string, args ...any)) {
 	if !n.IsScalar() {
 		wrong(n, codeWrongType, "key must be a text, got %s", n.Kind)
@@ -86,14 +87,14 @@ func readKey(n *source.Node, wrong func(at *source.Node, code, format string, ar
 	}
 }
 
-// ConcurrencyDoc is `concurrency` as documents in JSON write it.
+// ConcurrencyDoc is `concurrency` as JSON documents write it.
 type ConcurrencyDoc struct {
 	Key    string `json:"key,omitempty"`
 	Max    int    `json:"max,omitempty"`
 	IfBusy string `json:"if_busy,omitempty"`
 }
 
-// WriteConcurrency gives what a document says; nil: nothing.
+// WriteConcurrency returns `concurrency` for a document; nil means to write nothing.
 func WriteConcurrency(c *workflow.Concurrency) *ConcurrencyDoc {
 	if c == nil {
 		return nil
@@ -101,7 +102,7 @@ func WriteConcurrency(c *workflow.Concurrency) *ConcurrencyDoc {
 	return &ConcurrencyDoc{c.Key, c.Runs(), c.IfBusy}
 }
 
-// ConcurrencyForm gives the schema of the key `concurrency`, for editors.
+// ConcurrencyForm returns the schema of the key `concurrency`, for editors.
 func ConcurrencyForm() part.Object {
 	most := part.Object{"type": []string{"integer", "null"}, "minimum": 1, "maximum": workflow.MaxConcurrentRuns}
 	return part.With(part.Object{

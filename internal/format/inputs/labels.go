@@ -8,7 +8,7 @@ import (
 
 const codeBadLabel = "bad-label"
 
-// Labels reads `labels` (X-76). What it reports is left out.
+// Labels reads `labels` (X-76). Anything that it reports is left out.
 func Labels(n *source.Node, report Report) workflow.Labels {
 	if n.IsNull() {
 		return nil
@@ -53,7 +53,7 @@ func Labels(n *source.Node, report Report) workflow.Labels {
 	return out
 }
 
-// LabelsForm gives the schema of the key `labels`, for editors.
+// LabelsForm returns the schema of the key `labels`, for editors.
 func LabelsForm() part.Object {
 	return part.With(part.Object{
 		"type": []string{"object", "null"}, "maxProperties": workflow.MaxLabels,

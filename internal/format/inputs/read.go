@@ -21,19 +21,19 @@ const (
 	codeBadSchema  = "bad-schema"
 )
 
-// Report takes diagnostics, as a format keeps them.
+// Report receives diagnostics; formats implement it.
 type Report interface {
 	Errorf(span diag.Span, path, code, format string, args ...any) *diag.Diagnostic
 }
 
-// kinds are the words of `type`, Keys the keys of an input.
+// kinds are the values of `type`, Keys the keys of an input.
 var (
 	kinds = []string{"string", "number", "integer", "boolean", "array", "object", form.TypeFile}
 	Keys  = []string{
 		"type", "title", "description", "default", "enum", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
 		"items", "minItems", "maxItems", "uniqueItems", "properties", "required", "additionalProperties", "optional", "mediaTypes", "maxBytes",
 	}
-	// otherTypes are the words of other languages for the types.
+	// otherTypes maps type names from other languages to the types.
 	otherTypes = map[string]string{
 		"str": "string", "text": "string", "int": "integer", "float": "number", "double": "number", "decimal": "number", "bool": "boolean",
 		"list": "array", "dict": "object", "map": "object", "json": "object",
@@ -41,7 +41,7 @@ var (
 	fileKeys = []string{"type", "title", "description", "optional", "mediaTypes", "maxBytes"}
 )
 
-// Read reads `inputs`. What it reports is left out.
+// Read reads `inputs`. Anything that it reports is left out.
 func Read(n *source.Node, report Report) []workflow.Input {
 	if n.IsNull() {
 		return nil
@@ -72,7 +72,7 @@ func Read(n *source.Node, report Report) []workflow.Input {
 	return out
 }
 
-// Names gives the names of the inputs, those with errors too.
+// Names returns the names of the inputs, including those with errors.
 func Names(n *source.Node) []string {
 	if properties := wholeSchema(n); properties != nil {
 		n = properties
@@ -84,8 +84,9 @@ func Names(n *source.Node) []string {
 	return names
 }
 
-// wholeSchema gives the properties of inputs that are written as the JSON Schema of an object, nil where they are not: an input may have the name `type`, and one
-// `properties`, whose keys are those of a schema.
+// wholeSchema returns the properties of inputs that are written as the JSON Schema of an object, or
+// nil if they are not: an input may be named `type`, and another one `properties`, whose keys are
+// those of a schema.
 func wholeSchema(n *source.Node) *source.Node {
 	t, p := n.Get("type"), n.Get("properties")
 	if t == nil || t.Text != "object" || p == nil || p.Kind != source.Map {
@@ -134,7 +135,7 @@ func (r *reader) errorf(n *source.Node, code, format string, args ...any) *diag.
 	return r.report.Errorf(span, path, code, "input %q: %s", r.name, fmt.Sprintf(format, args...))
 }
 
-// input reads a map, a word for its type alone, or nothing, which is a text.
+// input reads a map, a bare type name, or nothing, which means a string.
 func (r *reader) input() *workflow.Input {
 	in := &workflow.Input{Name: r.name}
 	switch {
@@ -195,7 +196,7 @@ func (r *reader) typeOf(n *source.Node) string {
 	return n.Text
 }
 
-// entry reads a key; true: it is part of the JSON Schema.
+// entry reads a key; it returns true if the key is part of the JSON Schema.
 func (r *reader) entry(in *workflow.Input, e source.Entry) bool {
 	known := Keys
 	if in.File != nil {
@@ -242,10 +243,11 @@ func (r *reader) entry(in *workflow.Input, e source.Entry) bool {
 	return true
 }
 
-// references are the keys of JSON Schema by which schemas refer to each other.
+// references are the keys of JSON Schema with which schemas refer to each other.
 var references = []string{"$ref", "$dynamicRef", "$recursiveRef", "$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"}
 
-// alone holds that a part of the schema refers to no other one: the schema of an input becomes a part of that of all inputs, where a reference would mean something else.
+// alone checks that a part of the schema refers to no other part: the schema of an input becomes a
+// part of the schema of all inputs, where a reference would mean something else.
 func (r *reader) alone(n *source.Node) {
 	for _, e := range n.Entries {
 		if e.Value.IsScalar() && slices.Contains(references, e.Key) {
@@ -281,7 +283,7 @@ func (r *reader) file(f *workflow.FileInput, e source.Entry) {
 	}
 }
 
-// check holds that the schema is one, and that the default fits it.
+// check checks that the schema is valid and that the default matches it.
 func (r *reader) check(in *workflow.Input) {
 	if _, err := schema.Compile(in.Schema); err != nil {
 		r.errorf(nil, codeBadSchema, "invalid schema: %s", plain(err))

@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Words gives the words of expressions, for editors: [part.KeyWords] of the schema of a format that has expressions.
+// Words returns the words of expressions, for editors: [part.KeyWords] of the schema of a format
+// that has expressions.
 func Words() part.Object {
 	w := expr.WordsOf(workflow.DefaultItem, workflow.DefaultItem+"_index")
 	return part.Object{"fields": w.Fields, "variables": w.Variables, "tokens": w.Tokens, "functions": celexpr.Functions()}

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// JSON gives inputs as a document has them; nil where there are none.
+// JSON returns inputs in the form in which a document contains them; nil if there are none.
 func JSON(list []workflow.Input) json.RawMessage {
 	if len(list) == 0 {
 		return nil
@@ -41,20 +41,20 @@ func JSON(list []workflow.Input) json.RawMessage {
 	return b.Bytes()
 }
 
-// join gives an object with further members behind its own.
+// join returns an object with further members appended.
 func join(object json.RawMessage, more map[string]any) json.RawMessage {
 	object = bytes.TrimSpace(object)
 	if len(more) == 0 || len(object) < 2 {
 		return object
 	}
-	tail, _ := json.Marshal(more) // texts, numbers and lists of texts
+	tail, _ := json.Marshal(more) // strings, numbers and lists of strings
 	if len(bytes.TrimSpace(object[1:len(object)-1])) == 0 {
 		return tail
 	}
 	return append(append(bytes.TrimSuffix(bytes.Clone(object), []byte("}")), ','), tail[1:]...)
 }
 
-// Types gives the JSON types of an input of a workflow as expressions see it; nil: any.
+// Types returns the JSON types of a workflow's input as expressions see it; nil means any.
 func Types(w *workflow.Workflow, name string) []string {
 	in := w.Input(name)
 	switch {
@@ -72,7 +72,7 @@ func Types(w *workflow.Workflow, name string) []string {
 	return []string{s.Type}
 }
 
-// Form gives the schema of the key `inputs`, for editors.
+// Form returns the schema of the key `inputs`, for editors.
 func Form() part.Object {
 	text, words := part.Scalar, kinds
 	number, whole := part.Number, func(doc string) part.Object { return part.Whole(doc, 0) }

@@ -1,12 +1,15 @@
-// Package lost compares a workflow with what its document says of it, part by part.
+// Package lost compares a workflow with what its document says about it, part by part.
 //
-// It refuses to know any format and to guess what a difference means: a writer of documents says that better where it can, and asks this package
-// for the rest, so that nothing is lost without a word (P29).
+// It does not know any format and does not guess what a difference means: a writer of documents
+// describes that better if it can, and uses this package for the rest, so that nothing is lost
+// silently (P29).
 //
-// The flow of [Compare]: fields of the workflow, its limits and rules; nodes and agents by id; edges by their ends and port; branches, each like a
-// workflow; last, where nothing was found, the two as a whole. Fields are compared as their JSON: an empty list and none are the same.
+// The flow of [Compare]: fields of the workflow, its limits and rules; nodes and agents by id;
+// edges by their ends and port; branches, each like a workflow; last, if no difference was found,
+// the two as a whole. Fields are compared as their JSON: an empty list and none are the same.
 //
-// Invariant: two workflows in which Compare finds nothing have the same digest, the name of the format aside.
+// Invariant: two workflows in which Compare finds no difference have the same digest, apart from
+// the name of the format.
 package lost
 
 import (
@@ -22,14 +25,15 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Loss is one thing in which two workflows differ.
+// Loss is one difference between two workflows.
 type Loss struct {
-	// At names the place: `node "x"`, `agent "x"`, `edge "x" -> "y"`, `branch "b": node "x"`, `workflow`.
+	// At is the location: `node "x"`, `agent "x"`, `edge "x" -> "y"`, `branch "b": node "x"`,
+	// `workflow`.
 	At   string
 	What string
 }
 
-// Kind says that a format has no nodes of a node's kind.
+// Kind returns the message that a format has no nodes of a node's kind.
 func Kind(n *workflow.Node) string {
 	if n.Join != nil && n.Join.Fork == "" {
 		return "that the node behind it waits for all paths that lead to it"
@@ -37,13 +41,13 @@ func Kind(n *workflow.Node) string {
 	return fmt.Sprintf("a node of kind %s", n.Kind)
 }
 
-// Node, Agent and Edge give the places of parts.
+// Node, Agent and Edge return the locations of parts.
 func Node(id string) string         { return "node " + strconv.Quote(id) }
 func Agent(id string) string        { return "agent " + strconv.Quote(id) }
 func Edge(e workflow.Edge) string   { return fmt.Sprintf("edge %q -> %q", e.From, e.To) }
 func inBranch(id, at string) string { return fmt.Sprintf("branch %q: %s", id, at) }
 
-// Compare names everything in which w differs from back, in the order of w. Neither is changed.
+// Compare lists everything in which w differs from back, in the order of w. It modifies neither.
 func Compare(w, back *workflow.Workflow) []Loss {
 	var out []Loss
 	add := func(at, format string, args ...any) { out = append(out, Loss{at, fmt.Sprintf(format, args...)}) }
@@ -72,7 +76,7 @@ func Compare(w, back *workflow.Workflow) []Loss {
 
 func same(w, back *workflow.Workflow) bool {
 	a, b := *w, *back
-	a.Format, b.Format, a.Called, b.Called = "", "", nil, nil // files are named by nodes
+	a.Format, b.Format, a.Called, b.Called = "", "", nil, nil // nodes name the files
 	before, err1 := a.Canonical()
 	after, err2 := b.Canonical()
 	return err1 == nil && err2 == nil && bytes.Equal(before, after)
@@ -108,7 +112,7 @@ func parts[T any](said, heard []T, id func(*T) string, at func(string) string, w
 	}
 }
 
-// edges compares edges by their ends and port, those that have them in common in their order.
+// edges compares edges by their ends and port, edges with the same ends and port in their order.
 func edges(w, back *workflow.Workflow, out *[]Loss) {
 	type way struct{ from, port, to string }
 	left := map[way][]workflow.Edge{}
@@ -165,13 +169,15 @@ func branches(w, back *workflow.Workflow) []Loss {
 	return out
 }
 
-// Difference is a field as the workflow has it beside what the document says of it, both as JSON; "" where it is absent.
+// Difference is a field as the workflow has it and as the document has it, both as JSON; "" if it
+// is absent.
 type Difference struct{ Said, Heard string }
 
-// maxText bounds how much of a value is shown, in bytes.
+// maxText is the maximum length of a displayed value, in bytes.
 const maxText = 200
 
-// Text tells what is not said: `maxTurns 20`, or that a field is absent and what holds instead.
+// Text describes what is not expressed: `maxTurns 20`, or that a field is absent and what applies
+// instead.
 func (d Difference) Text(key string) string {
 	if d.Said == "" {
 		return fmt.Sprintf("absent %s: here it is %s", key, shown(d.Heard))
@@ -193,8 +199,8 @@ func shown(s string) string {
 	return s + "…"
 }
 
-// Fields gives the fields in which two values of one struct differ, by the names of their JSON, in order. A struct inside is entered where both have
-// it: `agent.prompt.mode`.
+// Fields returns the fields in which two values of one struct type differ, by their JSON names, in
+// order. It descends into a nested struct if both have it: `agent.prompt.mode`.
 func Fields(said, heard any) iter.Seq2[string, Difference] {
 	return func(yield func(string, Difference) bool) { walk("", fields(said), fields(heard), yield) }
 }
@@ -225,7 +231,7 @@ func walk(path string, a, b map[string]json.RawMessage, yield func(string, Diffe
 	return true
 }
 
-// object gives the members of a JSON object, nil where it is none.
+// object returns the members of a JSON object, or nil if raw is not an object.
 func object(raw json.RawMessage) map[string]json.RawMessage {
 	var out map[string]json.RawMessage
 	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &out) != nil {
@@ -239,7 +245,7 @@ func fields(v any) map[string]json.RawMessage {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return map[string]json.RawMessage{"value": nil} // no JSON, which Validate says
+		return map[string]json.RawMessage{"value": nil} // invalid JSON, which Validate reports
 	}
 	return object(b.Bytes())
 }

@@ -25,12 +25,12 @@ func sample() *workflow.Workflow {
 	}
 }
 
-// P29: whatever differs is named, where it stands.
+// TestCompare checks that every difference is listed with its location (P29).
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
-		change func(*workflow.Workflow) // of what came back
+		change func(*workflow.Workflow) // applied to what was read back
 		want   string
 	}{
 		{"nothing", func(*workflow.Workflow) {}, ""},

@@ -14,23 +14,25 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// maxAll bounds how many texts with an unknown name are compared with all nodes, for the hint at what was meant.
+// maxAll is the maximum number of texts with an unknown name that are compared with all nodes, for
+// the hint at what was meant.
 const maxAll = 50
 
-// checker looks at the texts of one graph.
+// checker checks the texts of one graph.
 type checker struct {
 	w       *workflow.Workflow
 	d       *Document
 	diags   *diag.List
 	unclear bool // not all nodes are known
 	byID    map[string]*workflow.Node
-	lengths []int // of ids, each once
+	lengths []int // of ids, without duplicates
 	every   []expr.Step
 	schemas map[string]*schema.Schema // of agents' outputs
 	hints   int
 }
 
-// Check reports what is wrong with the expressions of the graph w, and sets what its nodes read. unclear says that the document has nodes which were not understood: an unknown id is no error then.
+// Check reports problems with the expressions of the graph w, and sets what its nodes read. unclear
+// means that the document has nodes that were not understood: an unknown id is then not an error.
 func (d *Document) Check(w *workflow.Workflow, all []*Texts, unclear bool, diags *diag.List) {
 	c := &checker{w: w, d: d, diags: diags, unclear: unclear, byID: map[string]*workflow.Node{}, schemas: map[string]*schema.Schema{}}
 	for i := range w.Nodes {
@@ -56,7 +58,7 @@ func (d *Document) Check(w *workflow.Workflow, all []*Texts, unclear bool, diags
 	}
 }
 
-// stretch checks the texts of a value, and gives the nodes that they read.
+// stretch checks the texts of a value, and returns the nodes that they read.
 func (c *checker) stretch(t *Texts, p stretch, at *source.Node) (reads []string) {
 	for _, item := range at.Items {
 		reads = append(reads, c.stretch(t, p, item)...)
@@ -98,7 +100,7 @@ func (c *checker) stretch(t *Texts, p stretch, at *source.Node) (reads []string)
 	return reads
 }
 
-// title begins messages about the texts.
+// title returns the prefix of messages about the texts.
 func (t *Texts) title() string {
 	if t.node == "" {
 		return ""
@@ -106,7 +108,8 @@ func (t *Texts) title() string {
 	return "node " + strconv.Quote(t.node) + ": "
 }
 
-// plain warns of a prompt that looks like one with expressions in a document whose prompts have none (X-134).
+// plain warns of a prompt that looks as if it had expressions in a document whose prompts have none
+// (X-134).
 func (c *checker) plain(title string, at *source.Node) {
 	for _, v := range []string{"$input", "$steps"} {
 		_, after, ok := strings.Cut(at.Text, "{{")
@@ -116,7 +119,8 @@ func (c *checker) plain(title string, at *source.Node) {
 	}
 }
 
-// reference reports a reference to what is not there, and gives the id of the node that it reads, "" for none.
+// reference reports a reference to something that does not exist, and returns the id of the node
+// that it reads, or "" if there is none.
 func (c *checker) reference(title string, at *source.Node, ref expr.Ref) string {
 	bad := func(hint, format string, args ...any) {
 		d := c.diags.Errorf(at.SpanAt(ref.Offset, ref.Length), at.Path(), expr.CodeBadReference, format, args...)
@@ -157,7 +161,7 @@ func (c *checker) path(title string, at *source.Node, ref expr.Ref, n *workflow.
 	}
 }
 
-// declared gives the schema of what an agent's node gives, nil where there is none.
+// declared returns the schema of the output of an agent's node, or nil if there is none.
 func (c *checker) declared(n *workflow.Node) *schema.Schema {
 	if n.Agent == nil {
 		return nil
@@ -168,13 +172,13 @@ func (c *checker) declared(n *workflow.Node) *schema.Schema {
 	}
 	var s *schema.Schema
 	if a := c.w.Agent(id); a != nil && a.Output != nil {
-		s, _ = schema.Compile(a.Output.Schema) // the reader of agents has reported what is wrong with it
+		s, _ = schema.Compile(a.Output.Schema) // the reader of agents has reported its problems
 	}
 	c.schemas[id] = s
 	return s
 }
 
-// types tells package expr what the document declares of a reference (S4-17).
+// types returns, for package expr, the types that the document declares for a reference (S4-17).
 func (c *checker) types(ref expr.Ref) []string {
 	if ref.Var == expr.VarInput && len(ref.Path) == 1 {
 		return inputs.Types(c.w, ref.Path[0])
@@ -197,8 +201,9 @@ func (c *checker) options(text string) expr.Options {
 	return expr.Options{Steps: c.near(text), Vars: []string{expr.VarInput}, Types: c.types}
 }
 
-// near gives the nodes that the references of a text may mean: those whose id follows a `$steps`. Where one of them names none it gives all, for the hint at what was meant. Nil where not all are
-// known.
+// near returns the nodes that the references of a text may mean: those whose id follows a `$steps`.
+// If one of the references matches no node, it returns all nodes, for the hint at what was meant.
+// It returns nil if not all nodes are known.
 func (c *checker) near(text string) []expr.Step {
 	if c.unclear {
 		return nil

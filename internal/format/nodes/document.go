@@ -12,13 +12,13 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Document is what a graph says of its inputs and its output.
+// Document is what a graph declares about its inputs and its output.
 type Document struct {
-	// Expressions: prompts hold expressions, because the key inputs is there.
+	// Expressions reports that prompts have expressions, because the key inputs is present.
 	Expressions bool
 
 	given  []workflow.Input
-	names  []string // of inputs, those with errors too
+	names  []string // of inputs, including those with errors
 	output json.RawMessage
 	schema json.RawMessage
 	texts  *Texts
@@ -40,18 +40,19 @@ func ReadDocument(f *source.Fields, diags *diag.List) *Document {
 	return d
 }
 
-// Into sets what was read.
+// Into sets in w what was read.
 func (d *Document) Into(w *workflow.Workflow) {
 	w.Inputs, w.Output, w.OutputSchema = d.given, d.output, d.schema
 }
 
-// Inputs gives the inputs that were read.
+// Inputs returns the inputs that were read.
 func (d *Document) Inputs() []workflow.Input { return d.given }
 
-// HasInputs tells whether the document has inputs, those with errors too.
+// HasInputs reports whether the document has inputs, including those with errors.
 func (d *Document) HasInputs() bool { return len(d.names) > 0 }
 
-// Prompt gives the texts of the node id that are the prompt at, which may be nil, and tells whether it holds expressions.
+// Prompt returns the texts of the node id for the prompt at, which may be nil, and reports whether
+// it has expressions.
 func (d *Document) Prompt(id string, at *source.Node) (*Texts, bool) {
 	t := &Texts{node: id}
 	if at == nil || at.Kind != source.String || !HasExpressions(at.Text) {
@@ -65,12 +66,13 @@ func (d *Document) Prompt(id string, at *source.Node) (*Texts, bool) {
 	return t, d.Expressions
 }
 
-// HasExpressions tells whether a text has more between double braces than the tokens of prompts, exactly as S0-11 spells them.
+// HasExpressions reports whether a text has anything between double braces other than the tokens of
+// prompts, exactly as S0-11 spells them.
 func HasExpressions(text string) bool {
 	return strings.Contains(strings.NewReplacer("{{PREVIOUS_OUTPUT}}", "", "{{APPROVAL_NOTE}}", "").Replace(text), "{{")
 }
 
-// Shared is what a document says of the tools of its nodes.
+// Shared is what a document declares about the tools of its nodes.
 type Shared struct {
 	toolsets    []json.RawMessage
 	permissions []workflow.Permissions
@@ -81,7 +83,7 @@ func ReadShared(f *source.Fields, diags *diag.List) Shared {
 	return Shared{agents.Toolsets(f, diags), agents.Permissions(f.Get("permissions"), diags)}
 }
 
-// Into sets what was read. Permissions hold for the calls of the agents as well.
+// Into sets in w what was read. Permissions apply to the calls of the agents as well.
 func (s Shared) Into(w *workflow.Workflow) {
 	for i := range w.Agents {
 		w.Agents[i].Permissions = slices.Concat(s.permissions, w.Agents[i].Permissions)
@@ -92,12 +94,13 @@ func (s Shared) Into(w *workflow.Workflow) {
 	}
 }
 
-// HasTools tells whether nodes of w call tools.
+// HasTools reports whether nodes of w call tools.
 func HasTools(w *workflow.Workflow) bool {
 	return slices.ContainsFunc(w.Nodes, func(n workflow.Node) bool { return n.Tool != nil })
 }
 
-// Template gives the texts of the node id that are its agent's system prompt, which is a template (S4-15).
+// Template returns the texts of the node id for its agent's system prompt, which is a template
+// (S4-15).
 func Template(id string, at *source.Node) *Texts {
 	return &Texts{node: id, parts: []stretch{{at, asTemplate}}}
 }

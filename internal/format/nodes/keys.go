@@ -2,7 +2,8 @@ package nodes
 
 import "slices"
 
-// Types of nodes that ask no model, in the order of messages. Approvals are among them, which canvas documents have by their own rules.
+// Types of nodes that call no model, in the order of messages. They include approvals, for which
+// canvas documents have rules of their own.
 const (
 	Tool     = "tool"
 	Workflow = "workflow"
@@ -11,10 +12,11 @@ const (
 	Approval = "approval"
 )
 
-// Types gives the types. The slice is the caller's own.
+// Types returns the types. The caller owns the slice.
 func Types() []string { return []string{Tool, Workflow, Set, Ask, Approval} }
 
-// Keys gives the keys of the settings of a type, nil for another one. The slice is the caller's own.
+// Keys returns the keys of the settings of a type, or nil for an unknown type. The caller owns the
+// slice.
 func Keys(typ string) []string {
 	work := []string{"if", "timeout", "call_timeout", "retry", "on_error"}
 	asked := []string{"deadline", "on_deadline", "remind_after", "roles"}
@@ -33,13 +35,13 @@ func Keys(typ string) []string {
 	return nil
 }
 
-// needs are the keys that the settings of a type must have, with an example of each.
+// needs are the required keys of the settings of a type, with an example of each.
 var needs = map[string][2]string{
 	Tool: {"tool", `for example "tool": "fetch"`}, Workflow: {"workflow", `name a stored workflow or a file, for example "workflow": "./summary.yaml"`},
 	Set: {"values", `for example "values": {"total": "{{ $steps.ID.output.total }}"}`}, Ask: {"prompt", "write the question"},
 }
 
-// Needs gives the keys that the settings of a type must have.
+// Needs returns the required keys of the settings of a type.
 func Needs(typ string) []string {
 	if n, ok := needs[typ]; ok {
 		return []string{n[0]}
@@ -47,13 +49,13 @@ func Needs(typ string) []string {
 	return nil
 }
 
-// DocumentKeys gives the keys of a document, or of a branch, that every graph has for itself; SharedKeys those that the document has for all its graphs.
+// DocumentKeys returns the keys of a document, or of a branch, that every graph has separately.
 func DocumentKeys() []string { return []string{"inputs", "output", "output_schema"} }
 
-// SharedKeys are described at [DocumentKeys].
+// SharedKeys returns the keys that the document has for all its graphs.
 func SharedKeys() []string { return []string{"toolsets", "permissions"} }
 
-// Words of on_error, on_deadline and on_reject.
+// Values of on_error, on_deadline and on_reject.
 const (
 	wordFail     = "fail"
 	wordContinue = "continue"

@@ -13,9 +13,10 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Texts are what the settings of one node hold with expressions, to be checked once all nodes are known.
+// Texts are the texts with expressions in the settings of one node, to be checked once all nodes
+// are known.
 type Texts struct {
-	node  string // its id; "" for those of the document
+	node  string // its id; "" for the document
 	parts []stretch
 }
 
@@ -25,14 +26,14 @@ type stretch struct {
 	read reading
 }
 
-// reading says how the texts of a stretch are read.
+// reading is how the texts of a stretch are interpreted.
 type reading int
 
 const (
-	asValue     reading = iota // X-2, each text of it by itself
+	asValue     reading = iota // X-2, each of its texts separately
 	asCondition                // X-5
-	asTemplate                 // as instructions of steps documents are (S4-15)
-	asPlain                    // it is sent as it is, and should not look like one with expressions
+	asTemplate                 // like instructions of steps documents (S4-15)
+	asPlain                    // sent unchanged, and should not look like an expression
 )
 
 // reader reads the settings of one node.
@@ -43,10 +44,11 @@ type reader struct {
 	n     *workflow.Node
 	texts *Texts
 
-	remind string // the spelling of remind_after, "" for this one
+	remind string // the spelling of remind_after; "" means remind_after
 }
 
-// Read reads the settings f of a node of one of [Types] into n, whose id is set; f is nil where the document has none. It asks f for each key of the type.
+// Read reads the settings f of a node of one of [Types] into n, whose id is set; f is nil if the
+// document has none. It reads each key of the type from f.
 func Read(typ string, at *source.Node, f *source.Fields, diags *diag.List, n *workflow.Node) *Texts {
 	r := &reader{f: f, at: at, diags: diags, n: n, texts: &Texts{node: n.ID}}
 	for _, key := range Keys(typ) {
@@ -82,7 +84,8 @@ func Read(typ string, at *source.Node, f *source.Fields, diags *diag.List, n *wo
 	return r.texts
 }
 
-// ReadApproval reads into n, which is an approval, the keys that [Read] reads of one, but for its prompt. remind is the spelling of remind_after.
+// ReadApproval reads into n, which is an approval, the keys that [Read] reads of an approval,
+// except its prompt. remind is the spelling of remind_after.
 func ReadApproval(at *source.Node, f *source.Fields, diags *diag.List, n *workflow.Node, remind string) *Texts {
 	r := &reader{f: f, at: at, diags: diags, n: n, texts: &Texts{node: n.ID}, remind: remind}
 	for _, key := range Keys(Approval) {
@@ -92,7 +95,7 @@ func ReadApproval(at *source.Node, f *source.Fields, diags *diag.List, n *workfl
 	return r.texts
 }
 
-// approval reads the keys of an approval, but for its prompt.
+// approval reads the keys of an approval, except its prompt.
 func (r *reader) approval() {
 	r.asked(r.n.Wait, wordFail, workflow.PortApprove, workflow.PortReject)
 	r.n.Wait.FailReject = r.word("on_reject", wordFail, wordEnd) == wordFail
@@ -105,7 +108,7 @@ func article(typ string) string {
 	return "a " + typ
 }
 
-// errorf reports a problem at a value, or at the node where that is nil.
+// errorf reports a problem at a value, or at the node if at is nil.
 func (r *reader) errorf(at *source.Node, code, format string, args ...any) *diag.Diagnostic {
 	if at == nil {
 		at = r.at
@@ -115,13 +118,13 @@ func (r *reader) errorf(at *source.Node, code, format string, args ...any) *diag
 	return d
 }
 
-// value gives a value as it is, and notes it for [Check].
+// value returns a value unchanged, and records it for [Check].
 func (r *reader) value(n *source.Node) json.RawMessage {
 	r.texts.parts = append(r.texts.parts, stretch{n, asValue})
 	return n.JSON()
 }
 
-// text gives a text with expressions.
+// text returns a text with expressions.
 func (r *reader) text(key string) string {
 	v := r.f.Get(key)
 	text := r.f.Text(key)
@@ -131,7 +134,7 @@ func (r *reader) text(key string) string {
 	return text
 }
 
-// object gives a map that is there.
+// object returns a map that must be present.
 func (r *reader) object(key string) *source.Node {
 	v := r.f.Get(key)
 	if v.IsNull() {
@@ -158,16 +161,16 @@ func (r *reader) called() *workflow.ToolNode {
 	return t
 }
 
-// previousInput is the input of a node of the type workflow that says none.
+// previousInput is the input of a node of the type workflow that declares none.
 const previousInput = `"{{PREVIOUS_OUTPUT}}"`
 
-// answers reads what can be answered to a question (X-14).
+// answers reads the possible answers to a question (X-14).
 func (r *reader) answers(w *workflow.Wait) {
 	body := r.object("schema")
 	if list := r.f.Get("options"); !list.IsNull() {
 		w.Options = r.options(list)
 		if len(w.Options) > 0 {
-			w.Schema, _ = json.Marshal(map[string]any{"enum": w.Options}) // texts always marshal
+			w.Schema, _ = json.Marshal(map[string]any{"enum": w.Options}) // strings always marshal
 		}
 		if body != nil {
 			r.errorf(body, codeBadNode, "a question has options or a schema, not both").Hint = "write the options as an enum of the schema"
@@ -203,7 +206,8 @@ func (r *reader) options(list *source.Node) []string {
 	return out
 }
 
-// asked reads the deadline of a question and what follows it, and the reminder; words are those of on_deadline.
+// asked reads the deadline of a question, what follows it, and the reminder; words are the values
+// of on_deadline.
 func (r *reader) asked(w *workflow.Wait, words ...string) {
 	w.Deadline, w.Remind = r.duration("deadline"), r.duration(cmp.Or(r.remind, "remind_after"))
 	w.Roles = r.roles()
@@ -222,7 +226,8 @@ func (r *reader) asked(w *workflow.Wait, words ...string) {
 	}
 }
 
-// roles reads those who may answer. An empty list is refused, as it would bound nothing.
+// roles reads the roles that may answer. An empty list is rejected, since it would restrict
+// nothing.
 func (r *reader) roles() []string {
 	at := r.f.Get("roles")
 	if at.IsNull() {
@@ -246,7 +251,8 @@ func (r *reader) roles() []string {
 	return out
 }
 
-// policies reads when a node runs, for how long, and what follows its failure; works: it is of a kind that does work.
+// policies reads when a node runs, for how long, and what follows its failure; works reports that
+// the kind of the node does work.
 func (r *reader) policies(works bool) {
 	if v := r.f.Get("if"); !v.IsNull() {
 		switch {
@@ -271,14 +277,14 @@ func (r *reader) policies(works bool) {
 	}
 }
 
-// duration reads a time such as 90s, 1h30m or 2d; a number alone counts seconds.
+// duration reads a duration such as 90s, 1h30m or 2d; a number alone is in seconds.
 func (r *reader) duration(key string) workflow.Duration {
 	v := r.f.Get(key)
 	if v.IsNull() || v.Kind == source.String && v.Text == "" {
 		return 0
 	}
 	if !v.IsScalar() {
-		r.f.Text(key) // says what is wrong
+		r.f.Text(key) // reports what is wrong
 		return 0
 	}
 	d, err := workflow.ParseDuration(v.Text)
@@ -288,7 +294,7 @@ func (r *reader) duration(key string) workflow.Duration {
 	return d
 }
 
-// word reads one of some words; "" where the key is not there.
+// word reads one of words; it returns "" if the key is absent.
 func (r *reader) word(key string, words ...string) string {
 	v := r.f.Get(key)
 	if v.IsNull() {
@@ -302,7 +308,8 @@ func (r *reader) word(key string, words ...string) string {
 	return v.Text
 }
 
-// follow reads a word, or `{default: VALUE}` where words allows it, and gives the value too. What leads to another node is a connection from the handle port.
+// follow reads a word, or `{default: VALUE}` if words allows it, and also returns the value. A path
+// to another node is a connection from the handle port.
 func (r *reader) follow(key, port string, words ...string) (string, *source.Node) {
 	v := r.f.Get(key)
 	plain := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == wordDefault })

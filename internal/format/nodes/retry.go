@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Forms of backoff.
+// Kinds of backoff.
 const (
 	backoffFixed       = "fixed"
 	backoffExponential = "exponential"
@@ -64,7 +64,7 @@ func (r *reader) backoff(out *workflow.Retry, v *source.Node) {
 	out.Delay = workflow.Duration(delay)
 }
 
-// writeRetry writes a retry; false where the form cannot say it.
+// writeRetry writes a retry; it returns false if the form cannot express it.
 func writeRetry(p *workflow.Retry) (json.RawMessage, bool) {
 	type retry struct {
 		MaxAttempts int      `json:"max_attempts"`

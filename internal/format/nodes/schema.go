@@ -6,12 +6,12 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Duration gives the form of a duration.
+// Duration returns the form of a duration.
 func Duration(doc string) part.Object {
 	return part.With(part.Object{"type": []string{"string", "number"}, "pattern": `^([0-9]+d?|\+?([0-9]*\.?[0-9]+(ns|us|µs|ms|s|m|h))+)?$`, "exclusiveMinimum": 0}, doc)
 }
 
-// Forms gives the forms of the keys of settings of a type, for editors.
+// Forms returns the forms of the settings keys of a type, for editors.
 func Forms(typ string) part.Object {
 	duration := func(doc string) part.Object {
 		return Duration(doc + ", such as 90s, 1h30m or 2d; a number counts seconds")
@@ -50,7 +50,7 @@ func Forms(typ string) part.Object {
 	}
 }
 
-// DocumentForms gives the forms of [DocumentKeys] and [SharedKeys].
+// DocumentForms returns the forms of [DocumentKeys] and [SharedKeys].
 func DocumentForms() part.Object {
 	return part.Object{
 		"inputs": inputs.Form(), "output": part.Expressions(part.Anything("the output of runs; {{ … }} in its texts are expressions"), part.ExpressionOutput), "output_schema": part.Typed("the JSON Schema of the output", "object"),

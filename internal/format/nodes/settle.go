@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Handles gives the handles of connections that leave a node of one of [Types], the usual one first; of another one nil.
+// Handles returns the handles of connections that leave a node of one of [Types], the usual one
+// first; nil for other nodes.
 func Handles(n *workflow.Node) []string {
 	var out []string
 	switch Type(n) {
@@ -27,10 +28,10 @@ func Handles(n *workflow.Node) []string {
 	return out
 }
 
-// HandleOutput is the handle of the port out, which no connection needs to name.
+// HandleOutput is the handle of the port out, which connections may omit.
 const HandleOutput = "output"
 
-// Port gives the port of a handle; false where the node has no such handle.
+// Port returns the port of a handle, or false if the node has no such handle.
 func Port(n *workflow.Node, handle string) (string, bool) {
 	handles := Handles(n)
 	if (handle == "" || handle == HandleOutput) && slices.Contains(handles, HandleOutput) {
@@ -39,7 +40,7 @@ func Port(n *workflow.Node, handle string) (string, bool) {
 	return handle, slices.Contains(handles, handle)
 }
 
-// Handle gives the handle of a port; false where the node has none.
+// Handle returns the handle of a port, or false if the node has none.
 func Handle(n *workflow.Node, port string) (string, bool) {
 	if port == workflow.PortOut {
 		return "", slices.Contains(Handles(n), HandleOutput)
@@ -47,8 +48,10 @@ func Handle(n *workflow.Node, port string) (string, bool) {
 	return port, slices.Contains(Handles(n), port)
 }
 
-// Settle sets what follows from the edges of w: a failure goes on along an edge of the port error. It reports settings that say something else than an edge. settings gives those of a node of one of
-// [Types] as the document has them, which may be nil. gates: an approval fails where a person rejects and nothing says otherwise.
+// Settle sets what follows from the edges of w: a failure continues along an edge of the port
+// error. It reports settings that contradict an edge. settings returns the settings of a node of
+// one of [Types] as the document has them, which may be nil. gates means that an approval fails if
+// a person rejects it and nothing else is specified.
 func Settle(w *workflow.Workflow, gates bool, settings func(id string) *source.Node, diags *diag.List) {
 	leaves := map[string]map[string]bool{}
 	for _, e := range w.Edges {

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Settings are those of a node as documents write them.
+// Settings are the settings of a node as documents write them.
 type Settings struct {
 	Tool        string          `json:"tool,omitempty"`
 	Args        json.RawMessage `json:"args,omitempty"`
@@ -33,13 +33,13 @@ type Settings struct {
 	OnError     json.RawMessage `json:"on_error,omitempty"`
 }
 
-// IsZero tells that there are none.
+// IsZero reports whether there are none.
 func (s *Settings) IsZero() bool {
 	raw, err := json.Marshal(s)
 	return err == nil && string(raw) == "{}"
 }
 
-// Type gives the type of a node that [Write] knows, "" for another one.
+// Type returns the type of a node that [Write] supports, or "" for other nodes.
 func Type(n *workflow.Node) string {
 	switch {
 	case n.Tool != nil && n.Tool.Workflow != "":
@@ -56,10 +56,12 @@ func Type(n *workflow.Node) string {
 	return ""
 }
 
-// Edges tells what [Write] needs to know beside a node: which edges leave it, and as gates of [Settle].
+// Edges tells [Write] what it needs to know in addition to a node: which edges leave it, and gates
+// as for [Settle].
 type Edges struct{ Error, Reject, Gates bool }
 
-// Write gives the settings of a node whose [Type] is not "". What they cannot say goes to unsaid.
+// Write returns the settings of a node whose [Type] is not "". What they cannot express is reported
+// to unsaid.
 func Write(n *workflow.Node, edges Edges, unsaid func(format string, args ...any)) Settings {
 	var s Settings
 	switch Type(n) {
@@ -104,7 +106,7 @@ func (s *Settings) asked(w *workflow.Wait, unsaid func(format string, args ...an
 	if s.Prompt, s.Options = w.Prompt, w.Options; w.Kind == workflow.WaitQuestion && w.Prompt == "" {
 		unsaid("a question without a prompt")
 	}
-	enum, _ := json.Marshal(map[string]any{"enum": w.Options}) // texts always marshal
+	enum, _ := json.Marshal(map[string]any{"enum": w.Options}) // strings always marshal
 	switch {
 	case len(w.Options) == 0:
 		s.Schema = w.Schema
@@ -125,7 +127,7 @@ func (s *Settings) asked(w *workflow.Wait, unsaid func(format string, args ...an
 	}
 }
 
-// rejected says what follows a rejection.
+// rejected sets what follows a rejection.
 func (s *Settings) rejected(w *workflow.Wait, edges Edges, unsaid func(format string, args ...any)) {
 	switch {
 	case edges.Reject && w.FailReject:
@@ -183,7 +185,9 @@ type Declared struct {
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 }
 
-// WriteDocument gives the keys of a graph. A graph without inputs whose prompts hold expressions has empty ones. plain: the prompts of approvals are, too, plain where there are no inputs.
+// WriteDocument returns the keys of a graph. A graph without inputs whose prompts have expressions
+// gets empty inputs. plain means that the prompts of approvals, too, are plain if there are no
+// inputs.
 func WriteDocument(w *workflow.Workflow, plain bool) Declared {
 	d := Declared{Inputs: inputs.JSON(w.Inputs), Output: w.Output, OutputSchema: w.OutputSchema}
 	if d.Inputs == nil && promptsHold(w, plain) {
@@ -198,10 +202,11 @@ type Tools struct {
 	Permissions []workflow.Permissions `json:"permissions,omitempty"`
 }
 
-// WriteTools gives the tools of the nodes of w.
+// WriteTools returns the tools of the nodes of w.
 func WriteTools(w *workflow.Workflow) Tools { return Tools{w.Toolsets, w.Permissions} }
 
-// OwnPermissions gives the permissions of an agent beside those of the document; false where these do not hold for it.
+// OwnPermissions returns the permissions of an agent in addition to those of the document, or false
+// if the latter do not apply to it.
 func OwnPermissions(all []workflow.Permissions, a *workflow.Agent) ([]workflow.Permissions, bool) {
 	n := len(all)
 	if n == 0 {
@@ -213,7 +218,8 @@ func OwnPermissions(all []workflow.Permissions, a *workflow.Agent) ([]workflow.P
 	return slices.Clip(a.Permissions[n:]), true
 }
 
-// PromptsUnsaid notes prompts of w whose braces a document with the keys of [WriteDocument] would read in another way.
+// PromptsUnsaid records prompts of w whose braces a document with the keys of [WriteDocument] would
+// interpret differently.
 func PromptsUnsaid(w *workflow.Workflow, plain bool, unsaid func(n *workflow.Node, format string, args ...any)) {
 	holds := len(w.Inputs) > 0 || promptsHold(w, plain)
 	for i := range w.Nodes {
@@ -247,7 +253,8 @@ func PromptsUnsaid(w *workflow.Workflow, plain bool, unsaid func(n *workflow.Nod
 	}
 }
 
-// promptsHold tells whether prompts of w, of which documents without inputs say that they are plain, hold expressions.
+// promptsHold reports whether any prompt of w has expressions, among those that are plain in
+// documents without inputs.
 func promptsHold(w *workflow.Workflow, plain bool) bool {
 	for i := range w.Nodes {
 		n := &w.Nodes[i]

@@ -18,7 +18,7 @@ type edge struct {
 	edge workflow.Edge
 }
 
-// title names an edge in messages.
+// title returns the name of an edge for messages.
 func (e *edge) title() string {
 	if e.edge.ID != "" {
 		return fmt.Sprintf("the edge %q", e.edge.ID)
@@ -26,7 +26,8 @@ func (e *edge) title() string {
 	return fmt.Sprintf("the edge to %q", e.edge.To)
 }
 
-// edge takes an edge into the graph, unless the run can never follow it: those are warned of and left out.
+// edge adds an edge to the graph, unless the run can never follow it: such edges are left out with
+// a warning.
 func (g *graph) edge(item *source.Node) {
 	r := g.r
 	f := item.Fields(&r.diags)
@@ -46,7 +47,7 @@ func (g *graph) edge(item *source.Node) {
 	g.led = g.led || start != nil
 	switch {
 	case start == nil && g.unclear, start != nil && g.nodes[to.Text] == nil && g.unclear:
-		return // it may be one of the nodes that were not understood
+		return // it may be a node that was not understood
 	case start != nil && !g.port(e, start):
 		return
 	case start == nil:
@@ -70,7 +71,8 @@ func (g *graph) edge(item *source.Node) {
 	}
 }
 
-// port sets the port of an edge by its handle; false where the node has no such handle. The handle of an edge that leaves an agent says nothing.
+// port sets the port of an edge from its handle; it returns false if the node has no such handle
+// . The handle of an edge that leaves an agent is ignored.
 func (g *graph) port(e *edge, from *node) bool {
 	handles := nodes.Handles(&from.def)
 	if handles == nil {
@@ -97,7 +99,7 @@ func (g *graph) port(e *edge, from *node) bool {
 
 func missingTarget(id string) string { return fmt.Sprintf("Edge target %q not found", id) }
 
-// end reads one end of an edge by its name or by the one that editors write (S1-1).
+// end reads one end of an edge by its name or by the alias that editors write (S1-1).
 func (g *graph) end(f *source.Fields, key, alias string) (*source.Node, bool) {
 	n, other := f.Get(key), f.Get(alias)
 	switch {
@@ -120,7 +122,8 @@ func (g *graph) end(f *source.Fields, key, alias string) (*source.Node, bool) {
 	return n, true
 }
 
-// conditions warns of conditions on edges: the reference document describes none, so there is no form of them to read (S1-4).
+// conditions warns of conditions on edges: the reference document describes none, so they have no
+// form that could be read (S1-4).
 func (g *graph) conditions(item *source.Node, f *source.Fields) {
 	warn := func(e *source.Entry) {
 		d := g.r.diags.Warnf(e.KeySpan, e.Value.Path(), codeEdgeCondition, "conditions of edges are not read: the edge is followed as if there were no %q", e.Key)
@@ -140,7 +143,7 @@ func (g *graph) conditions(item *source.Node, f *source.Fields) {
 	}
 }
 
-// nodeIDs are the ids of the nodes, sorted.
+// nodeIDs returns the ids of the nodes, sorted.
 func (g *graph) nodeIDs() []string {
 	if g.ids == nil {
 		g.ids = slices.Sorted(maps.Keys(g.nodes))

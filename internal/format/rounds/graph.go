@@ -12,30 +12,30 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// graph is the main graph or a branch while it is read.
+// graph is the main graph or a branch during reading.
 type graph struct {
 	r           *reader
 	f           *source.Fields
 	branch      string // "" for the main graph
 	instruction string
 
-	instructionAt *source.Node // nil where there is none
-	instructed    bool         // it was checked
+	instructionAt *source.Node // nil if there is none
+	instructed    bool         // already checked
 	doc           *nodes.Document
 	texts         []*nodes.Texts // with expressions
 
 	order     []*node
 	nodes     map[string]*node // by id
-	ids       []string         // sorted, once they were asked for
-	edges     []*edge          // those that the run can follow, one for each node at most
-	led       bool             // an edge leads from a node, wherever to
+	ids       []string         // sorted on first use
+	edges     []*edge          // edges that the run can follow, at most one for each node
+	led       bool             // an edge leaves a node, wherever it leads
 	maxRounds int
 	unclear   bool // some node was not understood
 
-	unknownRounds bool // maxRounds is there and was not understood
+	unknownRounds bool // maxRounds is present but was not understood
 }
 
-// read reads nodes, edges and rounds. A main graph beside branches may be empty.
+// read reads nodes, edges and rounds. A main graph may be empty if there are branches (beside).
 func (g *graph) read(beside bool) {
 	g.nodes, g.doc = map[string]*node{}, nodes.ReadDocument(g.f, &g.r.diags)
 	items, ok := g.f.RequireList("nodes")
@@ -55,7 +55,7 @@ func (g *graph) read(beside bool) {
 	g.ends()
 }
 
-// noNodes is a document of branches alone.
+// noNodes handles a document with only branches.
 func (g *graph) noNodes(f *source.Fields) {
 	g.nodes, g.doc = map[string]*node{}, nodes.ReadDocument(f, &g.r.diags)
 	f.Get("nodes")
@@ -70,7 +70,7 @@ func (g *graph) title() string {
 	return fmt.Sprintf("branch %q", g.branch)
 }
 
-// readRounds reads maxRounds; null, 0 and less are as if it were not there (S1-11).
+// readRounds reads maxRounds; null and values of 0 or less are treated as absent (S1-11).
 func (g *graph) readRounds() {
 	n, ok := g.f.Int(keyMaxRounds)
 	g.unknownRounds = !ok && !g.f.Get(keyMaxRounds).IsNull()
@@ -79,7 +79,7 @@ func (g *graph) readRounds() {
 	}
 }
 
-// inOrder chains the nodes of a graph without edges in the order of the array (S1-16).
+// inOrder chains the nodes of a graph without edges in array order (S1-16).
 func (g *graph) inOrder() {
 	n := g.f.Get("nodes")
 	if g.led || g.unclear || len(g.order) < 2 {
@@ -99,7 +99,7 @@ func (g *graph) inOrder() {
 	}
 }
 
-// ends refuses a path that comes back to itself and that no number of rounds ends (S1-12).
+// ends rejects a path that leads back to itself and that no number of rounds ends (S1-12).
 func (g *graph) ends() {
 	if g.maxRounds > 0 || g.unknownRounds || len(g.order) == 0 || g.unclear {
 		return
@@ -128,7 +128,7 @@ func (g *graph) ends() {
 	visit(g.order[0])
 }
 
-// endless reports a cycle that ends with an edge.
+// endless reports a cycle whose last edge is e.
 func (g *graph) endless(e *edge, cycle []string) {
 	d := g.r.diags.Errorf(e.at.Span, e.at.Path(), codeMissingMaxRounds, "the cycle %s never ends: maxRounds must be a positive number", arrows(cycle))
 	d.Hint = `"maxRounds": 10 ends it after 10 full cycles`
@@ -137,7 +137,7 @@ func (g *graph) endless(e *edge, cycle []string) {
 	}
 }
 
-// arrows shows a path; of a long one its beginning and its end.
+// arrows formats a path; of a long path only the start and the end.
 func arrows(ids []string) string {
 	const most = 12
 	if len(ids) > most {
@@ -146,7 +146,7 @@ func arrows(ids []string) string {
 	return strings.Join(ids, " -> ")
 }
 
-// workflow makes the graph of what was read.
+// workflow builds the graph from what was read.
 func (g *graph) workflow(at *source.Node) *workflow.Workflow {
 	w := emptyWorkflow(at)
 	w.Limits = limits(g.maxRounds, len(g.order))
@@ -185,8 +185,9 @@ func (g *graph) workflow(at *source.Node) *workflow.Workflow {
 	return w
 }
 
-// limits are those of a graph. Rounds are a bound that the document sets itself, so where they need more steps than a run has by default, they may
-// take them: a round runs a node at most once (S1-13).
+// limits returns the limits of a graph. Rounds are a limit that the document sets itself, so if
+// they need more steps than a run has by default, they may take them: a round runs a node at most
+// once (S1-13).
 func limits(maxRounds, nodes int) workflow.Limits {
 	l := workflow.Limits{MaxRounds: maxRounds}
 	if steps := int64(maxRounds) * int64(nodes); steps > workflow.DefaultMaxSteps {

@@ -6,8 +6,8 @@ import (
 	"github.com/hocket-run/hocket/internal/format/nodes"
 )
 
-// Keys gives the keys of a part of rounds documents that mean something, and those that editors write for themselves. Parts are "graph" (the document and its
-// branches), "node" and "edge".
+// Keys returns the keys of a part of rounds documents that have a meaning, and those that editors
+// write for themselves. Parts are "graph" (the document and its branches), "node" and "edge".
 func Keys(part string) (works, kept []string) {
 	switch part {
 	case "graph":

@@ -16,12 +16,12 @@ type node struct {
 	id    string
 	def   workflow.Node
 	agent *agent
-	out   []*edge // where the run goes on, one for each port at most; none: it ends here
+	out   []*edge // where the run continues, at most one for each port; none if it ends here
 
-	settings *source.Node // of a node without a model, as the document has them
+	settings *source.Node // of a node without a model, as in the document
 }
 
-// by gives the edge that leaves n by a port, nil where there is none.
+// by returns the edge that leaves n through a port, or nil if there is none.
 func (n *node) by(port string) *edge {
 	for _, e := range n.out {
 		if e.edge.Port == port {
@@ -84,7 +84,8 @@ func (g *graph) node(item *source.Node) {
 	g.order = append(g.order, n)
 }
 
-// plain reads a node without a model (X-130); its settings are in config, or in parameters, as those of agents are.
+// plain reads a node without a model (X-130); its settings are in config or, as for agents, in
+// parameters.
 func (g *graph) plain(n *node, typ string, config, parameters *source.Fields) {
 	f := config
 	if f == nil {
@@ -94,7 +95,7 @@ func (g *graph) plain(n *node, typ string, config, parameters *source.Fields) {
 	g.texts = append(g.texts, nodes.Read(typ, n.at, f, &g.r.diags, &n.def))
 }
 
-// speaker completes a node that runs an agent. An instruction that they share is checked once.
+// speaker completes a node that runs an agent. A shared instruction is checked once.
 func (g *graph) speaker(n *node) {
 	texts, expressions := g.doc.Prompt(n.id, g.instructionAt)
 	if !g.instructed {
@@ -107,7 +108,7 @@ func (g *graph) speaker(n *node) {
 	}
 }
 
-// nodeType gives the type where it is one that runs (S1-6, X-130), else "".
+// nodeType returns the type if it is one that runs (S1-6, X-130), else "".
 func (g *graph) nodeType(f *source.Fields) string {
 	typ := f.Require("type")
 	if typ == nil {
@@ -126,7 +127,8 @@ func (g *graph) nodeType(f *source.Fields) string {
 	return ""
 }
 
-// nodeAgent finds the agent of a node: by `config`, or by `parameters`, which editors write (S1-1).
+// nodeAgent finds the agent of a node, from `config` or from `parameters`, which editors write
+// (S1-1).
 func (g *graph) nodeAgent(n *node, f, config, parameters *source.Fields) {
 	r := g.r
 	ref := config.Get(keyAgentID)
@@ -135,13 +137,13 @@ func (g *graph) nodeAgent(n *node, f, config, parameters *source.Fields) {
 	}
 	switch {
 	case ref != nil && !ref.IsNull() && !ref.IsScalar():
-		config.Text(keyAgentID) // says what is wrong
+		config.Text(keyAgentID) // reports what is wrong
 		parameters.Text(keyAgentID)
 		return
 	case ref.IsNull() || ref.Text == "":
 		for _, key := range []string{"config", "parameters"} {
 			if v := f.Get(key); !v.IsNull() && v.Kind != source.Map {
-				return // that was said
+				return // already reported
 			}
 		}
 		span, path := diag.Span{File: n.at.Span.File, Start: n.at.Span.Start}, n.at.Path()
@@ -161,7 +163,7 @@ func (g *graph) nodeAgent(n *node, f, config, parameters *source.Fields) {
 		return
 	}
 	if r.broken {
-		return // it may be one of those that could not be read
+		return // it may be an agent that could not be read
 	}
 	d := r.diags.Errorf(ref.Span, ref.Path(), codeUnknownAgent, "Agent not found: %s", ref.Text)
 	d.Name = ref.Text

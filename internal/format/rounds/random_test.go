@@ -21,7 +21,8 @@ func someText(t *rapid.T, label string) string {
 	return rapid.OneOf(rapid.SampledFrom([]string{"", " ", "Ann", "daily@09:00", "a\"<b>&\n\u2028", "日本"}), rapid.String()).Draw(t, label)
 }
 
-// randomGraph draws a graph without errors: nodes of known agents, edges of any kind, dangling ones and fan-out too, rounds wherever.
+// randomGraph draws a graph without errors: nodes of known agents, edges of any kind, including
+// dangling ones and fan-out, and any number of rounds.
 func randomGraph(t *rapid.T) object {
 	g := object{"maxRounds": rapid.IntRange(1, 5000).Draw(t, "rounds")}
 	nodes := []object{}
@@ -130,7 +131,7 @@ func plain(t *rapid.T, n object) object {
 	return n
 }
 
-// handlesOf gives the handles of edges that leave a node; nil: any.
+// handlesOf returns the handles of edges that leave a node; nil means any.
 func handlesOf(n object) []any {
 	config, _ := n["config"].(object)
 	if config == nil {
@@ -190,7 +191,7 @@ func randomDocument(t *rapid.T) []byte {
 	return text
 }
 
-// Documents without errors come through Write and Read (P29).
+// TestRandomDocumentsComeBack checks that documents without errors survive Write and Read (P29).
 func TestRandomDocumentsComeBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -203,8 +204,8 @@ func TestRandomDocumentsComeBack(t *testing.T) {
 	})
 }
 
-// FuzzRead holds that no document makes Read or Write panic, that a document without errors of its own gives a valid graph, and that such a graph
-// comes through Write and Read.
+// FuzzRead checks that no document makes Read or Write panic, that a document without errors of its
+// own yields a valid graph, and that such a graph survives Write and Read.
 func FuzzRead(f *testing.F) {
 	for _, data := range formattest.Corpus(f) {
 		f.Add(data)

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Keys that editors and stores write for themselves; they say nothing about the run.
+// Keys that editors and stores write for themselves; they have no effect on the run.
 var (
 	rootExtras = []string{"$schema", "version", "viewport", "zoom", "pan", "offset", "metadata", "createdAt", "updatedAt"}
 	nodeExtras = []string{
@@ -22,7 +22,8 @@ var (
 	edgeExtras = []string{"type", "animated", "selected", "style", "className", "markerStart", "markerEnd", "zIndex", "sourceHandle", "targetHandle"}
 )
 
-// meant says what is often written for another key. It is an error where that key is absent: the value was meant to have an effect.
+// meant maps keys that are often written to the keys that were meant. Such a key is an error if the
+// latter is absent, since the value was meant to have an effect.
 var meant = map[string]string{
 	"connections": "edges", "links": "edges", "rounds": keyMaxRounds, "max_rounds": keyMaxRounds, "maxCycles": keyMaxRounds,
 	"mode": keyExecutionMode, "execution_mode": keyExecutionMode, "cron": keySchedule, "interval": keySchedule,
@@ -30,7 +31,7 @@ var meant = map[string]string{
 	"agent_id": keyAgentID, "agent": keyAgentID, "agentID": keyAgentID,
 }
 
-// unknown reports the keys that no accessor asked for.
+// unknown reports the keys that no accessor has read.
 func (r *reader) unknown(f *source.Fields, keys []string, extras ...string) {
 	for _, e := range f.Node().Entries {
 		if want := meant[e.Key]; want != "" && slices.Contains(keys, want) && f.Node().Get(want) == nil {
@@ -41,9 +42,10 @@ func (r *reader) unknown(f *source.Fields, keys []string, extras ...string) {
 	f.Unknown(diag.Warning, append(slices.Clone(keys), extras...)...)
 }
 
-// inherited is what branches have of the workflow where they say nothing themselves (S1-20).
+// inherited is what branches inherit from the workflow if they do not specify it themselves
+// (S1-20).
 type inherited struct {
-	mode        string // "" where there is none, or none that is known
+	mode        string // "" if there is no mode or it is unknown
 	modeAt      *source.Node
 	instruction string
 	zone        string
@@ -51,7 +53,7 @@ type inherited struct {
 	instructionAt *source.Node
 }
 
-// graphKeys are those of the main graph and of branches alike.
+// graphKeys are the keys that the main graph and branches have in common.
 var graphKeys = []string{"id", "name", "description", "nodes", "edges", keyMaxRounds, keyExecutionMode, keySchedule, keySchedules, keyTimeZone, keyTurnInstruction, "labels"}
 
 func (r *reader) document(root *source.Node, opts Options) *workflow.Workflow {
@@ -101,7 +103,7 @@ func emptyWorkflow(at *source.Node) *workflow.Workflow {
 	return w
 }
 
-// readAgents reads the agents of the document and puts those from beside it behind them.
+// readAgents reads the agents of the document and appends the external ones.
 func (r *reader) readAgents(n *source.Node, opts Options) {
 	if !n.IsNull() {
 		spans := map[string]diag.Span{}
@@ -126,7 +128,7 @@ func (r *reader) readAgents(n *source.Node, opts Options) {
 	r.ids = slices.Sorted(maps.Keys(r.agents))
 }
 
-// closed adds the agents that those of list may ask or hand over to.
+// closed adds the agents that the agents of list may call or hand over to.
 func (r *reader) closed(list []workflow.Agent) []workflow.Agent {
 	find := func(id string) *workflow.Agent {
 		a := r.agents[id]
@@ -139,7 +141,8 @@ func (r *reader) closed(list []workflow.Agent) []workflow.Agent {
 	return agents.Close(list, find, func(id string) diag.Span { return r.agents[id].span }, &r.diags)
 }
 
-// unused warns of agents of the document that no graph of it names. Where there are errors, a name that was not understood may be one of theirs.
+// unused warns of agents of the document that none of its graphs names. If there are errors, a name
+// that was not understood may be one of theirs.
 func (r *reader) unused() {
 	if r.diags.HasFaults() {
 		return
@@ -151,7 +154,7 @@ func (r *reader) unused() {
 	}
 }
 
-// branches reads the graphs beside the main one (S1-20).
+// branches reads the graphs next to the main one (S1-20).
 func (r *reader) branches(w *workflow.Workflow, items []*source.Node, top inherited) {
 	first := map[string]diag.Span{}
 	for _, item := range items {

@@ -13,13 +13,13 @@ import (
 // Format is the name of this format.
 const Format = "rounds"
 
-// typeAgent is the one type of nodes of the reference format that runs (S1-6).
+// typeAgent is the only type of nodes of the reference format that runs (S1-6).
 const typeAgent = "agent"
 
-// types are all that run. Those of package nodes are extensions (X-130).
+// types returns all types that run. Those of package nodes are extensions (X-130).
 func types() []string { return append([]string{typeAgent}, nodes.Types()...) }
 
-// Keys of documents that code speaks of in more than one place.
+// Keys of documents that the code uses in more than one place.
 const (
 	keyAgentID         = "agentId"
 	keyExecutionMode   = "executionMode"
@@ -31,7 +31,7 @@ const (
 	keySourceHandle    = "sourceHandle"
 )
 
-// Codes of this package's own diagnostics. Those of schedules are of package schedule.
+// Codes of this package's own diagnostics. Codes of schedules are in package schedule.
 const (
 	codeNoNodes          = "no-nodes"
 	codeUnknownType      = "unknown-node-type"
@@ -51,14 +51,16 @@ const (
 	codeUnknownHandle    = "unknown-handle"
 )
 
-// Options tell Read what the document itself does not. The zero Options is ready for use.
+// Options tells Read what the document itself does not contain. The zero Options is ready for use.
 type Options struct {
-	// Agents are agents from beside the document (`--agents`): those of the document win.
+	// Agents are agents from outside the document (`--agents`): agents of the document take
+	// precedence.
 	Agents []workflow.Agent
 }
 
-// Detect tells whether a document is of this format: a map with `edges`, `branches`, `maxRounds` or `executionMode`, or with nodes that have a
-// `config` or `parameters`. Routes documents have edges too: they are told before.
+// Detect reports whether a document is of this format: a map with `edges`, `branches`, `maxRounds`
+// or `executionMode`, or with nodes that have a `config` or `parameters`. Routes documents have
+// edges too: they are detected before.
 func Detect(root *source.Node) bool {
 	for _, key := range []string{"edges", "branches", keyMaxRounds, keyExecutionMode} {
 		if root.Get(key) != nil {
@@ -69,8 +71,9 @@ func Detect(root *source.Node) bool {
 	return list != nil && slices.ContainsFunc(list.Items, func(n *source.Node) bool { return n.Get("config") != nil || n.Get("parameters") != nil })
 }
 
-// Read compiles a document. The workflow is never nil: it holds what could be understood, and may run only where the list has no errors. The list
-// is sorted by place. What [workflow.Validate] and [workflow.Lint] find in the graphs is the caller's to ask.
+// Read compiles a document. The workflow is never nil: it contains what could be understood, and
+// may only be run if the list has no errors. The list is sorted by position. The caller is
+// responsible for calling [workflow.Validate] and [workflow.Lint] on the graphs.
 func Read(root *source.Node, opts Options) (*workflow.Workflow, diag.List) {
 	r := &reader{agents: map[string]*agent{}}
 	w := r.document(root, opts)
@@ -78,27 +81,28 @@ func Read(root *source.Node, opts Options) (*workflow.Workflow, diag.List) {
 	return w, r.diags
 }
 
-// reader is one reading of one document.
+// reader reads one document.
 type reader struct {
 	diags  diag.List
 	agents map[string]*agent // by id
 	ids    []string          // of agents, sorted
-	broken bool              // the document's agents could not all be read
+	broken bool              // not all of the document's agents could be read
 	shared nodes.Shared      // the tools of all graphs
 	hints  int
 }
 
-// agent is one that nodes may name.
+// agent is an agent that nodes may name.
 type agent struct {
 	workflow.Agent
-	span diag.Span // zero for agents from beside the document
+	span diag.Span // zero for external agents
 	used bool
 }
 
-// maxHints bounds how many names are compared with all others, which is slow in a document that is wrong throughout.
+// maxHints is the maximum number of names that are compared with all others, which is slow in a
+// document that is wrong throughout.
 const maxHints = 50
 
-// similar gives a hint at the name that was meant, "" where there is none.
+// similar returns a hint at the name that was probably meant, or "" if there is none.
 func (r *reader) similar(name string, names []string) string {
 	if r.hints++; r.hints > maxHints {
 		return ""

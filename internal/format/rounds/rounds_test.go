@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// beside are agents from beside the documents, as --agents gives them.
+// beside are agents from outside the documents, as provided with --agents.
 var beside = rounds.Options{Agents: []workflow.Agent{{ID: "ann", Name: "Ann Beside"}, {ID: "eve", Name: "Eve", System: "You are Eve."}}}
 
 func read(name string, data []byte) (*workflow.Workflow, diag.List) {
@@ -32,7 +32,8 @@ func TestCorpus(t *testing.T) {
 	})
 }
 
-// Every rule of S1 that speaks of reading has a document in the corpus whose name cites it, and at least 25 documents are broken.
+// TestCorpusCoversTheRules checks that for every rule of S1 about reading, the corpus has a
+// document whose name cites it, and that at least 25 documents are broken.
 func TestCorpusCoversTheRules(t *testing.T) {
 	t.Parallel()
 	broken := 0
@@ -47,7 +48,8 @@ func TestCorpusCoversTheRules(t *testing.T) {
 	formattest.CoversRules(t, "s1", 1, 2, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 16, 20, 22, 23, 27, 30, 31, 32, 39)
 }
 
-// What Write gives reads as the same workflow, for every document of the corpus that can run.
+// TestCorpusComesBack checks that the output of Write reads back as the same workflow, for every
+// document of the corpus that can run.
 func TestCorpusComesBack(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -64,7 +66,8 @@ func TestCorpusComesBack(t *testing.T) {
 	}
 }
 
-// comesBack demands that Write says all of w and that reading it again gives the same definition, and the same text when written again.
+// comesBack checks that Write expresses all of w and that reading the result returns the same
+// definition, and the same text when written again.
 func comesBack(t interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -112,7 +115,8 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// What is no map at all is a document of no workflow, and says so.
+// TestReadNothing checks that a document that is not a map is not a workflow, and that this is
+// reported.
 func TestReadNothing(t *testing.T) {
 	t.Parallel()
 	w, diags := rounds.Read(nil, rounds.Options{})
@@ -121,7 +125,8 @@ func TestReadNothing(t *testing.T) {
 	}
 }
 
-// Names are compared only so often: a document that is wrong throughout is still read in time.
+// TestManyProblems checks that names are compared only a limited number of times, so that a
+// document that is wrong throughout is still read in time.
 func TestManyProblems(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// mode reads an execution mode. The node is nil where none is written. A mode that does not exist is reported and counts as one_time.
+// mode reads an execution mode. The node is nil if none is written. An unknown mode is reported and
+// counts as one_time.
 func (r *reader) mode(f *source.Fields, top inherited) (string, *source.Node) {
 	mode, ok := f.OptStr(keyExecutionMode)
 	if !ok {
@@ -24,7 +25,8 @@ func (r *reader) mode(f *source.Fields, top inherited) (string, *source.Node) {
 	return mode, at
 }
 
-// zone reads the name of a time zone; top is that of the workflow. One that does not exist is reported and counts as not written.
+// zone reads the name of a time zone; top is that of the workflow. An unknown zone is reported and
+// counts as absent.
 func (r *reader) zone(f *source.Fields, top string) string {
 	name, ok := f.OptStr(keyTimeZone)
 	if !ok {
@@ -41,7 +43,8 @@ func (r *reader) zone(f *source.Fields, top string) string {
 // planKeys are the keys of an item of `schedules`.
 var planKeys = schedules.Keys{Zone: keyTimeZone, Mode: keyExecutionMode}
 
-// schedules reads when runs of a graph start by themselves (S1-22, X-77): one schedule, or a list of them. own holds what f says of mode and zone, or inherits.
+// schedules reads when runs of a graph start on schedule (S1-22, X-77): one schedule, or a list of
+// them. own is the mode and zone that f specifies or inherits.
 func (r *reader) schedules(f *source.Fields, w *workflow.Workflow, own inherited) []workflow.Schedule {
 	given, list := schedules.Inputs{Given: w.Inputs, Node: f.Get("inputs")}, f.Get(keySchedules)
 	if !list.IsNull() {
@@ -72,12 +75,12 @@ func (r *reader) schedules(f *source.Fields, w *workflow.Workflow, own inherited
 	return []workflow.Schedule{*s}
 }
 
-// schedule reads one schedule; nil: there is none (S1-22, S1-23, S1-27, S1-39).
+// schedule reads one schedule; it returns nil if there is none (S1-22, S1-23, S1-27, S1-39).
 func (r *reader) schedule(f *source.Fields, own inherited) *workflow.Schedule {
 	spec := f.Text(keySchedule) // a number of seconds is often written without quotes
 	at := f.Get(keySchedule)
 	if at != nil && !at.IsScalar() {
-		return nil // that was said
+		return nil // already reported
 	}
 	if own.mode == "" || own.mode == workflow.ModeOneTime {
 		if written := f.Get(keyExecutionMode); !at.IsNull() && (written.IsNull() || written.Text == own.mode) {
@@ -106,7 +109,7 @@ func (r *reader) schedule(f *source.Fields, own inherited) *workflow.Schedule {
 	return &workflow.Schedule{Mode: own.mode, Spec: spec, TimeZone: own.zone}
 }
 
-// neverScheduled looks at the schedule of a main graph beside branches (S1-27).
+// neverScheduled checks the schedule of a main graph that has branches (S1-27).
 func (r *reader) neverScheduled(f *source.Fields) {
 	for _, key := range []string{keySchedule, keySchedules} {
 		if n := f.Get(key); !n.IsNull() {
@@ -117,7 +120,7 @@ func (r *reader) neverScheduled(f *source.Fields) {
 	}
 }
 
-// problem reports what package schedule says.
+// problem reports an error of package schedule.
 func (r *reader) problem(span diag.Span, path string, err error) *diag.Diagnostic {
 	if e, ok := errors.AsType[*schedule.Error](err); ok {
 		d := r.diags.Errorf(span, path, e.Code, "%s", e.Message)

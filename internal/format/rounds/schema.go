@@ -6,7 +6,7 @@ import (
 	"github.com/hocket-run/hocket/internal/format/nodes"
 )
 
-// Schema gives the body of the JSON Schema of rounds documents.
+// Schema returns the body of the JSON Schema of rounds documents.
 func Schema() part.Object {
 	text := part.Scalar
 	settings := part.Typed("what the node says", "object")

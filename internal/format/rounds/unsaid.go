@@ -13,14 +13,14 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// whole notes what the workflow as a whole says.
+// whole records the unsupported settings of the workflow as a whole.
 func (o *writer) whole() {
 	for _, name := range slices.Sorted(maps.Keys(o.w.Providers)) {
 		o.unsaid.Addf("workflow", "the model provider %q", name)
 	}
 }
 
-// whole notes what a graph as a whole says.
+// whole records the unsupported settings of a graph as a whole.
 func (p *graphWriter) whole() {
 	l := p.w.Limits
 	expected := limits(l.MaxRounds, len(p.w.Nodes))
@@ -54,11 +54,11 @@ func (p *graphWriter) whole() {
 	}
 }
 
-// nodeUnsaid notes what a node says beside its agent.
+// nodeUnsaid records the unsupported settings of a node, apart from its agent.
 func (p *graphWriter) nodeUnsaid(n *workflow.Node) {
 	addf := func(format string, args ...any) { p.addf("node "+strconv.Quote(n.ID), format, args...) }
 	typ := nodes.Type(n)
-	works := slices.Contains(nodes.Keys(typ), "retry") // then its settings say it
+	works := slices.Contains(nodes.Keys(typ), "retry") // then its settings include it
 	if typ == "" && (n.Kind != workflow.KindAgent || n.Agent == nil) {
 		addf("%s", lost.Kind(n))
 		return
@@ -78,7 +78,8 @@ func (p *graphWriter) nodeUnsaid(n *workflow.Node) {
 	p.plainUnsaid(n, false, addf)
 }
 
-// plainUnsaid notes what a node of any kind says; works: its settings say how long it may take and how it is tried again.
+// plainUnsaid records unsupported settings that nodes of any kind can have; works reports that its
+// settings include timeout and retries.
 func (p *graphWriter) plainUnsaid(n *workflow.Node, works bool, addf func(format string, args ...any)) {
 	if n.Retry != nil && !works {
 		addf("%d retries", n.Retry.MaxRetries)
@@ -106,7 +107,7 @@ func (p *graphWriter) plainUnsaid(n *workflow.Node, works bool, addf func(format
 	}
 }
 
-// handle gives the handle of a node's port; false where it has none.
+// handle returns the handle of a node's port, or false if it has none.
 func (p *graphWriter) handle(n *workflow.Node, port string) (string, bool) {
 	if n != nil && nodes.Type(n) != "" {
 		return nodes.Handle(n, port)
@@ -114,7 +115,7 @@ func (p *graphWriter) handle(n *workflow.Node, port string) (string, bool) {
 	return "", port == workflow.PortOut
 }
 
-// edgeUnsaid notes what an edge cannot say, and gives its handle.
+// edgeUnsaid records what an edge cannot express, and returns its handle.
 func (p *graphWriter) edgeUnsaid(e workflow.Edge) string {
 	addf := func(format string, args ...any) { p.addf(fmt.Sprintf("edge %q -> %q", e.From, e.To), format, args...) }
 	handle, ok := p.handle(p.w.Node(e.From), e.PortName())
@@ -130,7 +131,7 @@ func (p *graphWriter) edgeUnsaid(e workflow.Edge) string {
 	return handle
 }
 
-// several notes that more than one edge leaves a node.
+// several records that more than one edge leaves a node.
 func (p *graphWriter) several(id string) {
 	if n := p.w.Node(id); n == nil || !n.First {
 		p.addf("node "+strconv.Quote(id), "that more than one edge is followed")
@@ -139,8 +140,8 @@ func (p *graphWriter) several(id string) {
 	p.addf("node "+strconv.Quote(id), "edges beside the first one")
 }
 
-// paths notes where the path through the document would not be that of the workflow: rounds documents chain nodes that no edge leaves, and refuse a
-// cycle without rounds (S1-12, S1-16).
+// paths records differences between the path through the document and that of the workflow: rounds
+// documents chain nodes without outgoing edges, and reject a cycle without rounds (S1-12, S1-16).
 func (p *graphWriter) paths(edges []docEdge) {
 	if len(edges) == 0 && len(p.w.Nodes) > 1 {
 		p.addf("workflow", "that nodes without edges do not follow each other")
@@ -170,7 +171,8 @@ func (p *graphWriter) paths(edges []docEdge) {
 	}
 }
 
-// tools writes the toolsets and permissions of the document, which all graphs share, and notes graphs that have others.
+// tools writes the toolsets and permissions of the document, which all graphs share, and records
+// graphs that have different ones.
 func (o *writer) tools() {
 	graphs := []*workflow.Workflow{o.w}
 	for _, b := range o.w.Branches {
@@ -203,7 +205,7 @@ func equal(a, b any) bool {
 	return err1 == nil && err2 == nil && string(x) == string(y)
 }
 
-// agentUnsaid notes what an agent says beside what agents of rounds documents have.
+// agentUnsaid records settings of an agent that agents of rounds documents do not have.
 func (p *graphWriter) agentUnsaid(a *workflow.Agent) {
 	addf := func(format string, args ...any) { p.addf("agent "+strconv.Quote(a.ID), format, args...) }
 	if a.Template {

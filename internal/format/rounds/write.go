@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// document is a rounds document as it is written; the order of the fields is that of the file.
+// document is a rounds document for writing; the order of the fields is that of the file.
 type document struct {
 	docGraph
 	nodes.Tools
@@ -71,11 +71,13 @@ type docEdge struct {
 	Label  string `json:"label,omitempty"`
 }
 
-// Write gives w as a rounds document, and exactly what such a document cannot say. Where that is empty, reading the document again gives a workflow
-// with the same digest if w came from a rounds document, and one that runs alike if it did not. Where it is not, the document holds what can be said:
-// it is worth showing, not running.
+// Write returns w as a rounds document, and exactly what such a document cannot express. If that
+// list is empty, reading the document back returns a workflow with the same digest if w came from a
+// rounds document, and one that runs the same if it did not. If it is not empty, the document
+// contains what can be expressed: it is suitable for display, not for running.
 //
-// Agents are written into the document, also those that came from beside it; what branches inherit is written in each branch.
+// Agents are written into the document, including external ones; what branches inherit is written
+// in each branch.
 func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	o := &writer{w: w, seen: map[string]*workflow.Agent{}}
 	o.whole()
@@ -130,10 +132,10 @@ type writer struct {
 	w      *workflow.Workflow
 	doc    document
 	unsaid lost.List
-	seen   map[string]*workflow.Agent // those that are written, by id
+	seen   map[string]*workflow.Agent // agents already written, by id
 }
 
-// graph writes the main graph or a branch. prefix names the branch in what is unsaid.
+// graph writes the main graph or a branch. prefix names the branch in reports of what is unsaid.
 func (o *writer) graph(w *workflow.Workflow, prefix string) docGraph {
 	g := docGraph{ID: w.ID, Name: w.Name, Description: w.Description, Labels: w.Labels, MaxRounds: w.Limits.MaxRounds, Nodes: []docNode{}, Edges: []docEdge{}}
 	if s := schedules.Single(w); s != nil {
@@ -178,7 +180,8 @@ func (o *writer) graph(w *workflow.Workflow, prefix string) docGraph {
 	return g
 }
 
-// reached tells whether an agent is one that nodes name, or one that such an agent may ask or hand over to.
+// reached reports whether nodes name an agent, directly or as one that such an agent may call or
+// hand over to.
 func (p *graphWriter) reached(id string, used map[string]bool) bool {
 	todo := slices.Sorted(maps.Keys(used))
 	seen := map[string]bool{}
@@ -201,21 +204,21 @@ func (p *graphWriter) reached(id string, used map[string]bool) bool {
 	return false
 }
 
-// graphWriter is the writing of one graph.
+// graphWriter writes one graph.
 type graphWriter struct {
 	*writer
 	w           *workflow.Workflow
 	prefix      string
 	agents      map[string]*workflow.Agent
 	instruction string
-	out         map[[2]string]int // edges that leave a node by a port, and lead to one
+	out         map[[2]string]int // number of edges that leave a node through a port
 }
 
 func (p *graphWriter) addf(at, format string, args ...any) {
 	p.unsaid.Addf(p.prefix+at, format, args...)
 }
 
-// nodes gives the nodes with the entry first (S1-2).
+// nodes returns the nodes, entry first (S1-2).
 func (p *graphWriter) nodes() []*workflow.Node {
 	var out []*workflow.Node
 	for i := range p.w.Nodes {
@@ -299,7 +302,7 @@ func sameAgent(a, b *workflow.Agent) bool {
 	return err1 == nil && err2 == nil && bytes.Equal(x, y)
 }
 
-// edges writes the edges, and those to missing nodes of which notes tell (S1-5).
+// edges writes the edges, including those to missing nodes that are recorded in notes (S1-5).
 func (p *graphWriter) edges() []docEdge {
 	var out []docEdge
 	for _, e := range p.w.Edges {

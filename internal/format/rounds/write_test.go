@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// talk is a workflow that says nothing that a rounds document cannot.
+// talk returns a workflow that a rounds document can express completely.
 func talk() *workflow.Workflow {
 	node := func(id, agent string) workflow.Node {
 		return workflow.Node{ID: id, Kind: workflow.KindAgent, Name: agent, Agent: &workflow.AgentNode{
@@ -72,7 +72,8 @@ const talkText = `{
 }
 `
 
-// The entry stands first, since a run begins at the first node of the array (S1-2).
+// TestWrite checks that the entry is written first, since a run starts at the first node of the
+// array (S1-2).
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	text, unsaid := rounds.Write(talk())
@@ -84,7 +85,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// What a rounds document cannot say is named, each thing once, and nothing else.
+// TestUnsaid checks that what a rounds document cannot express is listed, each item once, and
+// nothing else.
 func TestUnsaid(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

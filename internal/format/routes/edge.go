@@ -10,12 +10,12 @@ import (
 type edge struct {
 	at    *source.Node
 	from  *source.Node
-	to    *source.Node // null: END
+	to    *source.Node // null means END
 	value *source.Node
 	cond  string
 
 	def   workflow.Edge // To is "" for END
-	inert bool          // it is never taken, and that was said
+	inert bool          // never taken, which was reported
 }
 
 func (r *reader) edge(item *source.Node) {
@@ -58,7 +58,7 @@ func (r *reader) edge(item *source.Node) {
 	r.edges = append(r.edges, e)
 }
 
-// condition checks that a value stands where it is read, and only there.
+// condition checks that a value is present if it is used, and only then.
 func (r *reader) condition(e *edge, value string) {
 	switch e.cond {
 	case condConditional:
@@ -68,7 +68,7 @@ func (r *reader) condition(e *edge, value string) {
 		}
 		e.inert = true
 		if !e.value.IsNull() && !e.value.IsScalar() {
-			return // that was said
+			return // already reported
 		}
 		at := e.at
 		if e.value != nil {
@@ -84,7 +84,7 @@ func (r *reader) condition(e *edge, value string) {
 	}
 }
 
-// resolveEdge finds the ends of an edge and the port that it leaves by.
+// resolveEdge finds the ends of an edge and the port through which it leaves.
 func (r *reader) resolveEdge(e *edge) {
 	if e.inert {
 		return
@@ -134,11 +134,12 @@ func (r *reader) dangling(e *edge, at *source.Node, end string) {
 	e.inert = true
 }
 
-// conditional settles the port of an edge with a value: what an agent or a person says, or the tool that was executed last.
+// conditional determines the port of an edge with a value: the answer of an agent or a person, or
+// the tool that was executed last.
 func (r *reader) conditional(e *edge, from *node, executor bool) {
 	value := e.def.Label
 	if first := from.values[value]; first != nil {
-		calls := from.kind == typeAgent && executor // the way of tool calls, whatever the value (S3-9)
+		calls := from.kind == typeAgent && executor // the edge of tool calls, whatever the value (S3-9)
 		what := "is never taken"
 		if calls {
 			what = "only calls of tools take"
@@ -169,7 +170,7 @@ func (r *reader) conditional(e *edge, from *node, executor bool) {
 	}
 }
 
-// calls makes an edge of an agent the way of its tool calls, whatever its condition (S3-9).
+// calls makes an edge of an agent the edge of its tool calls, whatever its condition (S3-9).
 func (r *reader) calls(e *edge, from *node) {
 	e.def.Port = workflow.PortCalls
 	if from.calls == nil {

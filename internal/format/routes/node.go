@@ -17,16 +17,16 @@ type node struct {
 	at    *source.Node
 	id    string
 	name  string
-	kind  string // one of the types; "" where it is not known
+	kind  string // one of the types; "" if unknown
 	agent *source.Node
 
-	def    workflow.Node    // Kind is empty where the type is not known
-	always *edge            // the one edge without condition
+	def    workflow.Node    // Kind is empty if the type is unknown
+	always *edge            // the only edge without a condition
 	values map[string]*edge // the first edge of each value
 	calls  *edge            // of an agent: the first edge to an executor
 }
 
-// title names the node for people.
+// title returns the name of the node for people.
 func (n *node) title() string {
 	if n.name != "" {
 		return n.name
@@ -71,7 +71,7 @@ func (r *reader) node(item *source.Node) {
 	}
 }
 
-// word reads a key that must be one of words; "" where it is not, which was said.
+// word reads a key that must be one of words; it returns "" if it is not, which it reports.
 func (r *reader) word(x row, key, code, what string, words []string) string {
 	got := x.require(key)
 	if got == "" || slices.Contains(words, got) {
@@ -120,7 +120,7 @@ func (r *reader) nodeDef(n *node, agent string, x row) {
 	}
 }
 
-// resolve finds the agents of nodes and the ends of edges, and turns edges into ports.
+// resolve finds the agents of nodes and the ends of edges, and converts edges to ports.
 func (r *reader) resolve() {
 	r.resolveAgents()
 	for _, e := range r.edges {
@@ -135,7 +135,8 @@ func (r *reader) resolve() {
 	r.sameNames()
 }
 
-// resolveAgents takes the agents that nodes name from beside the document, where it does not define them itself (S3-21).
+// resolveAgents adds external agents that nodes name and the document does not define itself
+// (S3-21).
 func (r *reader) resolveAgents() {
 	known := map[string]bool{}
 	for i := range r.agents {
@@ -186,7 +187,8 @@ func (r *reader) agent(id string) *workflow.Agent {
 	return nil
 }
 
-// alone takes sub-agents and those to hand over to from the agents: in one conversation that all share, edges say who is next.
+// alone removes the agents' sub-agents and hand-off targets: in one shared conversation, edges
+// determine the successor.
 func (r *reader) alone() {
 	for i := range r.agents {
 		a := &r.agents[i]
@@ -203,7 +205,8 @@ func (r *reader) alone() {
 	}
 }
 
-// agentNode settles the routing of an agent node once its edges are known, and warns of tools that it cannot use or that mean something else.
+// agentNode determines the routing of an agent node once its edges are known, and warns of tools
+// that it cannot use or that have another meaning.
 func (r *reader) agentNode(n *node, executor bool) {
 	route := n.def.Agent.Routing
 	a := r.agent(n.def.Agent.Agent)
@@ -237,7 +240,8 @@ func (r *reader) agentNode(n *node, executor bool) {
 	}
 }
 
-// sameNames warns of two agents of one name: in the shared conversation each takes what the other said for its own words (D30).
+// sameNames warns of two agents with the same name: in the shared conversation each mistakes the
+// other's messages for its own (D30).
 func (r *reader) sameNames() {
 	first := map[string]string{} // agent id by title
 	said := map[string]bool{}

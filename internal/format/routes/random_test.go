@@ -24,7 +24,8 @@ func someText(t *rapid.T, label string) string {
 	).Draw(t, label)
 }
 
-// document draws a routes document without errors: agents, executors and people joined at random, missing ends, both spellings of keys.
+// document draws a routes document without errors: agents, executors and people connected at
+// random, missing ends, both spellings of keys.
 func document(t *rapid.T) object {
 	spell := func(row object) object {
 		if !rapid.Bool().Draw(t, "snake") {
@@ -109,7 +110,8 @@ func document(t *rapid.T) object {
 	return spell(doc)
 }
 
-// What Write makes of a routes document reads back as the same definition (P29), nothing is unsaid, and writing it again changes no byte.
+// TestRoundTrip checks that the result of Write for a routes document reads back as the same
+// definition (P29), that nothing is unsaid, and that writing it again changes no byte.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -125,7 +127,8 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// Whatever a document holds: Read comes back with a workflow, says something wherever the graph would not run, and Write loses nothing.
+// FuzzRead checks that for any document Read returns a workflow and reports a problem wherever the
+// graph would not run, and that Write loses nothing.
 func FuzzRead(f *testing.F) {
 	for _, seed := range formattest.Corpus(f) {
 		f.Add(seed)

@@ -11,19 +11,19 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Columns that tables have for themselves; they say nothing about the run.
+// Columns that tables have for themselves; they have no effect on the run.
 var (
 	rootExtras = []string{"$schema", "version", "metadata", "createdAt", "updatedAt", "created_at", "updated_at"}
 	rowExtras  = []string{"description", "metadata", "position", "createdAt", "updatedAt", "created_at", "updated_at"}
 )
 
-// reader is one reading of one document.
+// reader reads one document.
 type reader struct {
 	opts  Options
 	diags diag.List
 
 	id, name, description string
-	owner                 string // the workflow that rows belong to, once it is known
+	owner                 string // the workflow that rows belong to, once known
 	conversational        bool
 	limits                workflow.Limits
 	entry                 string
@@ -32,19 +32,20 @@ type reader struct {
 	entryAt, handoffAt *source.Node // where the document names them
 	order              []*node
 	nodes              map[string]*node // by id
-	names              map[string]*node // by name, the first of that name
+	names              map[string]*node // by name, the first with that name
 	edges              []*edge
 	edgeIDs            map[string]*source.Node
-	agents             []workflow.Agent // of the document, then those that its nodes name
+	agents             []workflow.Agent // of the document, followed by those that its nodes name
 	agentAt            map[string]diag.Span
-	unclear            bool // some node has no id: names may mean it
+	unclear            bool // a node has no id, so names may refer to it
 	hints              int
 }
 
-// maxHints bounds how many names are compared with all others, which is slow in a document that is wrong throughout.
+// maxHints is the maximum number of names that are compared with all others, which is slow in a
+// document that is wrong throughout.
 const maxHints = 50
 
-// similar gives a hint at the name that was meant, "" where there is none.
+// similar returns a hint at the name that was probably meant, or "" if there is none.
 func (r *reader) similar(name string, names []string) string {
 	if r.hints++; r.hints > maxHints {
 		return ""
@@ -91,7 +92,8 @@ func (r *reader) document(root *source.Node) {
 	doc.unknown(rootExtras...)
 }
 
-// list gives the items of a list of the document; false where it is missing or none, which was said.
+// list returns the items of a list of the document, or false if it is missing or not a list, which
+// it reports.
 func (r *reader) list(doc row, key string, required bool) ([]*source.Node, bool) {
 	f, as := doc.at(key)
 	if f != nil && !f.Get(as).IsNull() {
@@ -132,19 +134,19 @@ func (r *reader) whole(doc row, key string, most int64) (*source.Node, int64, bo
 	return n, v, ok
 }
 
-// belongs checks that a row is this workflow's (S3-20).
+// belongs checks that a row belongs to this workflow (S3-20).
 func (r *reader) belongs(x row) {
 	n, id := x.get("workflowId"), x.text("workflowId")
 	switch {
 	case id == "" || id == r.owner:
 	case r.owner == "":
-		r.owner = id // the document does not say its own id: the first row does
+		r.owner = id // the document has no id, so the first row determines it
 	default:
 		r.diags.Errorf(n.Span, n.Path(), codeForeignRow, "this row belongs to the workflow %q, not to %q", id, r.owner)
 	}
 }
 
-// entrypoint finds the node that the run begins at (S3-18).
+// entrypoint finds the node at which the run starts (S3-18).
 func (r *reader) entrypoint(doc row) {
 	if r.entryAt.IsNull() || r.entryAt.IsScalar() && r.entryAt.Text == "" {
 		at := doc.maps[0].Node()
@@ -175,7 +177,8 @@ func (r *reader) entrypoint(doc row) {
 	}
 }
 
-// meant gives a hint at the node that was meant by an id: the one of that name, or one with a similar id.
+// meant returns a hint at the node that an id was probably meant for: the node with that name, or
+// one with a similar id.
 func (r *reader) meant(id string) string {
 	if n := r.names[id]; n != nil {
 		return "the node of that name has the id " + quoted(n.id)
@@ -187,7 +190,7 @@ func (r *reader) meant(id string) string {
 	return r.similar(id, ids)
 }
 
-// findHandoff finds the person to whom a run is handed over (S3-15).
+// findHandoff finds the HUMAN node that a run is handed over to (S3-15).
 func (r *reader) findHandoff(doc row) {
 	wanted := doc.text("humanHandoff")
 	if wanted == "" {
@@ -220,7 +223,7 @@ func (r *reader) findHandoff(doc row) {
 	}
 }
 
-// workflow makes the graph of what was read.
+// workflow builds the graph from what was read.
 func (r *reader) workflow(root *source.Node) *workflow.Workflow {
 	w := &workflow.Workflow{
 		ID: r.owner, Name: r.name, Description: r.description, Format: Format, Entry: r.entry, Nodes: []workflow.Node{}, Edges: []workflow.Edge{},

@@ -27,14 +27,14 @@ var (
 	conditions = []string{condConditional, condAlways, condComplete}
 )
 
-// What holds where the document says nothing else.
+// Defaults of a document.
 const (
 	defaultSteps     = 15     // S3-13
 	defaultTimeoutMs = 90_000 // S3-14
 	handoffName      = "human_handoff"
 	defaultPrompt    = "A person is asked to go on. What was said last:\n{{PREVIOUS_OUTPUT}}"
 	valueEnd         = "END" // S3-5
-	endID            = "END" // of the hidden end node, where no other node has this id
+	endID            = "END" // of the hidden end node, unless another node has this id
 	routeTool        = "route_to"
 	endTool          = "end" // S3-6
 )
@@ -68,13 +68,15 @@ const (
 	codeMisplacedKey  = "misplaced-key"
 )
 
-// Options tell Read what the document itself does not. The zero Options is ready for use.
+// Options tells Read what the document itself does not contain. The zero Options is ready for use.
 type Options struct {
-	// Agents are agents from beside the document, those of `--agents` before those of the catalog. One in the document wins, then the first.
+	// Agents are agents from outside the document, those of `--agents` before those of the catalog.
+	// Agents in the document take precedence, then the first match.
 	Agents []workflow.Agent
 }
 
-// Detect tells whether a document is of this format: it names an entrypoint, or has nodes with a nodeType.
+// Detect reports whether a document is of this format: it names an entrypoint, or has nodes with a
+// nodeType.
 func Detect(root *source.Node) bool {
 	for _, at := range []*source.Node{root, root.Get("workflow")} {
 		if at == nil || at.Kind != source.Map {
@@ -91,8 +93,9 @@ func Detect(root *source.Node) bool {
 	return false
 }
 
-// Read compiles a document. The workflow is never nil: it holds what could be understood, and may run only where the list has no errors. The list
-// is sorted by place. What [workflow.Validate] and [workflow.Lint] find in the graph is the caller's to ask.
+// Read compiles a document. The workflow is never nil: it contains what could be understood, and
+// may only be run if the list has no errors. The list is sorted by position. The caller is
+// responsible for calling [workflow.Validate] and [workflow.Lint] on the graph.
 func Read(root *source.Node, opts Options) (*workflow.Workflow, diag.List) {
 	r := &reader{opts: opts, nodes: map[string]*node{}, names: map[string]*node{}, edgeIDs: map[string]*source.Node{}, agentAt: map[string]diag.Span{}}
 	r.document(root)

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// beside are agents from beside the document.
+// beside returns agents from outside the document.
 func beside() []workflow.Agent {
 	out := []workflow.Agent{{ID: "beside", Name: "Beside"}, {ID: "a1", System: "not this one"}}
 	for _, name := range []string{"Router", "RC2", "DM2", "2N"} {
@@ -29,7 +29,8 @@ func read(name string, data []byte, opts routes.Options) (*workflow.Workflow, di
 	return formattest.Read(name, data, func(root *source.Node) (*workflow.Workflow, diag.List) { return routes.Read(root, opts) })
 }
 
-// The documents of broken.txtar, and no others, have errors; they have no agents beside them. All others come back.
+// TestCorpus checks that the documents of broken.txtar, and no others, have errors; they have no
+// external agents. All others survive a round trip.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
 	formattest.Golden(t, *update, func(t *testing.T, archive, name string, data []byte) (*workflow.Workflow, diag.List) {
@@ -49,7 +50,8 @@ func TestCorpus(t *testing.T) {
 	})
 }
 
-// Every rule of S3 that speaks of reading has a document in the corpus whose name cites it.
+// TestCorpusCoversTheRules checks that for every rule of S3 about reading, the corpus has a
+// document whose name cites it.
 func TestCorpusCoversTheRules(t *testing.T) {
 	t.Parallel()
 	formattest.CoversRules(t, "s3", 1, 2, 3, 5, 6, 7, 8, 11, 13, 15, 18, 20, 21, 23)
@@ -63,7 +65,8 @@ func digest(t interface{ Fatal(...any) }, w *workflow.Workflow) string {
 	return d
 }
 
-// checkRoundTrip demands that Write says all of w, that it reads back as the same definition (P29), and that writing it again changes no byte.
+// checkRoundTrip checks that Write expresses all of w, that the result reads back as the same
+// definition (P29), and that writing it again changes no byte.
 func checkRoundTrip(t interface {
 	Fatal(...any)
 	Fatalf(string, ...any)

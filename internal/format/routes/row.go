@@ -7,8 +7,9 @@ import (
 	"github.com/hocket-run/hocket/internal/format/source"
 )
 
-// row reads the keys of one or two maps that say the same kind of thing: a row of a table, or the workflow's own keys, which may be in `workflow`
-// and beside it. Each key may be written in camelCase or in snake_case (S3-1). A duplicate key is an error.
+// row reads the keys of one or two maps with the same kind of content: a row of a table, or the
+// workflow's own keys, which may be inside `workflow` or next to it. Each key may be written in
+// camelCase or in snake_case (S3-1). A duplicate key is an error.
 type row struct {
 	maps  []*source.Fields
 	diags *diag.List
@@ -17,7 +18,8 @@ type row struct {
 
 func newRow(diags *diag.List, maps ...*source.Fields) row { return row{maps, diags, map[string]bool{}} }
 
-// at finds where a key stands; nil and the key itself where it is absent.
+// at finds the map and the spelling in which a key is present; it returns nil and the key itself if
+// the key is absent.
 func (x row) at(key string) (*source.Fields, string) {
 	var (
 		in    *source.Fields
@@ -64,7 +66,8 @@ func (x row) str(key string) string {
 	return f.Str(as)
 }
 
-// require gives a text that must be there and not be empty; "" where it is not, which was said.
+// require returns a string that must be present and not empty; it returns "" if it is not, which it
+// reports.
 func (x row) require(key string) string {
 	f, as := x.at(key)
 	if f == nil {
@@ -91,7 +94,7 @@ func (x row) unknown(known ...string) {
 	}
 }
 
-// snake gives a camelCase key in snake_case.
+// snake converts a camelCase key to snake_case.
 func snake(key string) string {
 	var b strings.Builder
 	for _, c := range key {

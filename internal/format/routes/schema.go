@@ -4,8 +4,8 @@ import (
 	"github.com/hocket-run/hocket/internal/docschema/part"
 )
 
-// Schema gives the body of the JSON Schema of routes documents, which are made of tables: each key may be written in snake_case too, and the workflow's own keys
-// may be under workflow.
+// Schema returns the body of the JSON Schema of routes documents, which are built from tables: each
+// key may also be written in snake_case, and the workflow's own keys may be under workflow.
 func Schema() part.Object {
 	extras := part.Kept("description", "metadata", "position", "createdAt", "updatedAt")
 	agent := part.Typed("the id of the agent; null for other nodes", "string", "number", "boolean")
@@ -37,7 +37,7 @@ func Schema() part.Object {
 	return s
 }
 
-// here says that something holds of the document or of what stands under its key workflow.
+// here returns a schema that applies s to the document or to the value of its key workflow.
 func here(s part.Object) part.Object {
 	return part.Object{"anyOf": []any{s, part.Object{"required": []string{"workflow"}, "properties": part.Object{"workflow": s}}}}
 }
@@ -47,7 +47,7 @@ func most(s part.Object, maximum int64) part.Object {
 	return s
 }
 
-// both adds the spelling in snake_case of each key.
+// both adds the snake_case spelling of each key.
 func both(properties part.Object) part.Object {
 	out := part.Join(properties)
 	for key, form := range properties {

@@ -6,8 +6,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// compare names everything in which the workflow differs from what reading the written document gave. That list is whole by itself: what is neither
-// in the document nor in the list does not exist.
+// compare records every difference between the workflow and what was read back from the written
+// document. The list is complete: whatever is neither in the document nor in the list does not
+// exist.
 func (o *writer) compare(back *workflow.Workflow) {
 	w := o.w
 	u := &o.unsaid
@@ -21,7 +22,7 @@ func (o *writer) compare(back *workflow.Workflow) {
 				u.Addf("workflow", "that agents do not share one conversation")
 			case key == "maxSteps" && d.Said == "":
 				u.Addf("workflow", "the default limit of steps: here it is %s", d.Heard)
-			case key == "handoff" && o.gone[w.Rules.Handoff]: // the node was named
+			case key == "handoff" && o.gone[w.Rules.Handoff]: // the node was reported
 			case key == "timeout" && d.Said == "":
 				u.Addf("workflow", "a run without a time limit: here it is %s", d.Heard)
 			default:
@@ -33,7 +34,7 @@ func (o *writer) compare(back *workflow.Workflow) {
 	for _, x := range []*workflow.Workflow{&rest, &restBack} {
 		x.Format, x.Nodes, x.Edges, x.Agents, x.Limits, x.Rules = "", nil, nil, nil, workflow.Limits{}, workflow.Rules{}
 		if n := o.byID[x.Entry]; n == nil || o.gone[x.Entry] {
-			x.Entry = "" // the node was named
+			x.Entry = "" // the node was reported
 		}
 	}
 	if rest.Entry == "" {
@@ -47,7 +48,7 @@ func (o *writer) compare(back *workflow.Workflow) {
 	for _, s := range rest.Schedules {
 		u.Addf("workflow", "%s", schedules.Title(s))
 	}
-	rest.Branches, rest.Schedules = nil, nil // named, and no routes document has any
+	rest.Branches, rest.Schedules = nil, nil // already reported; no routes document has any
 	for key, d := range lost.Fields(rest, restBack) {
 		u.Addf("workflow", "%s", d.Text(key))
 	}
@@ -64,7 +65,8 @@ func (o *writer) compare(back *workflow.Workflow) {
 	}
 }
 
-// compareWhole catches what is the same part by part and yet another definition: the order of nodes and agents.
+// compareWhole finds definitions that are equal part by part but still differ: in the order of
+// nodes and agents.
 func (o *writer) compareWhole(back *workflow.Workflow) {
 	a, b := *o.w, *back
 	a.Format, b.Format = "", ""
@@ -125,7 +127,7 @@ func (o *writer) compareRouting(n *workflow.Node, said, heard *workflow.Routing)
 	}
 }
 
-// compareEdges compares edge by edge: what the document says of edges, it says in their order.
+// compareEdges compares edge by edge: settings of edges are reported in their order.
 func (o *writer) compareEdges(back *workflow.Workflow) {
 	at := 0
 	for i, e := range o.w.Edges {

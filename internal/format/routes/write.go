@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// document is a routes document as it is written; the order of the fields is that of the file.
+// document is a routes document for writing; the order of the fields is that of the file.
 type document struct {
 	ID             string     `json:"id"`
 	Name           string     `json:"name"`
@@ -57,10 +57,13 @@ type docEdge struct {
 	Value      *string `json:"conditionValue"`
 }
 
-// Write gives w as a routes document, and exactly what such a document cannot say. Where that is empty, reading the document again gives a workflow
-// with the same digest, the name of the format aside. Where it is not, the document holds what can be said: it is worth showing, not running.
+// Write returns w as a routes document, and exactly what such a document cannot express. If that
+// list is empty, reading the document back returns a workflow with the same digest, apart from the
+// name of the format. If it is not empty, the document contains what can be expressed: it is
+// suitable for display, not for running.
 //
-// Keys are written in camelCase, ON_COMPLETE as ALWAYS, which it means; what holds by default is left out.
+// Keys are written in camelCase, ON_COMPLETE as ALWAYS, which means the same; defaults are left
+// out.
 func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	o := &writer{w: w, byID: map[string]*workflow.Node{}}
 	data, err := o.document()
@@ -83,8 +86,8 @@ type writer struct {
 	w       *workflow.Workflow
 	byID    map[string]*workflow.Node
 	gone    map[string]bool // nodes that have no row
-	dropped map[int]bool    // edges that have no row and were named, or belong to a node that was
-	refused []string        // what reading the document again objects to
+	dropped map[int]bool    // edges without a row that were reported, or whose node was
+	refused []string        // errors from reading the document back
 	unsaid  lost.List
 }
 
@@ -125,7 +128,7 @@ func (o *writer) document() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// handoff names the handoff where its name does not.
+// handoff returns the id of the handoff node unless its name already identifies it.
 func (o *writer) handoff() string {
 	for i := range o.w.Nodes {
 		if n := &o.w.Nodes[i]; n.Name == handoffName && n.Wait != nil {
@@ -154,7 +157,7 @@ func (o *writer) node(doc *document, n *workflow.Node) {
 		return // edges to it have no target
 	default:
 		o.gone[n.ID] = true
-		if !n.Hidden || n.Join == nil || n.Join.Fork == "" { // the fork was named
+		if !n.Hidden || n.Join == nil || n.Join.Fork == "" { // the fork was reported
 			o.unsaid.Addf(lost.Node(n.ID), "%s", lost.Kind(n))
 		}
 		return
@@ -166,7 +169,7 @@ func (o *writer) edge(doc *document, i int) {
 	e := o.w.Edges[i]
 	from, to := o.byID[e.From], o.byID[e.To]
 	if from == nil || to == nil || o.gone[e.From] || o.gone[e.To] {
-		o.dropped[i] = true // the node was named
+		o.dropped[i] = true // the node was reported
 		return
 	}
 	d := docEdge{ID: e.ID, WorkflowID: o.w.ID, Source: e.From, Type: condConditional}

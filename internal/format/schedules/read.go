@@ -17,15 +17,15 @@ import (
 // Name is the key of the list.
 const Name = "schedules"
 
-// Keys are the keys of an item whose spelling is the format's own.
+// Keys are the keys of an item whose spelling depends on the format.
 type Keys struct {
 	// Zone is the key of the time zone.
 	Zone string
-	// Mode is the key of the execution mode; "": items are of the mode interval.
+	// Mode is the key of the execution mode; "" means that items have the mode interval.
 	Mode string
 }
 
-// Names gives the keys of an item.
+// Names returns the keys of an item.
 func (k Keys) Names() []string {
 	names := []string{"id", "schedule", k.Zone, "inputs"}
 	if k.Mode != "" {
@@ -34,20 +34,21 @@ func (k Keys) Names() []string {
 	return names
 }
 
-// meant says what is often written for another key.
+// meant maps keys that are often written to the keys that were meant.
 var meant = map[string]string{"cron": "schedule", "interval": "schedule", "every": "schedule", "at": "schedule", "name": "id", "input": "inputs", "args": "inputs"}
 
-// Inputs are the inputs of the graph that is scheduled.
+// Inputs are the inputs of the scheduled graph.
 type Inputs struct {
-	// Given are those that were read, Node is where they stand; nil: there are none.
+	// Given are the inputs that were read, Node is where they are; nil means that there are none.
 	Given []workflow.Input
 	Node  *source.Node
 }
 
-// broken tells that some inputs could not be read, which was said.
+// broken reports whether some inputs could not be read, which was reported.
 func (in Inputs) broken() bool { return !in.Node.IsNull() && len(in.Node.Entries) != len(in.Given) }
 
-// Alone reports keys that a document with the list cannot have, and tells whether there is none. They are those of the single schedule.
+// Alone reports the keys of the single schedule, which a document with the list cannot have, and
+// returns true if there are none.
 func Alone(n *source.Node, others []source.Entry, diags *diag.List) bool {
 	if n.IsNull() {
 		return true
@@ -64,7 +65,8 @@ func Alone(n *source.Node, others []source.Entry, diags *diag.List) bool {
 	return ok
 }
 
-// Read reads the list; n may be nil. zone is the time zone of items that name none. What it reports is left out.
+// Read reads the list; n may be nil. zone is the time zone of items without one. Anything that it
+// reports is left out.
 func (k Keys) Read(n *source.Node, zone string, in Inputs, diags *diag.List) []workflow.Schedule {
 	if n.IsNull() {
 		return nil
@@ -101,7 +103,7 @@ func (k Keys) Read(n *source.Node, zone string, in Inputs, diags *diag.List) []w
 	return out
 }
 
-// item reads one schedule; false: something was reported.
+// item reads one schedule; it returns false if a problem was reported.
 func (k Keys) item(f *source.Fields, zone string, in Inputs, diags *diag.List) (workflow.Schedule, bool) {
 	first := len(*diags)
 	s := workflow.Schedule{Mode: workflow.ModeInterval, Spec: strings.TrimSpace(f.Text("schedule")), TimeZone: cmp.Or(f.Str(k.Zone), zone)}
@@ -120,7 +122,7 @@ func (k Keys) item(f *source.Fields, zone string, in Inputs, diags *diag.List) (
 			s.Mode = mode
 		}
 	}
-	isMisnamed := misnamed(f, s.Mode, diags) // then it is not missing as well
+	isMisnamed := misnamed(f, s.Mode, diags) // then it is not also missing
 	if at == f.Node() && !isMisnamed || at != f.Node() && (at.IsScalar() || at.IsNull()) {
 		_, err := schedule.Parse(s.Mode, s.Spec)
 		if e, ok := errors.AsType[*schedule.Error](err); ok && e.Code == schedule.CodeUnknownMode || err == nil && s.Mode == workflow.ModeOneTime {
@@ -153,7 +155,8 @@ func (k Keys) item(f *source.Fields, zone string, in Inputs, diags *diag.List) (
 	return s, len(*diags) == first
 }
 
-// misnamed reports keys that are often written for another one, and tells whether one of them says the schedule.
+// misnamed reports keys that are often written instead of another, and reports whether one of them
+// contains the schedule.
 func misnamed(f *source.Fields, mode string, diags *diag.List) (isSchedule bool) {
 	for _, e := range f.Node().Entries {
 		want := meant[e.Key]
@@ -169,12 +172,13 @@ func misnamed(f *source.Fields, mode string, diags *diag.List) (isSchedule bool)
 	return isSchedule
 }
 
-// formOf gives a schedule in the form that says what was said under another key, or an example of it.
+// formOf returns the correct form of a schedule that was written under another key, or an example
+// of it.
 func formOf(key string, value *source.Node, mode string) string {
 	forms := map[string][2]string{"cron": {"", "0 9 * * 1-5"}, "every": {"@every ", "@every 12h"}, "interval": {"@every ", "@every 12h"}, "at": {"daily@", "daily@09:00"}}
 	form := forms[key]
 	if mode == workflow.ModeContinuous {
-		form = [2]string{"", "5"} // seconds are all that it has
+		form = [2]string{"", "5"} // this mode supports only seconds
 	}
 	if value.IsScalar() {
 		text := strings.TrimSpace(value.Text)
@@ -187,7 +191,7 @@ func formOf(key string, value *source.Node, mode string) string {
 	return form[1]
 }
 
-// Fits reports why runs with these inputs would be refused.
+// Fits reports why runs with these inputs would be rejected.
 func Fits(at *source.Node, given json.RawMessage, in Inputs, diags *diag.List) {
 	if in.broken() {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/format/source"
 )
 
-// TestMisnamed: a key of other programs is one error, whose hint is what to write in its place.
+// TestMisnamed checks that a key of other programs is one error, whose hint is the replacement.
 func TestMisnamed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ item, want string }{

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Item is a schedule as documents in JSON have it.
+// Item is a schedule in the form of JSON documents.
 type Item struct {
 	ID            string          `json:"id"`
 	ExecutionMode string          `json:"executionMode,omitempty"`
@@ -17,7 +17,8 @@ type Item struct {
 	Inputs        json.RawMessage `json:"inputs,omitempty"`
 }
 
-// Single gives the schedule of a graph that can be written without a list; nil where there is none.
+// Single returns the schedule of a graph that can be written without a list, or nil if there is
+// none.
 func Single(w *workflow.Workflow) *workflow.Schedule {
 	if len(w.Schedules) != 1 || w.Schedules[0].ID != "" || len(w.Schedules[0].Inputs) > 0 {
 		return nil
@@ -25,7 +26,8 @@ func Single(w *workflow.Workflow) *workflow.Schedule {
 	return &w.Schedules[0]
 }
 
-// Listed gives the schedules of a graph that a list says, none where [Single] says all, and what it cannot say of the others. continuous tells whether the format has the mode.
+// Listed returns the schedules of a graph to write as a list, none if [Single] covers all, and what
+// the list cannot express of the others. continuous reports whether the format has that mode.
 func Listed(w *workflow.Workflow, continuous bool) (list []workflow.Schedule, unsaid []string) {
 	if one := Single(w); one != nil && (continuous || one.Mode == workflow.ModeInterval) {
 		return nil, nil
@@ -43,7 +45,7 @@ func Listed(w *workflow.Workflow, continuous bool) (list []workflow.Schedule, un
 	return list, unsaid
 }
 
-// Title names a schedule in what a conversion loses.
+// Title returns the name of a schedule for lists of what a conversion loses.
 func Title(s workflow.Schedule) string {
 	if s.ID != "" {
 		return fmt.Sprintf("the schedule %q: %q of mode %s", s.ID, s.Spec, s.Mode)
@@ -51,7 +53,7 @@ func Title(s workflow.Schedule) string {
 	return fmt.Sprintf("the schedule %q of mode %s", s.Spec, s.Mode)
 }
 
-// Items gives schedules as documents in JSON have them. modes: each says its mode.
+// Items returns schedules in the form of JSON documents. If modes, each includes its mode.
 func Items(list []workflow.Schedule, modes bool) []Item {
 	var out []Item
 	for _, s := range list {
@@ -64,7 +66,7 @@ func Items(list []workflow.Schedule, modes bool) []Item {
 	return out
 }
 
-// Form gives the schema of the key, for editors.
+// Form returns the schema of the key, for editors.
 func (k Keys) Form() part.Object {
 	id := part.With(part.Object{"type": []string{"string", "number", "boolean"}, "pattern": "^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?$"}, "the name by which the schedule is paused, skipped and run")
 	spec := part.Scalar(`when it starts a run: cron fields ("0 9 * * 1-5"), @daily, @every 90s, seconds, daily@09:00 or weekly@1,3`)

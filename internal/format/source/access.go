@@ -8,20 +8,24 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// KeySchema is the key under which any document may name its JSON Schema for editors. It says nothing about a run.
+// KeySchema is the key under which any document may name its JSON Schema for editors. It has no
+// effect on a run.
 const KeySchema = "$schema"
 
-// Fields reads one map of a document and notes in a diag.List what is missing or of the wrong type. It remembers the keys that were asked for.
+// Fields reads one map of a document and records in a diag.List what is missing or of the wrong
+// type. It remembers the keys that were read.
 //
-// A nil Fields is a map that is not there: its accessors give zero values and add nothing, so that a chain of optional maps needs no checks. A key
-// whose value is null counts as absent. Not safe for concurrent use.
+// A nil Fields is an absent map: its accessors return zero values and add no diagnostics, so that a
+// chain of optional maps needs no checks. A key whose value is null counts as absent. Fields is not
+// safe for concurrent use.
 type Fields struct {
 	node  *Node
 	diags *diag.List
 	asked map[string]bool
 }
 
-// Fields gives a view of a map that adds its diagnostics to diags. For a value that is no map it adds an error and gives nil; for a nil Node it gives nil.
+// Fields returns a view of a map that adds its diagnostics to diags. For a value that is not a map
+// it adds an error and returns nil; for a nil Node it returns nil.
 func (n *Node) Fields(diags *diag.List) *Fields {
 	if n == nil {
 		return nil
@@ -33,7 +37,7 @@ func (n *Node) Fields(diags *diag.List) *Fields {
 	return &Fields{node: n, diags: diags, asked: map[string]bool{}}
 }
 
-// Node gives the map itself.
+// Node returns the map itself.
 func (f *Fields) Node() *Node {
 	if f == nil {
 		return nil
@@ -41,7 +45,7 @@ func (f *Fields) Node() *Node {
 	return f.node
 }
 
-// Get gives a value of any type, null included; nil where the key is absent.
+// Get returns a value of any type, including null; nil if the key is absent.
 func (f *Fields) Get(key string) *Node {
 	if f == nil {
 		return nil
@@ -50,7 +54,7 @@ func (f *Fields) Get(key string) *Node {
 	return f.node.Get(key)
 }
 
-// get gives a value that is there and not null.
+// get returns a value that is present and not null.
 func (f *Fields) get(key string) *Node {
 	if n := f.Get(key); !n.IsNull() {
 		return n
@@ -58,13 +62,14 @@ func (f *Fields) get(key string) *Node {
 	return nil
 }
 
-// Str gives a text, "" where it is absent. A number or a boolean is an error whose hint is to quote it.
+// Str returns a string, or "" if it is absent. A number or a boolean is an error whose hint is to
+// quote it.
 func (f *Fields) Str(key string) string {
 	s, _ := f.OptStr(key)
 	return s
 }
 
-// OptStr is Str that tells whether a text is there.
+// OptStr is like Str, but also reports whether a string is present.
 func (f *Fields) OptStr(key string) (string, bool) {
 	n := f.get(key)
 	if n == nil {
@@ -77,7 +82,7 @@ func (f *Fields) OptStr(key string) (string, bool) {
 	return n.Text, true
 }
 
-// RequireStr is Str that reports an absent or empty text.
+// RequireStr is like Str, but reports an absent or empty string as a problem.
 func (f *Fields) RequireStr(key string) string {
 	if n := f.Require(key); n != nil {
 		if s, ok := f.OptStr(key); !ok || s != "" {
@@ -88,7 +93,8 @@ func (f *Fields) RequireStr(key string) string {
 	return ""
 }
 
-// Text is Str that also takes numbers and booleans, as they were written in JSON's spelling: for ids and labels, which people leave unquoted.
+// Text is like Str, but also accepts numbers and booleans, in their JSON spelling: for ids and
+// labels, which people leave unquoted.
 func (f *Fields) Text(key string) string {
 	n := f.get(key)
 	if n == nil {
@@ -101,7 +107,7 @@ func (f *Fields) Text(key string) string {
 	return n.Text
 }
 
-// Int gives a whole number of 64 bits and whether one is there. 3.0 is one.
+// Int returns a 64-bit integer and whether one is present. 3.0 is an integer.
 func (f *Fields) Int(key string) (int64, bool) {
 	n := f.get(key)
 	if n == nil {
@@ -121,7 +127,7 @@ func (f *Fields) Int(key string) (int64, bool) {
 	return 0, false
 }
 
-// Float gives a number and whether one is there.
+// Float returns a number and whether one is present.
 func (f *Fields) Float(key string) (float64, bool) {
 	n := f.get(key)
 	if n == nil {
@@ -134,7 +140,7 @@ func (f *Fields) Float(key string) (float64, bool) {
 	return v, ok
 }
 
-// Bool gives a boolean and whether one is there.
+// Bool returns a boolean and whether one is present.
 func (f *Fields) Bool(key string) (value, ok bool) {
 	n := f.get(key)
 	if n == nil {
@@ -147,7 +153,7 @@ func (f *Fields) Bool(key string) (value, ok bool) {
 	return value, ok
 }
 
-// List gives the items of a list, nil where it is absent.
+// List returns the items of a list, or nil if it is absent.
 func (f *Fields) List(key string) []*Node {
 	n := f.get(key)
 	if n == nil {
@@ -160,7 +166,7 @@ func (f *Fields) List(key string) []*Node {
 	return n.Items
 }
 
-// Strs gives a list of texts; items that are none are reported and left out.
+// Strs returns a list of strings; other items are reported and left out.
 func (f *Fields) Strs(key string) []string {
 	var out []string
 	for _, item := range f.List(key) {
@@ -173,7 +179,7 @@ func (f *Fields) Strs(key string) []string {
 	return out
 }
 
-// Map gives a map, nil where it is absent.
+// Map returns a map, or nil if it is absent.
 func (f *Fields) Map(key string) *Fields {
 	if n := f.get(key); n != nil {
 		return n.Fields(f.diags)
@@ -181,7 +187,8 @@ func (f *Fields) Map(key string) *Fields {
 	return nil
 }
 
-// Require gives a value of any type and reports one that is absent or null. It gives nil then.
+// Require returns a value of any type. If it is absent or null, Require reports that and returns
+// nil.
 func (f *Fields) Require(key string) *Node {
 	n := f.get(key)
 	if n == nil && f != nil {
@@ -195,7 +202,7 @@ func (f *Fields) Require(key string) *Node {
 	return n
 }
 
-// RequireList is List that reports an absent one. It gives nil, false where there is none.
+// RequireList is like List, but reports an absent list. It returns nil, false if there is none.
 func (f *Fields) RequireList(key string) ([]*Node, bool) {
 	n := f.Require(key)
 	if n == nil {
@@ -204,7 +211,7 @@ func (f *Fields) RequireList(key string) ([]*Node, bool) {
 	return f.List(key), n.Kind == List
 }
 
-// RequireMap is Map that reports an absent one.
+// RequireMap is like Map, but reports an absent map.
 func (f *Fields) RequireMap(key string) *Fields {
 	if f.Require(key) == nil {
 		return nil
@@ -212,8 +219,8 @@ func (f *Fields) RequireMap(key string) *Fields {
 	return f.Map(key)
 }
 
-// Unknown reports every key that no accessor asked for and that is not among known, with the nearest key that is. One that is a misspelling of a known key is
-// an error, any other has the given severity.
+// Unknown reports every key that no accessor has read and that is not in known, with the nearest
+// known key. A misspelling of a known key is an error, any other key has the given severity.
 func (f *Fields) Unknown(severity diag.Severity, known ...string) {
 	if f == nil {
 		return
@@ -228,7 +235,7 @@ func (f *Fields) Unknown(severity diag.Severity, known ...string) {
 	}
 }
 
-// wrong reports that a value is of another type than the one wanted.
+// wrong reports that a value is not of the expected type.
 func (n *Node) wrong(diags *diag.List, want string) {
 	d := report(diags, diag.Error, n.Span, n.Path(), CodeWrongType, fmt.Sprintf("expected %s, found %s", want, n.Kind))
 	switch {

@@ -128,7 +128,7 @@ func TestNilNode(t *testing.T) {
 	}
 }
 
-// A place inside a text is found in the source, whatever the spelling.
+// TestSpanAt checks that a position inside a text is found in the source, whatever the spelling.
 func TestSpanAt(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, src, find, want string }{

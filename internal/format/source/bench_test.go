@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkParse reads a canvas of 10,000 nodes (about 1 MB), as JSON on one line, as indented JSON and as YAML.
+// BenchmarkParse reads a canvas of 10,000 nodes (about 1 MB), as JSON on one line, as indented JSON
+// and as YAML.
 func BenchmarkParse(b *testing.B) {
 	var line, indented, yaml strings.Builder
 	line.WriteString(`{"nodes":[`)

@@ -8,17 +8,17 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// stride is the distance of the points at which a file remembers how many runes are before, so that a column is found in constant time even where
-// a document is one line of megabytes.
+// stride is the distance between the offsets for which a file remembers the number of preceding
+// runes, so that a column is found in constant time even if a document is one line of megabytes.
 const stride = 256
 
 // file finds lines and columns in a text. It is immutable.
 type file struct {
 	name  string
 	data  []byte
-	bom   int   // bytes of the byte order mark
-	lines []int // offsets at which lines begin; lines end with \n, \r\n or \r
-	runes []int // runes[i] is the number of runes that begin before i*stride
+	bom   int   // length of the byte order mark
+	lines []int // offsets of line starts; lines end with \n, \r\n or \r
+	runes []int // runes[i] is the number of runes that start before i*stride
 }
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
@@ -45,7 +45,7 @@ func newFile(name string, data []byte) *file {
 	return f
 }
 
-// NotUTF8 gives the place of the first byte that is not UTF-8; false where there is none.
+// NotUTF8 returns the position of the first byte that is not UTF-8, or false if there is none.
 func NotUTF8(data []byte) (at diag.Pos, found bool) {
 	offset, found := notUTF8(data)
 	if !found {
@@ -54,7 +54,7 @@ func NotUTF8(data []byte) (at diag.Pos, found bool) {
 	return newFile("", data).pos(offset), true
 }
 
-// notUTF8 gives the offset of that byte.
+// notUTF8 returns the offset of the first byte that is not UTF-8.
 func notUTF8(data []byte) (offset int, found bool) {
 	if utf8.Valid(data) {
 		return 0, false
@@ -68,10 +68,10 @@ func notUTF8(data []byte) (offset int, found bool) {
 	}
 }
 
-// text is the file without its byte order mark. Offsets into it are smaller by bom.
+// text returns the file without its byte order mark. Offsets into it are smaller by bom.
 func (f *file) text() []byte { return f.data[f.bom:] }
 
-// runesBefore counts the runes that begin before an offset.
+// runesBefore returns the number of runes that start before an offset.
 func (f *file) runesBefore(offset int) int {
 	i := offset / stride
 	n := f.runes[i]
@@ -83,7 +83,8 @@ func (f *file) runesBefore(offset int) int {
 	return n
 }
 
-// offsetOfRune is the inverse of runesBefore: where rune n begins, the end of the file where there are fewer.
+// offsetOfRune is the inverse of runesBefore: it returns the start of rune n, or the end of the
+// file if there are fewer runes.
 func (f *file) offsetOfRune(n int) int {
 	i := sort.SearchInts(f.runes, n+1) - 1 // the last point with at most n runes before it
 	have := f.runes[i]
@@ -99,14 +100,14 @@ func (f *file) offsetOfRune(n int) int {
 	return len(f.data)
 }
 
-// pos gives the place of an offset.
+// pos returns the position of an offset.
 func (f *file) pos(offset int) diag.Pos {
 	offset = min(max(offset, f.bom), len(f.data))
 	line := sort.SearchInts(f.lines, offset+1) - 1
 	return diag.Pos{Line: line + 1, Column: f.runesBefore(offset) - f.runesBefore(f.lines[line]) + 1, Offset: offset}
 }
 
-// span gives the stretch from start to end, without an end where it is not after start.
+// span returns the range from start to end, without an end if it is not after start.
 func (f *file) span(start, end int) diag.Span {
 	s := diag.Span{File: f.name, Start: f.pos(start)}
 	if end > start {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The place of the first byte that is not UTF-8 is told by line, character and offset, behind a byte order mark, too.
+// TestNotUTF8 checks that the first byte that is not UTF-8 is reported by line, character and
+// offset, including after a byte order mark.
 func TestNotUTF8(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -80,7 +80,7 @@ func checkSpan(t *testing.T, s diag.Span, size int) {
 	}
 }
 
-// Any JSON value comes through unchanged.
+// TestJSONRoundTrip checks that any JSON value survives unchanged.
 func TestJSONRoundTrip(t *testing.T) {
 	t.Parallel()
 	var value func(t *rapid.T, depth int) any

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// json reads the text as strict JSON. Syntax is checked first over the whole text, by the same decoder whose tokens the tree is then built from,
-// because that gives the one right place of an error; nesting is bounded before, so that neither goes deep.
+// json reads the text as strict JSON. The syntax of the whole text is checked first, with the same
+// decoder whose tokens the tree is then built from, because that yields the one correct position of
+// an error; nesting is limited beforehand, so that neither pass goes deep.
 func (p *parser) json() *Node {
 	text := p.file.text()
 	if at := deeperThan(text, p.opts.MaxDepth); at >= 0 {
@@ -26,7 +27,8 @@ func (p *parser) json() *Node {
 	return root
 }
 
-// deeperThan gives the offset of the first bracket that opens a level too many, -1 where there is none. Strings are skipped.
+// deeperThan returns the offset of the first bracket that exceeds the depth, or -1 if there is
+// none. Strings are skipped.
 func deeperThan(text []byte, depth int) int {
 	level, quoted := 0, false
 	for i := 0; i < len(text); i++ {
@@ -83,20 +85,20 @@ type jsonReader struct {
 	dec  *json.Decoder
 }
 
-// next gives the next token with its place.
+// next returns the next token with its start and end.
 func (r *jsonReader) next() (tok json.Token, start, end int) {
 	start = int(r.dec.InputOffset())
 	for start < len(r.text) && strings.IndexByte(" \t\r\n,:", r.text[start]) >= 0 {
 		start++
 	}
 	tok, err := r.dec.Token()
-	if err != nil { // not after the check; ending is all that is left
+	if err != nil { // not after the check; only the end is left
 		r.failed = true
 	}
 	return tok, start, int(r.dec.InputOffset())
 }
 
-// value reads one value. It is nil where a bound was hit.
+// value reads one value. It returns nil if a limit was reached.
 func (r *jsonReader) value(parent *Node, key string, index, depth int) *Node {
 	tok, start, end := r.next()
 	if !r.enter(depth, start+r.file.bom) {
@@ -126,7 +128,8 @@ func (r *jsonReader) value(parent *Node, key string, index, depth int) *Node {
 	return n
 }
 
-// inside reads the elements of a list or a map up to its closing bracket and gives the place after that.
+// inside reads the elements of a list or a map up to its closing bracket and returns the offset
+// after that.
 func (r *jsonReader) inside(n *Node, depth int) int {
 	first := map[string]int{}
 	for r.dec.More() && !r.failed {
@@ -156,7 +159,7 @@ func (r *jsonReader) inside(n *Node, depth int) int {
 	return end
 }
 
-// pathOf gives the path of a key of n.
+// pathOf returns the path of a key of n.
 func (n *Node) pathOf(key string) string {
 	path := n.Path()
 	return path + joinPath(path != "", key)

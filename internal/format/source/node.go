@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// Kind is what a value is.
+// Kind is the kind of a value.
 type Kind int
 
 const (
@@ -25,7 +25,7 @@ const (
 
 var kindNames = []string{"null", "a boolean", "a number", "a number", "a string", "a list", "a map"}
 
-// String names the kind as messages do: "a string".
+// String returns the kind as messages name it: "a string".
 func (k Kind) String() string {
 	if k < 0 || int(k) >= len(kindNames) {
 		return "nothing"
@@ -33,10 +33,12 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// Node is a value of a document. The fields are read only; a nil Node is "not there", and its methods say so.
+// Node is a value of a document. The fields are read-only; a nil Node is an absent value, and its
+// methods handle it as such.
 //
-// Text is the decoded text of a String, `true` or `false`, the JSON number of an Int or a Float (an Int of any length), and empty for the rest.
-// Items are a List's, Entries a Map's, in the order of the document with merged entries last; no key is there twice.
+// Text is the decoded text of a String, `true` or `false`, the JSON number of an Int or a Float (an
+// Int of any length), and empty otherwise. Items are the items of a List, Entries the entries of a
+// Map, in the order of the document with merged entries last; keys are unique.
 type Node struct {
 	Kind    Kind
 	Span    diag.Span
@@ -50,14 +52,15 @@ type Node struct {
 	index  int    // in a parent that is a list
 }
 
-// Entry is one key of a map with its value. Key is the key's source text without quotes: `true`, `on`, `1` (S4-33).
+// Entry is one key of a map with its value. Key is the key's source text without quotes: `true`,
+// `on`, `1` (S4-33).
 type Entry struct {
 	Key     string
 	KeySpan diag.Span
 	Value   *Node
 }
 
-// Get gives the value of a key, nil where the node is no map or has no such key.
+// Get returns the value of a key, or nil if the node is not a map or has no such key.
 func (n *Node) Get(key string) *Node {
 	if e := n.Entry(key); e != nil {
 		return e.Value
@@ -65,7 +68,7 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// Entry gives a key with its value, nil like Get.
+// Entry returns a key with its value, or nil like Get.
 func (n *Node) Entry(key string) *Entry {
 	if n == nil {
 		return nil
@@ -78,13 +81,13 @@ func (n *Node) Entry(key string) *Entry {
 	return nil
 }
 
-// IsNull tells whether the value is absent or null.
+// IsNull reports whether the value is absent or null.
 func (n *Node) IsNull() bool { return n == nil || n.Kind == Null }
 
-// IsScalar tells whether the value is there and neither a list nor a map.
+// IsScalar reports whether the value is present and neither a list nor a map.
 func (n *Node) IsScalar() bool { return n != nil && n.Kind != List && n.Kind != Map }
 
-// Int gives the number of an Int that fits.
+// Int returns the number of an Int that fits in 64 bits.
 func (n *Node) Int() (int64, bool) {
 	if n == nil || n.Kind != Int {
 		return 0, false
@@ -93,7 +96,7 @@ func (n *Node) Int() (int64, bool) {
 	return i, err == nil
 }
 
-// Float gives the number of an Int or a Float, rounded where it must be.
+// Float returns the number of an Int or a Float, rounded if necessary.
 func (n *Node) Float() (float64, bool) {
 	if n == nil || n.Kind != Int && n.Kind != Float {
 		return 0, false
@@ -102,7 +105,7 @@ func (n *Node) Float() (float64, bool) {
 	return f, err == nil
 }
 
-// Bool gives the value of a Bool.
+// Bool returns the value of a Bool.
 func (n *Node) Bool() (value, ok bool) {
 	if n == nil || n.Kind != Bool {
 		return false, false
@@ -110,7 +113,8 @@ func (n *Node) Bool() (value, ok bool) {
 	return n.Text == "true", true
 }
 
-// Path tells where the value stands: `nodes[2].data.model`, keys that are not plain words as `["two words"]`. The root's path is empty.
+// Path returns the path of the value: `nodes[2].data.model`, with keys that are not plain words as
+// `["two words"]`. The root's path is empty.
 func (n *Node) Path() string {
 	if n == nil || n.parent == nil {
 		return ""
@@ -149,7 +153,8 @@ func isWord(s string) bool {
 	return s != ""
 }
 
-// JSON gives the value as compact JSON: keys in the order of the document, numbers with their digits, no HTML escapes. A nil Node is null.
+// JSON returns the value as compact JSON: keys in the order of the document, numbers with their
+// digits, no HTML escapes. A nil Node is null.
 func (n *Node) JSON() json.RawMessage {
 	var b bytes.Buffer
 	n.write(&b)
@@ -195,5 +200,5 @@ func writeString(b *bytes.Buffer, s string) {
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(s)       //nolint:errchkjson // a string into a Buffer: neither can fail
-	b.Truncate(b.Len() - 1) // the encoder's line end
+	b.Truncate(b.Len() - 1) // the encoder's newline
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// Bounds of a document, where Options do not say otherwise.
+// Default limits of a document.
 const (
 	DefaultMaxBytes    = 8 << 20 // 8 MiB
-	DefaultMaxDepth    = 200     // maps and lists inside one another, aliases included
+	DefaultMaxDepth    = 200     // nesting depth of maps and lists, aliases included
 	DefaultMaxValues   = 200_000 // values in the tree, aliases expanded
 	DefaultMaxProblems = 100     // problems reported by Parse and by the accessors of one document
 )
@@ -36,7 +36,8 @@ const (
 	CodeUnknownKey    = "unknown-key"
 )
 
-// Options bound a document. Zero fields are the defaults; the zero Options is ready for use.
+// Options are limits of a document. Zero fields mean the defaults; the zero Options is ready for
+// use.
 type Options struct {
 	MaxBytes    int
 	MaxDepth    int
@@ -57,15 +58,18 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Parse reads one document with the default bounds. file is the name that spans carry; data is not kept changed or written to, but Node keeps it.
+// Parse reads one document with the default limits. file is the name used in spans. Parse does not
+// modify data, but Node keeps it.
 func Parse(file string, data []byte) (*Node, diag.List) {
 	return Options{}.Parse(file, data)
 }
 
-// Parse reads one document: JSON where its first character is `{` or `[`, YAML otherwise. A byte order mark and CRLF line ends are fine.
+// Parse reads one document: JSON if its first character is `{` or `[`, YAML otherwise. A byte order
+// mark and CRLF line endings are accepted.
 //
-// The Node is nil where nothing could be read. A syntax error ends the reading; everything else (duplicate keys, keys that are not text) is
-// collected, up to MaxProblems. Every error of a bound names the bound.
+// The Node is nil if nothing could be read. A syntax error ends reading; all other problems
+// (duplicate keys, keys that are not strings) are collected, up to MaxProblems. Every error about a
+// limit names the limit.
 func (o Options) Parse(file string, data []byte) (*Node, diag.List) {
 	o = o.withDefaults()
 	p := &parser{opts: o, diags: new(diag.List)}
@@ -97,14 +101,15 @@ type parser struct {
 	file   *file
 	diags  *diag.List
 	values int
-	failed bool // a bound or a syntax error was hit: reading is over
+	failed bool // a limit or syntax error has ended reading
 }
 
 func (p *parser) empty() {
 	p.errorAt(0, 0, CodeEmpty, "the document is empty")
 }
 
-// errorAt adds an error for the bytes from start to end. Past MaxProblems it gives a diagnostic that goes nowhere.
+// errorAt adds an error for the bytes from start to end. Beyond MaxProblems it returns a diagnostic
+// that is discarded.
 func (p *parser) errorAt(start, end int, code, format string, args ...any) *diag.Diagnostic {
 	return p.error(p.file.span(start, end), "", code, format, args...)
 }
@@ -113,7 +118,8 @@ func (p *parser) error(span diag.Span, path, code, format string, args ...any) *
 	return addError(p.diags, p.opts.MaxProblems, diag.Error, span, path, code, fmt.Sprintf(format, args...))
 }
 
-// addError adds a diagnostic unless the list is full; the last one that fits says that there are more.
+// addError adds a diagnostic unless the list is full; the last one that fits says that there are
+// more.
 func addError(list *diag.List, most int, sev diag.Severity, span diag.Span, path, code, message string) *diag.Diagnostic {
 	d := diag.Diagnostic{Code: code, Severity: sev, Span: span, Path: path, Message: message}
 	switch n := len(*list); {
@@ -128,7 +134,7 @@ func addError(list *diag.List, most int, sev diag.Severity, span diag.Span, path
 	return &(*list)[len(*list)-1]
 }
 
-// enter counts a value at a depth and tells whether the bounds allow it.
+// enter counts a value at a depth and reports whether the limits allow it.
 func (p *parser) enter(depth, start int) bool {
 	if p.failed {
 		return false
@@ -150,7 +156,7 @@ func (p *parser) tooDeep(at int) {
 	p.errorAt(at, at, CodeTooDeep, "maps and lists are nested more than %d deep; that is the limit", p.opts.MaxDepth)
 }
 
-// duplicate reports a duplicate key, with both places.
+// duplicate reports a duplicate key, with both positions.
 func (p *parser) duplicate(key string, second, first diag.Span, path string) {
 	d := p.error(second, path, CodeDuplicateKey, "duplicate key %q", key)
 	d.Related = []diag.Related{{Span: first, Message: "first defined here"}}

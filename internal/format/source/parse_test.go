@@ -20,7 +20,7 @@ func lines(l diag.List) []string {
 	return out
 }
 
-// Every diagnostic with its exact line and column.
+// TestParseProblems checks every diagnostic with its exact line and column.
 func TestParseProblems(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -130,7 +130,7 @@ func TestParseValues(t *testing.T) {
 	}
 }
 
-// Where values and keys stand, ends included where they are known.
+// TestSpans checks the positions of values and keys, including ends if they are known.
 func TestSpans(t *testing.T) {
 	t.Parallel()
 	show := func(n *Node) []string {
@@ -185,7 +185,8 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// SEC17: hostile texts are refused fast, and the error names the bound.
+// TestBounds checks that hostile texts are rejected fast, and that the error names the limit
+// (SEC17).
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	laughs := "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n"
@@ -216,7 +217,8 @@ func TestBounds(t *testing.T) {
 		{"wide JSON", "[" + strings.Repeat("1,", 300_000) + "1]", many, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, diags := Parse("f", []byte(test.src)) // without the bounds most of these would not end while the test runs
+			// without the limits most of these would not finish during the test
+			_, diags := Parse("f", []byte(test.src))
 			if len(diags) != 1 || diags[0].Code != test.code || test.message != "" && diags[0].Message != test.message {
 				t.Errorf("diagnostics: %v", diags)
 			}

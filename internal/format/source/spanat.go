@@ -10,10 +10,12 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// SpanAt gives the place in the document of the bytes from offset to offset+length of a String's Text, for problems found inside a text.
+// SpanAt returns the position in the document of the bytes from offset to offset+length of a
+// String's Text, for problems found inside a text.
 //
-// It is exact for JSON text, for quoted and plain YAML text on one line, and for literal blocks (`|`). Elsewhere (folded blocks, text over several
-// lines, a value that is no String) it gives the span of the whole value.
+// It is exact for JSON text, for quoted and plain YAML text on one line, and for literal blocks
+// (`|`). Otherwise (folded blocks, text over several lines, a value that is not a String) it
+// returns the span of the whole value.
 func (n *Node) SpanAt(offset, length int) diag.Span {
 	if n == nil {
 		return diag.Span{}
@@ -35,7 +37,8 @@ func (n *Node) SpanAt(offset, length int) diag.Span {
 	return n.file.span(start, end)
 }
 
-// sourceOffset finds where a byte of the text is in the file. It reads the source again beside the text and gives up where the two part.
+// sourceOffset finds the offset in the file of a byte of the text. It reads the source again in
+// parallel with the text and fails where the two diverge.
 func (n *Node) sourceOffset(offset int) (int, bool) {
 	at := n.Span.Start.Offset
 	rest := n.file.data[at:]
@@ -57,7 +60,7 @@ func (n *Node) sourceOffset(offset int) (int, bool) {
 	return 0, false
 }
 
-// escaped walks double-quoted source beside its text.
+// escaped walks double-quoted source in parallel with its text.
 func escaped(src []byte, text string, offset int) (int, bool) {
 	i, t := 0, 0
 	for t < offset {
@@ -81,7 +84,8 @@ func escaped(src []byte, text string, offset int) (int, bool) {
 	return i, true
 }
 
-// escape reads one escape sequence of JSON or YAML; size 0 for one that is none or that ends a line.
+// escape reads one escape sequence of JSON or YAML; it returns size 0 if there is none or it ends a
+// line.
 func escape(src []byte) (r rune, size int) {
 	if len(src) < 2 {
 		return 0, 0
@@ -123,7 +127,7 @@ func escape(src []byte) (r rune, size int) {
 	return r, size
 }
 
-// doubled walks single-quoted source, where ” is one quote, beside its text.
+// doubled walks single-quoted source, where ” is one quote, in parallel with its text.
 func doubled(src []byte, text string, offset int) (int, bool) {
 	i := 0
 	for t := range offset {
@@ -138,7 +142,7 @@ func doubled(src []byte, text string, offset int) (int, bool) {
 	return i, true
 }
 
-// literal walks a `|` block: its lines are the text's lines behind one indentation.
+// literal walks a `|` block: its lines are the text's lines after a common indentation.
 func literal(src []byte, text string, offset int) (int, bool) {
 	line := strings.Count(text[:offset], "\n")
 	column := offset - (strings.LastIndexByte(text[:offset], '\n') + 1)

@@ -14,8 +14,8 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// yaml reads the text as one YAML document. The library makes nodes; this package expands aliases and merge keys itself, so that it can count what
-// comes out of them.
+// yaml reads the text as one YAML document. The library creates nodes; this package expands aliases
+// and merge keys itself, so that it can count the resulting values.
 func (p *parser) yaml() *Node {
 	text := p.file.text()
 	if at := controlCharacter(text); at >= 0 {
@@ -60,7 +60,8 @@ func (p *parser) yaml() *Node {
 	return r.value(top, nil, "", 0, 1)
 }
 
-// controlCharacter gives the offset of the first character that YAML does not allow, -1 where there is none.
+// controlCharacter returns the offset of the first character that YAML does not allow, or -1 if
+// there is none.
 func controlCharacter(text []byte) int {
 	for i, c := range string(text) {
 		switch {
@@ -72,7 +73,8 @@ func controlCharacter(text []byte) int {
 	return -1
 }
 
-// yamlLines gives where lines begin by YAML's rule, which also breaks at U+0085, U+2028 and U+2029. The library counts by it, people do not.
+// yamlLines returns the offsets of line starts according to YAML, which also breaks lines at
+// U+0085, U+2028 and U+2029. The library counts that way, people do not.
 func yamlLines(text []byte) []int {
 	lines := []int{0}
 	for i := range text {
@@ -92,11 +94,12 @@ func yamlLines(text []byte) []int {
 // yamlReader builds the tree from the library's nodes.
 type yamlReader struct {
 	*parser
-	lines []int               // by YAML's rule, into the text
+	lines []int               // line starts in the text, as defined by YAML
 	open  map[*yaml.Node]bool // anchors whose aliases are being expanded
 }
 
-// offset turns the library's line and column, both from 1, columns in runes, into a place in the file.
+// offset converts the library's line and column, both from 1, columns in runes, to an offset in the
+// file.
 func (r *yamlReader) offset(line, column int) int {
 	if line < 1 {
 		return r.file.bom
@@ -113,7 +116,7 @@ func (r *yamlReader) errorNode(n *yaml.Node, code, format string, args ...any) *
 	return r.errorAt(at, at, code, format, args...)
 }
 
-// value reads one value. It is nil where a bound was hit or where nothing can stand for the value.
+// value reads one value. It returns nil if a limit was reached or the value cannot be represented.
 func (r *yamlReader) value(y *yaml.Node, parent *Node, key string, index, depth int) *Node {
 	start := r.offset(y.Line, y.Column)
 	if y.Kind == yaml.AliasNode {
@@ -130,7 +133,7 @@ func (r *yamlReader) value(y *yaml.Node, parent *Node, key string, index, depth 
 		return nil
 	}
 	if y.Anchor != "" {
-		if !r.open[y] { // else an alias leads here, and closes it
+		if !r.open[y] { // otherwise an alias leads here, and closes it
 			r.open[y] = true
 			defer delete(r.open, y)
 		}
@@ -154,7 +157,7 @@ func (r *yamlReader) value(y *yaml.Node, parent *Node, key string, index, depth 
 	return n
 }
 
-// entries reads the keys of a map, its own ones first, then those of `<<`.
+// entries reads the keys of a map, its own first, then those of `<<`.
 func (r *yamlReader) entries(y *yaml.Node, n *Node, depth int) {
 	first := map[string]int{}
 	var merges []*yaml.Node
@@ -188,7 +191,7 @@ func (r *yamlReader) entries(y *yaml.Node, n *Node, depth int) {
 	}
 }
 
-// badKey reports a key that is a map or a list; `id: {{ x }}` is such a map.
+// badKey reports a key that is a map or a list, as in `id: {{ x }}`.
 func (r *yamlReader) badKey(y, k *yaml.Node, n *Node) {
 	if y.Style&yaml.FlowStyle != 0 && k.Kind == yaml.MappingNode && k.Style&yaml.FlowStyle != 0 {
 		d := r.errorNode(y, CodeBadKey, "{{ begins a map in YAML, not a template")
@@ -199,7 +202,8 @@ func (r *yamlReader) badKey(y, k *yaml.Node, n *Node) {
 	d.Path = n.Path()
 }
 
-// merge adds the entries of `<<: value` that n does not have. The value is a map or a list of maps, the earlier ones winning.
+// merge adds the entries of `<<: value` that n does not have. The value is a map or a list of maps,
+// of which earlier ones take precedence.
 func (r *yamlReader) merge(m *yaml.Node, n *Node, have map[string]int, depth int) {
 	v := r.value(m, n, "<<", 0, depth+1)
 	if v == nil {
@@ -231,7 +235,7 @@ func (r *yamlReader) scalar(y *yaml.Node, n *Node, start int) {
 	switch tag := y.ShortTag(); tag {
 	case "!!null":
 		n.Kind = Null
-	case "!!str", "!!timestamp", "!!merge", "!": // a date is text here; an unquoted << as a value, too
+	case "!!str", "!!timestamp", "!!merge", "!": // a date is a string here, and so is an unquoted << as a value
 		n.Kind, n.Text = String, y.Value
 	case "!!bool":
 		n.Kind, n.Text = Bool, strings.ToLower(y.Value)
@@ -248,7 +252,8 @@ func (r *yamlReader) scalar(y *yaml.Node, n *Node, start int) {
 	}
 }
 
-// number gives n a JSON number: plain decimal digits as they stand, other spellings (0x1F, 1_000, .5) as their value.
+// number sets n to a JSON number: plain decimal digits unchanged, other spellings (0x1F, 1_000, .5)
+// as their value.
 func (r *yamlReader) number(y *yaml.Node, n *Node, start int) {
 	text := strings.TrimPrefix(y.Value, "+")
 	if json.Valid([]byte(text)) {
@@ -282,7 +287,8 @@ func (r *yamlReader) number(y *yaml.Node, n *Node, start int) {
 	d.Path, d.Hint = n.Path(), "quote it if it is text"
 }
 
-// end finds where a value ends, start where that is not known. Only the text tells: the library keeps no ends.
+// end finds the end of a value; it returns start if the end is unknown. It searches the text, since
+// the library does not record ends.
 func (r *yamlReader) end(y *yaml.Node, n *Node, start int) int {
 	if y.Kind == yaml.ScalarNode {
 		return r.scalarEnd(y, start)
@@ -297,7 +303,8 @@ func (r *yamlReader) end(y *yaml.Node, n *Node, start int) int {
 	return last
 }
 
-// scalarEnd finds the end of a scalar of one piece: plain on one line, or quoted. Block scalars end where their text ends.
+// scalarEnd finds the end of a scalar in one piece: plain on one line, or quoted. Block scalars end
+// where their text ends.
 func (r *yamlReader) scalarEnd(y *yaml.Node, start int) int {
 	rest := r.file.data[min(start, len(r.file.data)):]
 	switch {
@@ -311,7 +318,7 @@ func (r *yamlReader) scalarEnd(y *yaml.Node, start int) int {
 	return start
 }
 
-// quotedEnd gives the length of the quoted text that begins rest, 0 where none does.
+// quotedEnd returns the length of the quoted text at the start of rest, or 0 if there is none.
 func quotedEnd(rest []byte) int {
 	if len(rest) == 0 || rest[0] != '"' && rest[0] != '\'' {
 		return 0
@@ -330,7 +337,7 @@ func quotedEnd(rest []byte) int {
 	return 0
 }
 
-// syntax turns an error of the library into a diagnostic.
+// syntax converts an error of the library to a diagnostic.
 func (r *yamlReader) syntax(err error) {
 	r.failed = true
 	var load *yaml.LoadError
@@ -356,7 +363,7 @@ func (r *yamlReader) syntax(err error) {
 	}
 }
 
-// explain words the library's messages for people who do not know its scanner.
+// explain rewords the library's messages for people who do not know its scanner.
 func (r *yamlReader) explain(message string, at int) (text, hint string) {
 	line := r.file.lines[r.file.pos(at).Line-1]
 	before := r.file.data[line:at]

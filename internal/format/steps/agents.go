@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// What becomes of the keys of an agent. Name, tools and the bound of equal calls are Hocket's own; the others are those of docker-agent, versions 0 to 7.
+// Keys of an agent, by how they are handled. Name, tools and the limit on equal calls are specific
+// to Hocket; the others are those of docker-agent, versions 0 to 7.
 var (
 	agentKeys     = agents.Names(false, true)
 	idleAgentKeys = agents.Names(false, false)
@@ -20,21 +21,22 @@ var (
 	fallbackKeys  = []string{"models", "retries", "cooldown"}
 )
 
-// agent is an agent of the document, or one from beside it that the document names.
+// agent is an agent of the document, or an external agent that the document names.
 type agent struct {
-	at     int // in Workflow.Agents
+	at     int // index in Workflow.Agents
 	span   diag.Span
 	path   string
-	system *source.Node // the instruction, nil where there is none
+	system *source.Node // the instruction, nil if there is none
 	subs   []field
 	hands  []field
 
-	schema   *source.Node // of structured_output, nil where there is none
+	schema   *source.Node // of structured_output, nil if there is none
 	output   *schema.Schema
 	compiled bool
 }
 
-// agentsSection reads `agents:`, a map by name, or a list in the form of `--agents`; its order is that of the workflow's agents.
+// agentsSection reads `agents:`, a map by name, or a list in the form of `--agents`; the workflow's
+// agents keep its order.
 func (r *reader) agentsSection(f field) {
 	if f.value.Kind == source.List {
 		var diags diag.List
@@ -151,7 +153,7 @@ func (r *reader) agent(at field) {
 
 // subAgents resolves `sub_agents:` once all agents are known.
 func (r *reader) subAgents() {
-	for i := 0; i < len(r.w.Agents); i++ { // grows where one from beside the document is named
+	for i := 0; i < len(r.w.Agents); i++ { // grows if an external agent is named
 		id := r.w.Agents[i].ID
 		r.handoffs(id)
 		r.listed(i)
@@ -193,7 +195,7 @@ func (r *reader) subAgents() {
 	}
 }
 
-// listed resolves what an agent that came from a list names.
+// listed resolves the references of an agent that came from a list.
 func (r *reader) listed(i int) {
 	a := r.w.Agents[i]
 	info := r.agents[a.ID]
@@ -258,7 +260,8 @@ func (r *reader) permissions(f field) []workflow.Permissions {
 	return out
 }
 
-// permitAll puts the document's permissions before those of each agent, also of those from beside it: all of them hold.
+// permitAll puts the document's permissions before those of each agent, including external ones:
+// all of them apply.
 func (r *reader) permitAll(f field) {
 	all := r.permissions(f)
 	r.permitted = all
@@ -278,7 +281,7 @@ func (r *reader) promptFiles(f field) []string {
 	return files
 }
 
-// agentOf gives the agent with that id, nil where there is none.
+// agentOf returns the agent with that id, or nil if there is none.
 func (r *reader) agentOf(id string) *workflow.Agent {
 	if info := r.agents[id]; info != nil {
 		return &r.w.Agents[info.at]
@@ -286,7 +289,7 @@ func (r *reader) agentOf(id string) *workflow.Agent {
 	return nil
 }
 
-// hasAgent tells whether name is an agent; one from beside the document becomes part of the workflow.
+// hasAgent reports whether name is an agent; an external agent becomes part of the workflow.
 func (r *reader) hasAgent(name string) bool {
 	if r.agents[name] != nil {
 		return true

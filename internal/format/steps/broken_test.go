@@ -13,7 +13,8 @@ import (
 
 const header = "agents: {a: {}, b: {}}\n"
 
-// TestReadRawText holds documents that a text file of this repository could not hold, or not well.
+// TestReadRawText checks documents that a text file of this repository could not contain, or not
+// well.
 func TestReadRawText(t *testing.T) {
 	t.Parallel()
 	fine := header + "workflow:\n  - type: agent\n    name: a\n"
@@ -57,7 +58,7 @@ func TestReadRawText(t *testing.T) {
 	}
 }
 
-// TestReadReportsBounded holds that a document which is wrong throughout gives a bounded list.
+// TestReadReportsBounded checks that a document that is wrong throughout yields a limited list.
 func TestReadReportsBounded(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -78,7 +79,8 @@ func TestReadReportsBounded(t *testing.T) {
 	}
 }
 
-// TestReadLarge holds that reading, writing and reading again stay usable for thousands of steps with conditions.
+// TestReadLarge checks that reading, writing and reading back stay usable for thousands of steps
+// with conditions.
 func TestReadLarge(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -97,7 +99,8 @@ func TestReadLarge(t *testing.T) {
 	checkRoundTrip(t, w)
 }
 
-// TestAgentsBesideTheDocument holds that an agent of the document wins over one of `--agents`, and that only agents that are named come in.
+// TestAgentsBesideTheDocument checks that an agent of the document takes precedence over one of
+// `--agents`, and that only named agents are included.
 func TestAgentsBesideTheDocument(t *testing.T) {
 	t.Parallel()
 	opts := steps.Options{Agents: []workflow.Agent{
@@ -132,7 +135,8 @@ func TestAgentsBesideTheDocument(t *testing.T) {
 	}
 }
 
-// TestKnownToolsetsAndProviders holds that a caller that says what it can run gets warnings for the rest.
+// TestKnownToolsetsAndProviders checks that a caller that declares what it can run gets warnings
+// for the rest.
 func TestKnownToolsetsAndProviders(t *testing.T) {
 	t.Parallel()
 	doc := `agents:

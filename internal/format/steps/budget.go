@@ -10,7 +10,8 @@ var (
 	runBudgetKeys = []string{"tokens", "cost_usd", "calls", "on_reached"}
 )
 
-// budget reads `budget:` of a step, or of the workflow, which may also say what happens where it is met (P20).
+// budget reads `budget:` of a step, or of the workflow, which may also specify what happens when it
+// is exceeded (P20).
 func (r *reader) budget(f field, of string, ofRun bool) (b workflow.Budget, onReached string) {
 	for _, g := range r.fieldsOf(f) {
 		switch {

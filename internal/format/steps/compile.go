@@ -8,13 +8,14 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// proceed is the user message of a step where the run has no input (S4-3).
+// proceed is the user message of a step if the run has no input (S4-3).
 const proceed = "Please proceed."
 
-// end is a port that still leads nowhere.
+// end is a port that is not connected yet.
 type end struct{ node, port string }
 
-// compile turns the steps that were read into the graph and reports what only the whole shows.
+// compile converts the steps that were read to the graph, and reports problems that only the whole
+// shows.
 func (r *reader) compile() {
 	if r.root == nil {
 		return
@@ -55,7 +56,7 @@ func (r *reader) compile() {
 	}
 }
 
-// refuseUntyped reports items that would have been jumps, were their id an earlier step's.
+// refuseUntyped reports items that would have been jumps if their id were that of an earlier step.
 func (r *reader) refuseUntyped() {
 	r.root.walk(func(s *step) {
 		if s.untyped && s.kind != jump {
@@ -74,17 +75,19 @@ func (r *reader) checkAgentStep(s *step) {
 	d.Hint = r.diags.similar(s.name, r.agentIDs)
 }
 
-// compiler turns arranged steps into nodes and edges.
+// compiler converts arranged steps to nodes and edges.
 type compiler struct {
 	w      *workflow.Workflow
 	reader *reader
 	taken  map[string]bool // ids of the steps' nodes
-	// closed are the first steps of the loops that a condition or an approval closes, limits those whose bound has a list, with its owner.
+	// closed are the first steps of the loops that a condition or an approval closes; limits are
+	// those whose limit has a list, with its owner.
 	closed map[*step][]*step
 	limits map[*step]*step
 }
 
-// flow adds the steps of l, begun from ins, and gives what is left open behind the last one. A first step of the outermost list has no ins.
+// flow adds the steps of l, starting from ins, and returns the open ends after the last one. A
+// first step of the outermost list has no ins.
 func (c *compiler) flow(l *list, ins []end) []end {
 	for _, s := range l.order {
 		if s.broken {
@@ -109,7 +112,7 @@ func (c *compiler) flow(l *list, ins []end) []end {
 	return ins
 }
 
-// step adds one step and gives its open ends.
+// step adds one step and returns its open ends.
 func (c *compiler) step(s *step) []end {
 	switch s.kind {
 	case parallelStep:
@@ -127,7 +130,7 @@ func (c *compiler) step(s *step) []end {
 		Agent:  s.name,
 		Prompt: workflow.Prompt{Mode: workflow.PromptContext, Text: proceed},
 	}
-	if s.prompt != "" { // Hocket's own: the message is this text, with the previous output in its place
+	if s.prompt != "" { // specific to Hocket: this text is the message, with the previous output inserted
 		n.Agent.Prompt = workflow.Prompt{Mode: workflow.PromptTemplate, Text: s.prompt}
 	}
 	x := c.policies(&n, s)
@@ -153,7 +156,8 @@ func (c *compiler) condition(s *step) []end {
 	open := c.branch(s.yes, end{s.node, workflow.PortTrue})
 	no := c.branch(s.no, end{s.node, workflow.PortFalse})
 	if len(s.hoisted) > 0 && s.no != nil && len(s.no.items) > 0 {
-		// S4-8 (a): what the condition reads is made again, then the condition is asked again.
+		// S4-8 (a): what the condition reads is produced again, then the condition is evaluated
+		// again.
 		c.connect(no, s.hoisted[0].node, true, s)
 		if len(no) > 0 {
 			c.close(s, s.hoisted[0])
@@ -164,7 +168,7 @@ func (c *compiler) condition(s *step) []end {
 	return append(open, no...)
 }
 
-// branch adds one branch; one that is missing or empty goes on with the next step (S4-38).
+// branch adds one branch; a missing or empty branch continues with the next step (S4-38).
 func (c *compiler) branch(l *list, in end) []end {
 	if l == nil {
 		return []end{in}
@@ -177,7 +181,7 @@ func (c *compiler) parallel(s *step) []end {
 	n := c.node(s, workflow.KindFork)
 	n.Fork = &workflow.Fork{Join: join, Until: cmp.Or(s.more.join, workflow.UntilAll), Quorum: s.more.quorum, OnFailure: workflow.FailFast, Shape: workflow.ShapeSteps}
 	if n.Fork.Until != workflow.UntilAll {
-		c.w.Rules.HideLosers = true // a branch that lost is not part of the block's output
+		c.w.Rules.HideLosers = true // a losing branch is not in the block's output
 	}
 	n.Reads = c.policies(&n, s).done(nil)
 	children := slices.DeleteFunc(slices.Clone(s.children.items), func(t *step) bool { return t.broken })
@@ -195,7 +199,7 @@ func (c *compiler) parallel(s *step) []end {
 	return []end{{node: join}}
 }
 
-// joinID gives the id of a block's hidden join, which no step's path has.
+// joinID returns the id of a block's hidden join, which no step's path has.
 func (c *compiler) joinID(s *step) string {
 	id := s.node + "/join"
 	for c.taken[id] {
@@ -227,7 +231,8 @@ func (c *compiler) connect(from []end, to string, loop bool, at *step) {
 	}
 }
 
-// goesBack tells whether a jump makes a loop: its target comes before the step in whose branch the jump stands, or is that step.
+// goesBack reports whether a jump creates a loop: its target is, or precedes, the step whose branch
+// contains the jump.
 func (s *step) goesBack() bool {
 	for at := s.in.owner; at != nil; at = at.in.owner {
 		if at.in == s.target.in {
@@ -237,8 +242,8 @@ func (s *step) goesBack() bool {
 	return true
 }
 
-// sortEdges puts edges in the order of their sources, and those of one source in the order of its ports, whatever the order in which the
-// document closes its branches.
+// sortEdges sorts edges by their sources, and edges of one source by its ports, regardless of the
+// order in which the document closes its branches.
 func (c *compiler) sortEdges() {
 	pos := map[string]int{}
 	rank := map[end]int{}
@@ -267,10 +272,10 @@ func (c *compiler) sortEdges() {
 	c.w.Edges, c.w.Source.Edges = edges, spans
 }
 
-// refuseUnreachable reports steps that nothing leads to, the first of each list, and jumps behind jumps.
+// refuseUnreachable reports unreachable steps, the first of each list, and jumps after jumps.
 func (c *compiler) refuseUnreachable(root *list) {
 	if c.reader.diags.HasFaults() {
-		return // what is missing may be what leads there
+		return // what is missing may lead there
 	}
 	next := map[string][]string{}
 	for _, e := range c.w.Edges {

@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// policies sets what a step says of when it runs and of what follows its failure, and gives the reader of its other texts.
+// policies sets when a step runs and what follows its failure, and returns the reader of its other
+// texts.
 func (c *compiler) policies(n *workflow.Node, s *step) *textReader {
 	x := &textReader{r: c.reader, s: s}
 	n.Timeout, n.CallTimeout = s.more.timeout, s.more.ofCalls
@@ -17,7 +18,7 @@ func (c *compiler) policies(n *workflow.Node, s *step) *textReader {
 	return x
 }
 
-// extension adds a step of a type that S4 does not have.
+// extension adds a step of a type that is not in S4.
 func (c *compiler) extension(s *step) []end {
 	n := c.node(s, map[kind]workflow.Kind{
 		toolStep: workflow.KindTool, workflowStep: workflow.KindTool, setStep: workflow.KindSet, endStep: workflow.KindEnd, sleepStep: workflow.KindSleep, approvalStep: workflow.KindWait, askStep: workflow.KindWait,
@@ -74,13 +75,14 @@ func (c *compiler) extension(s *step) []end {
 	n.Reads = x.done(nil)
 	c.add(n, s)
 	if s.no != nil {
-		c.flow(s.no, []end{{s.node, workflow.PortReject}}) // where it ends the run does: what follows the approval is for those who approve (X-13)
+		// its end ends the run: what follows the approval requires approval (X-13)
+		c.flow(s.no, []end{{s.node, workflow.PortReject}})
 	}
 	c.limit(s)
 	return open
 }
 
-// mapped adds a map with its body. Where paths of the body end the item does.
+// mapped adds a map with its body. The item ends where paths of the body end.
 func (c *compiler) mapped(s *step) []end {
 	n := c.node(s, workflow.KindMap)
 	x, e := c.policies(&n, s), &s.more
@@ -96,7 +98,7 @@ func (c *compiler) mapped(s *step) []end {
 	return []end{{node: s.node}}
 }
 
-// follows adds the edges that lead to where a failure, or a deadline, says.
+// follows adds the edges that a failure or a deadline takes.
 func (c *compiler) follows(root *list) {
 	root.walk(func(s *step) {
 		for _, f := range []struct {
@@ -110,7 +112,7 @@ func (c *compiler) follows(root *list) {
 	})
 }
 
-// checkRest reports a duration or a time that no expression can mend.
+// checkRest reports an invalid duration or time that contains no expression.
 func (x *textReader) checkRest(s *workflow.SleepNode) {
 	f := x.s.more.rest
 	if s.For != "" && !strings.Contains(s.For, "{{") {
@@ -121,5 +123,5 @@ func (x *textReader) checkRest(s *workflow.SleepNode) {
 	}
 }
 
-// previousInput is the input of a workflow step that says none.
+// previousInput is the input of a workflow step that declares none.
 const previousInput = `"{{PREVIOUS_OUTPUT}}"`

@@ -6,13 +6,15 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// postdominators gives for each node the next one that every way to an end passes; no entry where there is none.
+// postdominators returns, for each node, the next node that every path to an end passes through; a
+// node without one has no entry.
 //
-// Ways that end in a jump back count as no way, since what follows a jump does not depend on the place that it leaves.
-// Source: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm", 2001.
+// Paths that end in a jump back do not count, since what follows a jump does not depend on the
+// place that it leaves. Source: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm",
+// 2001.
 func (u *unraveler) postdominators() map[string]string {
 	const exit = ""
-	preds := map[string][]string{} // in the reversed graph: who is reached next
+	preds := map[string][]string{} // predecessors in the reversed graph: the nodes reached next
 	var rev = map[string][]string{}
 	for i := range u.w.Nodes {
 		id := u.w.Nodes[i].ID
@@ -65,7 +67,8 @@ func (u *unraveler) postdominators() map[string]string {
 	return doms
 }
 
-// openPort tells whether the run may end at n because nothing follows; what follows an end step does not depend on it, as with a jump.
+// openPort reports whether the run may end at n because nothing follows; what follows an end step
+// does not depend on it, as with a jump.
 func (u *unraveler) openPort(n *workflow.Node) bool {
 	ports := map[string]bool{}
 	for _, i := range u.out[n.ID] {

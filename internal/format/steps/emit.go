@@ -16,7 +16,7 @@ func put(m *yaml.Node, key string, v *yaml.Node) {
 	m.Content = append(m.Content, text(key), v)
 }
 
-// text gives a string, over several lines where it has several.
+// text returns a string node, over several lines if the string has several.
 func text(s string) *yaml.Node {
 	n := &yaml.Node{}
 	n.SetString(s)
@@ -31,7 +31,7 @@ func texts(ss []string) *yaml.Node {
 	return seq
 }
 
-// plain gives a scalar that needs no quotes.
+// plain returns a scalar that needs no quotes.
 func plain(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: s} }
 
 func number(f float64) *yaml.Node {
@@ -41,7 +41,7 @@ func number(f float64) *yaml.Node {
 	return plain(strconv.FormatFloat(f, 'g', -1, 64))
 }
 
-// fromJSON gives a JSON value, keys in the order in which they stand.
+// fromJSON converts a JSON value to a node, keeping the order of keys.
 func fromJSON(raw json.RawMessage) (*yaml.Node, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()

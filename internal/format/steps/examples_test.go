@@ -13,8 +13,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestDockerAgentExamples loads the example files of docker-agent, which are not part of this repository: the folder is named by
-// HOCKET_DOCKER_AGENT_EXAMPLES. Each must load without an error and come through Write and Read; what Hocket cannot run yet is a warning.
+// TestDockerAgentExamples loads the example files of docker-agent, which are not part of this
+// repository: HOCKET_DOCKER_AGENT_EXAMPLES names the folder. Each must load without an error and
+// survive Write and Read; features that Hocket does not support yet are warnings.
 func TestDockerAgentExamples(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("HOCKET_DOCKER_AGENT_EXAMPLES")

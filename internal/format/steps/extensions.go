@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// extension is what a step says beyond S4: the rules X. Fields that it does not say are zero.
+// extension is the part of a step that goes beyond S4: the rules X. Absent fields are zero.
 type extension struct {
 	cond      field // `if`
 	args      field // of a tool step
@@ -45,16 +45,16 @@ type extension struct {
 	onItem    string
 }
 
-// follow says what follows a failure, or a deadline.
+// follow is what follows a failure or a deadline.
 type follow struct {
-	word   string // fail, continue, default, goto, approve or reject; "": the key is not there
+	word   string // fail, continue, default, goto, approve or reject; "" if absent
 	value  field  // of default
 	wanted string // of goto: the id
 	target *step
 	at     field
 }
 
-// Words of follow.
+// Values of follow.word.
 const (
 	wordFail     = "fail"
 	wordContinue = "continue"
@@ -63,7 +63,7 @@ const (
 	wordEnd      = "end"
 )
 
-// extensionKey reads a key of an extension; false: it is none.
+// extensionKey reads a key of an extension; it returns false if f is not one.
 func (r *reader) extensionKey(s *step, f field, depth int) bool {
 	x := &s.more
 	switch f.key {
@@ -136,7 +136,8 @@ func (r *reader) extensionKey(s *step, f field, depth int) bool {
 	return true
 }
 
-// waitKey reads a key of steps that wait for a person or a signal; false: it is none.
+// waitKey reads a key of steps that wait for a person or a signal; it returns false if f is not
+// one.
 func (r *reader) waitKey(s *step, f field, depth int) bool {
 	x := &s.more
 	switch f.key {
@@ -167,7 +168,7 @@ func (r *reader) waitKey(s *step, f field, depth int) bool {
 	return true
 }
 
-// insteadOf names what a step of a kind has in place of a key; "": nothing.
+// insteadOf returns what a step of a kind has in place of a key; "" means nothing.
 func insteadOf(k kind, key string) string {
 	switch {
 	case key == "timeout" && (k == approvalStep || k == askStep):
@@ -223,7 +224,7 @@ func (r *reader) oneOf(f field, words ...string) string {
 	return word
 }
 
-// choices reads the options of a question: texts, at least one, each once.
+// choices reads the options of a question: strings, at least one, without duplicates.
 func (r *reader) choices(f field) []string {
 	out := r.texts(f)
 	for i, o := range out {
@@ -238,7 +239,8 @@ func (r *reader) choices(f field) []string {
 	return out
 }
 
-// roles reads those who may answer. An empty list would be a wait that everybody may answer, or one that has no answer: it is refused.
+// roles reads the roles that may answer. An empty list is rejected, since it could mean a wait that
+// everybody may answer, or one that nobody can.
 func (r *reader) roles(f field) []string {
 	out := r.texts(f)
 	for i, o := range out {
@@ -256,7 +258,7 @@ func (r *reader) roles(f field) []string {
 	return out
 }
 
-// duration reads a time such as 90s, 1h30m or 2d; a number alone counts seconds.
+// duration reads a duration such as 90s, 1h30m or 2d; a number alone is in seconds.
 func (r *reader) duration(f field) workflow.Duration {
 	d, err := workflow.ParseDuration(r.text(f))
 	if f.value.IsScalar() && err != nil {
@@ -301,7 +303,7 @@ func (r *reader) follow(f field, words ...string) follow {
 	return out
 }
 
-// checkExtension reports what a step of an extension lacks.
+// checkExtension reports what is missing from a step of an extension.
 func (r *reader) checkExtension(s *step) {
 	x, at := &s.more, s.span()
 	lacks := func(key, hint string) {
@@ -374,7 +376,8 @@ func (l *list) steps() []*step {
 	return l.items
 }
 
-// aimFollows finds the targets of on_error and on_deadline, and reports ends inside of parallel blocks.
+// aimFollows finds the targets of on_error and on_deadline, and reports ends inside parallel
+// blocks.
 func (r *reader) aimFollows(root *list) {
 	root.walk(func(s *step) {
 		if b := s.block(); s.kind == endStep && b != nil {
@@ -390,7 +393,7 @@ func (r *reader) aimFollows(root *list) {
 	})
 }
 
-// aimFrom finds the step of a list around s that a goto names, as [reader.aim] does for jumps.
+// aimFrom finds the step that a goto names in a list around s, as [reader.aim] does for jumps.
 func (r *reader) aimFrom(s *step, f *follow) *step {
 	var names []string
 	var left *list
@@ -427,7 +430,7 @@ func (r *reader) aimFrom(s *step, f *follow) *step {
 	return nil
 }
 
-// leaving says what a jump would leave that goes out of l, and what to do.
+// leaving describes what a jump out of l would leave, and how to fix that.
 func (l *list) leaving() (what, hint string) {
 	if l.kind == bodyList {
 		return "its map", "write on_error at the map"
@@ -435,7 +438,8 @@ func (l *list) leaving() (what, hint string) {
 	return "its branch of a parallel block", "write on_error at the parallel step"
 }
 
-// isBehind tells whether s has its place at or behind target, so that going there is one more pass of a loop.
+// isBehind reports whether s is at or after target, so that going there starts another iteration of
+// a loop.
 func (s *step) isBehind(target *step) bool {
 	for at := s; at != nil; at = at.in.owner {
 		if at.in == target.in {
@@ -445,7 +449,7 @@ func (s *step) isBehind(target *step) bool {
 	return true
 }
 
-// catch gives what the graph says of what follows a failure; nil: nothing.
+// catch returns what follows a failure in the form of the graph; nil means nothing.
 func (f *follow) catch(value func(field) json.RawMessage) *workflow.Catch {
 	switch f.word {
 	case wordContinue:
@@ -458,5 +462,6 @@ func (f *follow) catch(value func(field) json.RawMessage) *workflow.Catch {
 	return nil
 }
 
-// goesOn tells whether the run goes on where the step fails, so that others can read its failure.
+// goesOn reports whether the run continues if the step fails, so that other steps can read its
+// failure.
 func (s *step) goesOn() bool { return cmp.Or(s.more.onError.word, wordFail) != wordFail }

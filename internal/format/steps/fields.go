@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/format/source"
 )
 
-// field is one key of a map. span is that of the key, path that of the value.
+// field is one key of a map. span is the span of the key, path the path of the value.
 type field struct {
 	key   string
 	path  string
@@ -19,7 +19,7 @@ type field struct {
 	value *source.Node
 }
 
-// fields gives the keys of a map in the order of the document.
+// fields returns the keys of a map in the order of the document.
 func (r *reader) fields(n *source.Node) []field {
 	if n == nil || n.Kind != source.Map {
 		return nil
@@ -31,7 +31,7 @@ func (r *reader) fields(n *source.Node) []field {
 	return out
 }
 
-// fieldsOf gives the keys of a value that must be a map; null is an empty one.
+// fieldsOf returns the keys of a value that must be a map; null is an empty map.
 func (r *reader) fieldsOf(f field) []field {
 	if !f.value.IsNull() && f.value.Kind != source.Map {
 		r.wrongType(f, "a map")
@@ -39,7 +39,7 @@ func (r *reader) fieldsOf(f field) []field {
 	return r.fields(f.value)
 }
 
-// list gives the items of a value that must be a list; null is an empty one.
+// list returns the items of a value that must be a list; null is an empty list.
 func (r *reader) list(f field) []field {
 	if f.value.IsNull() {
 		return nil
@@ -64,7 +64,8 @@ func find(fields []field, key string) *field {
 	return nil
 }
 
-// text gives a scalar's text: a number or a boolean without quotes is one as it stands. Null is "".
+// text returns a scalar's text; an unquoted number or boolean counts as text in its spelling. Null
+// is "".
 func (r *reader) text(f field) string {
 	if f.value.IsNull() {
 		return ""
@@ -96,7 +97,7 @@ func (r *reader) flag(f field) bool {
 	return b
 }
 
-// whole gives a whole number of at most 31 bits.
+// whole returns an integer of at most 31 bits.
 func (r *reader) whole(f field) int {
 	n, ok := wholeNumber(f.value)
 	if !ok && !f.value.IsNull() {
@@ -140,7 +141,7 @@ func (r *reader) floatRef(f field) *float64 {
 	return nil
 }
 
-// json gives a value as JSON, nil for null.
+// json returns a value as JSON, or nil for null.
 func (r *reader) json(f field) json.RawMessage {
 	if f.value.IsNull() {
 		return nil
@@ -148,12 +149,13 @@ func (r *reader) json(f field) json.RawMessage {
 	return f.value.JSON()
 }
 
-// encode gives a value that came from JSON as JSON, in the spelling of source.Node.JSON: characters of HTML stay as they are.
+// encode returns a value that came from JSON as JSON, in the spelling of source.Node.JSON: HTML
+// characters are not escaped.
 func encode(v any) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // strings and JSON into a Buffer: neither can fail
+	_ = enc.Encode(v) // strings and JSON into a Buffer cannot fail
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
@@ -165,7 +167,7 @@ func wholeNumber(n *source.Node) (int, bool) {
 	return int(v), true
 }
 
-// describe names a value in a message: short scalars by their text.
+// describe describes a value for a message: short scalars by their text.
 func describe(n *source.Node) string {
 	if n.IsNull() {
 		return "nothing"
@@ -184,7 +186,8 @@ func (r *reader) wrongType(f field, want string) {
 	r.diags.Errorf(f.value.Span, f.path, codeWrongType, "%s must be %s, got %s", f.path, want, describe(f.value))
 }
 
-// unknown reports a key that the format does not have: a misspelling of one that it has is an error, any other has the severity sev.
+// unknown reports a key that the format does not have: a misspelling of a known key is an error,
+// any other key has the severity sev.
 func (r *reader) unknown(f field, sev diag.Severity, where string, known []string) {
 	d := diag.Diagnostic{Code: codeUnknownKey, Severity: sev, Span: f.span, Path: f.path, Message: fmt.Sprintf("%s has no key %q", where, f.key)}
 	if d.UnknownKey(f.key, known); d.Hint == "" && d.Severity == diag.Warning {
@@ -193,7 +196,8 @@ func (r *reader) unknown(f field, sev diag.Severity, where string, known []strin
 	r.diags.Add(d)
 }
 
-// idle reports a key that docker-agent has and Hocket does not yet, unless it says nothing.
+// idle reports a key that docker-agent supports and Hocket does not yet, unless its value has no
+// effect.
 func (r *reader) idle(f field, where string) {
 	if b, ok := f.value.Bool(); f.value.IsNull() || ok && !b {
 		return
@@ -204,7 +208,7 @@ func (r *reader) idle(f field, where string) {
 	r.diags.Warnf(f.span, f.path, codeUnsupported, "%s%q is not supported yet", where, f.key).Hint = "it has no effect"
 }
 
-// stringOf gives the text of a scalar that is no number, boolean or null.
+// stringOf returns the text of a scalar that is not a number, boolean or null.
 func stringOf(n *source.Node) (string, bool) {
 	if n == nil || n.Kind != source.String {
 		return "", false

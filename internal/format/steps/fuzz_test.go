@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// FuzzRead holds that no document makes Read or Write panic, that a document without errors of its own gives a valid graph, and that such a graph
-// comes through Write and Read.
+// FuzzRead checks that no document makes Read or Write panic, that a document without errors of its
+// own yields a valid graph, and that such a graph survives Write and Read.
 func FuzzRead(f *testing.F) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil {
@@ -39,7 +39,7 @@ func FuzzRead(f *testing.F) {
 		for _, d := range workflow.Validate(w) {
 			switch d.Code {
 			case "subagent-cycle", "subagent-self", "bad-json", "unknown-word":
-				return // Validate's to say
+				return // Validate reports that
 			}
 			t.Fatalf("%s\n%s", d, data)
 		}

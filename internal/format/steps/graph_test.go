@@ -14,8 +14,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestRandomGraphs holds for graphs of any shape, not only those that lists make: Write never panics, and where it says that nothing was left
-// out, the document runs the same steps in the same order, whatever its conditions give.
+// TestRandomGraphs checks graphs of any shape, not only those that lists produce: Write never
+// panics, and if it reports that nothing was left out, the document runs the same steps in the same
+// order, whatever the results of its conditions.
 func TestRandomGraphs(t *testing.T) {
 	t.Parallel()
 	said := 0
@@ -84,7 +85,8 @@ func randomGraph(t *rapid.T) *workflow.Workflow {
 	return w
 }
 
-// trace runs a graph without forks: each step by its id, conditions by seed. It ends after 60 steps.
+// trace runs a graph without forks, with conditions determined by seed, and returns the id of each
+// step. It ends after 60 steps.
 func trace(w *workflow.Workflow, seed uint) []string {
 	var out []string
 	visits := map[string]uint{}
@@ -114,7 +116,7 @@ func trace(w *workflow.Workflow, seed uint) []string {
 	return out
 }
 
-// TestUnsaid holds what no steps document can say, thing by thing.
+// TestUnsaid checks what no steps document can express, item by item.
 func TestUnsaid(t *testing.T) {
 	t.Parallel()
 	doc := `agents:

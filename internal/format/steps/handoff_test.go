@@ -8,8 +8,9 @@ import (
 	"github.com/hocket-run/hocket/internal/format/steps"
 )
 
-// S4-17: a path is held against the schema of the agent that answers. Where the step's agent may hand over to one that answers in another form, nothing is
-// known before it runs.
+// TestConditionOnHandOver checks that a path is checked against the schema of the agent that
+// answers. If the step's agent may hand over to one that answers in another form, nothing is known
+// before it runs (S4-17).
 func TestConditionOnHandOver(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

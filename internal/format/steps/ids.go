@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// nameSteps gives every step without a written id one that no other step of the document has (S4-6, D31).
+// nameSteps assigns every step without a written id one that no other step of the document has
+// (S4-6, D31).
 func nameSteps(root *list) {
 	taken := map[string]bool{}
 	root.walk(func(s *step) {
@@ -46,8 +47,9 @@ func nameSteps(root *list) {
 	})
 }
 
-// refuseTwins reports ids that one list holds twice, or one block: its output tells steps by their id (S4-34). The two branches of a condition
-// may share ids, since one of them runs.
+// refuseTwins reports ids that occur twice in one list or one block, whose output distinguishes
+// steps by their id (S4-34). The two branches of a condition may share ids, since only one of them
+// runs.
 func (r *reader) refuseTwins(root *list) {
 	said := map[*step]bool{}
 	root.lists(func(l *list) {
@@ -86,7 +88,7 @@ func (r *reader) twin(s, first *step) {
 	d.Related = []diag.Related{{Span: first.idSpan(), Message: "the first step with this id"}}
 }
 
-// exclude tells whether a and b are in different branches of one condition.
+// exclude reports whether a and b are in different branches of one condition.
 func exclude(a, b *step) bool {
 	for x := a; x.in.owner != nil; x = x.in.owner {
 		for y := b; y.in.owner != nil; y = y.in.owner {
@@ -101,7 +103,7 @@ func exclude(a, b *step) bool {
 	return false
 }
 
-// blockPorts are ports that a block itself may fire, so that no branch can begin there.
+// blockPorts are ports that a block itself may fire, so that no branch can start there.
 var blockPorts = []string{workflow.PortError, workflow.PortLimit}
 
 // refusePorts reports children of parallel blocks whose ids are ports of the block.
@@ -114,7 +116,8 @@ func (r *reader) refusePorts(root *list) {
 	})
 }
 
-// setNodes gives each step its node id: its own id where that is the only one of the document or is in the outermost list, else a path.
+// setNodes sets each step's node id: the step's own id if it is unique in the document or in the
+// outermost list, otherwise a path.
 func setNodes(root *list) {
 	count := map[string]int{}
 	root.walk(func(s *step) {
@@ -133,7 +136,7 @@ func setNodes(root *list) {
 	})
 }
 
-// scope gives the path to s's list, `outer/check/true/`, empty for the outermost list.
+// scope returns the path of s's list, such as `outer/check/true/`, or "" for the outermost list.
 func (s *step) scope() string {
 	if s.in.owner == nil {
 		return ""
@@ -145,7 +148,8 @@ func (s *step) scope() string {
 	return p
 }
 
-// callID is the id of a step that runs a workflow and says none: that of the workflow, or the name of its file without its end (X-60).
+// callID returns the id of a step that runs a workflow but specifies no id: the workflow's id, or
+// its file name without the extension (X-60).
 func callID(name string) string {
 	c, _ := workflow.ParseCall(name)
 	if c.File == "" {

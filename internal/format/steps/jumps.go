@@ -6,10 +6,10 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// arrange settles in which order each list runs and where each jump leads.
+// arrange determines the order in which each list runs and the target of each jump.
 //
-// Jumps by a repeated id are looked for twice: a step that a condition hoists comes earlier than it stands, so that a branch may go back to it
-// (S4-7, S4-8).
+// Jumps by a repeated id are searched for twice: a step hoisted by a condition runs earlier than
+// its position in the document, so a branch may jump back to it (S4-7, S4-8).
 func (r *reader) arrange(root *list) {
 	root.lists(func(l *list) { l.setOrder(slices.Clone(l.items)) })
 	r.findRepeats(root)
@@ -22,7 +22,7 @@ func (r *reader) arrange(root *list) {
 	})
 }
 
-// lists calls f for l and every list below it, parents first.
+// lists calls f for l and every list nested in it, parents first.
 func (l *list) lists(f func(*list)) {
 	f(l)
 	for _, s := range l.items {
@@ -40,7 +40,8 @@ func (l *list) setOrder(order []*step) {
 	}
 }
 
-// hoist puts later siblings that a condition of l reads before that condition, once each and in declared order (S4-7).
+// hoist moves later siblings that a condition of l reads before that condition, once each and in
+// declared order (S4-7).
 func (r *reader) hoist(l *list) {
 	if l.kind == lanes {
 		return
@@ -76,7 +77,7 @@ func (r *reader) hoist(l *list) {
 	l.setOrder(order)
 }
 
-// findRepeats turns items of branches that repeat the written id of a step which comes earlier into jumps (S4-8 b).
+// findRepeats turns branch items that repeat the written id of an earlier step into jumps (S4-8 b).
 func (r *reader) findRepeats(root *list) {
 	root.walk(func(s *step) {
 		if s.kind == jump || !s.written || s.in.kind != branchList {
@@ -105,13 +106,13 @@ func (r *reader) repeat(s, t *step) {
 	s.yes, s.no, s.limit, s.children, s.body, s.retry, s.more = nil, nil, nil, nil, nil, nil, extension{}
 }
 
-// says tells whether s says more than that it is t again.
+// says reports whether s specifies anything beyond being a repetition of t.
 func (s *step) says(t *step) bool {
 	return s.kind != t.kind && !s.bare || s.name != "" && s.name != t.name || s.text != "" && s.text != t.text ||
 		s.yes != nil || s.no != nil || s.limit != nil || s.children != nil || s.body != nil || s.retry != nil
 }
 
-// aim finds the target of a bare scalar (S4-18).
+// aim resolves the target of a bare scalar (S4-18).
 func (r *reader) aim(s *step) {
 	if s.wanted == "" {
 		r.aimAt(s)
@@ -144,7 +145,7 @@ func (r *reader) aim(s *step) {
 	d.Hint = r.diags.similar(s.wanted, s.targets)
 }
 
-// targets gives the ids that a jump in the branch of s could name.
+// targets returns the ids that a jump in the branch of s may name.
 func (s *step) targets() []string {
 	var out []string
 	for at := s.in.owner; at != nil; at = at.in.owner {
@@ -160,7 +161,7 @@ func (s *step) targets() []string {
 	return out
 }
 
-// aimAt finds the target of a bare number: an index into the list in which the condition stands.
+// aimAt resolves the target of a bare number: an index into the list that contains the condition.
 func (r *reader) aimAt(s *step) {
 	in := s.in.owner.in
 	if s.at < 0 || s.at >= len(in.items) || in.items[s.at].kind == jump {

@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// Keys gives the keys of a section of steps documents that have an effect, and those of docker-agent's that are only reported by name. Sections are
-// "document", "models" (an entry), "providers" (an entry), "agent step" and so on for each type; "block ports" are ids
-// that no child of a parallel step has. What agents have is in package agents.
+// Keys returns the keys of a section of steps documents that have an effect, and the docker-agent
+// keys that are only reported by name. Sections are "document", "models" (an entry), "providers"
+// (an entry), "agent step" and so on for each type; "block ports" are ids that no child of a
+// parallel step may have. The keys of agents are in package agents.
 func Keys(section string) (works, reported []string) {
 	switch section {
 	case "document":

@@ -8,14 +8,16 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// close notes that a branch of s leads back to a step, so that s closes the loop that begins there.
+// close records that a branch of s leads back to header, so that s closes the loop that starts
+// there.
 func (c *compiler) close(s, header *step) {
 	if !slices.Contains(c.closed[s], header) {
 		c.closed[s] = append(c.closed[s], header)
 	}
 }
 
-// limit adds the steps that follow where a loop that s closes meets its bound. Where they end the path does.
+// limit adds the steps that follow when a loop closed by s reaches its limit. The path ends where
+// they end.
 func (c *compiler) limit(s *step) {
 	if s.limit.empty() {
 		return
@@ -33,7 +35,8 @@ func (c *compiler) limit(s *step) {
 	c.flow(s.limit, ins)
 }
 
-// checkLimit reports a loop that has a limit already, and a limit that leads back to the first step of its loop, whose bound stays met.
+// checkLimit reports a loop that already has a limit, and a limit list that leads back to the first
+// step of its loop, whose limit remains reached.
 func (c *compiler) checkLimit(s, h *step) {
 	r := c.reader
 	if other := c.limits[h]; other != nil {
@@ -47,12 +50,13 @@ func (c *compiler) checkLimit(s, h *step) {
 	})
 }
 
-// isHeader tells whether a counted loop begins at a node.
+// isHeader reports whether a counted loop starts at the node id.
 func (u *unraveler) isHeader(id string) bool {
 	return slices.ContainsFunc(u.w.Edges, func(e workflow.Edge) bool { return e.Loop && e.To == id })
 }
 
-// limits fills the list of what follows the bound of one more loop; false: there is none that can be written.
+// limits fills the limit list of one more loop. It reports whether there was one that can be
+// written.
 func (u *unraveler) limits() bool {
 	for i := range u.w.Nodes {
 		head := u.done[u.w.Nodes[i].ID]
@@ -85,7 +89,9 @@ func (u *unraveler) limits() bool {
 	return false
 }
 
-// closes gives the step one of whose branches leads back to another one, nil where there is none. Of several it is the one behind whose branches the node to comes, else the first.
+// closes returns the step that has a branch leading back to head, or nil if there is none. If there
+// are several, it returns the one whose branches are directly followed by the node to, otherwise
+// the first.
 func (u *unraveler) closes(head *item, to string) *item {
 	var found *item
 	for i := range u.w.Nodes {
@@ -103,7 +109,7 @@ func (u *unraveler) closes(head *item, to string) *item {
 	return found
 }
 
-// lastOf gives the place of the last node of a step and the lists in it.
+// lastOf returns the position of the last node of a step, including the lists nested in it.
 func (u *unraveler) lastOf(it *item) int {
 	if it.target != nil {
 		return 0
@@ -120,7 +126,7 @@ func (u *unraveler) lastOf(it *item) int {
 	return last
 }
 
-// unlimited names the bounds of loops that lead to what no step could say.
+// unlimited records the loop limits that lead to a node no step can express.
 func (u *unraveler) unlimited() {
 	for i := range u.w.Nodes {
 		if it := u.done[u.w.Nodes[i].ID]; it != nil && !u.limited[it] && u.isHeader(it.node.ID) {
@@ -131,7 +137,8 @@ func (u *unraveler) unlimited() {
 	}
 }
 
-// outruns tells whether what follows the bound of a loop that a jump between a condition and m closes comes behind m: it is in a list of that condition, or of a later one.
+// outruns reports wrong if a jump between a condition and m closes a loop and the steps that follow
+// the loop's limit come after m: they belong in a list of that condition or of a later one.
 func (u *unraveler) outruns(it *item, m string) risk {
 	for i, e := range u.w.Edges {
 		if u.back[i] && u.pos[e.From] >= u.pos[it.node.ID] && u.pos[e.From] < u.pos[m] {

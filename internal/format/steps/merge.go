@@ -8,10 +8,12 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// merge gives the node at which the branches of the condition it come together again, stop or "" where they do not before that.
+// merge returns the node at which the branches of the condition it join again, or stop (which may
+// be "") if they do not join before stop.
 //
-// It is the first node that all ways pass which do not end in a jump, if the lists that then result say the same graph again: see fits, hoists and strands.
-// Where no node fits, as in documents that were drawn, it is the next node that all ways to an end pass.
+// It is the first node through which all paths that do not end in a jump pass, provided the
+// resulting lists express the same graph again: see fits, hoists and strands. If no node qualifies,
+// as in documents drawn on the canvas, it is the next node through which all paths to an end pass.
 func (u *unraveler) merge(f *frame, it *item, stop string) string {
 	if f.kind == lanes && u.fits(f, it, stop) { // a branch of a block is one step, so nothing can follow it there
 		return stop
@@ -46,7 +48,7 @@ func (u *unraveler) merge(f *frame, it *item, stop string) string {
 	return stop
 }
 
-// risk is how likely it is that a list would not say the graph again.
+// risk is how likely it is that a list would not express the same graph again.
 type risk int
 
 const (
@@ -55,8 +57,9 @@ const (
 	wrong
 )
 
-// ends gives the nodes before stop at which every way from n arrives that does not end in a jump, as far as the order of the nodes tells: those
-// between n and such a node lead to nodes between them and to it, nowhere else, and no jump behind it leads in between.
+// ends yields the nodes before stop that every path from n reaches unless it ends in a jump, as far
+// as the node order shows: the nodes between n and such a node lead only to each other and to that
+// node, and no jump after it leads in between.
 func (u *unraveler) ends(n *workflow.Node, stop string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		limit := len(u.w.Nodes)
@@ -88,13 +91,15 @@ func (u *unraveler) ends(n *workflow.Node, stop string) iter.Seq[string] {
 	}
 }
 
-// beside tells whether m can be in the same list as n: not in or at the end of another block.
+// beside reports whether m can be in the same list as n: it is neither in another block nor its
+// join.
 func (u *unraveler) beside(n *workflow.Node, m string) bool {
 	return u.nodes[m].Parent == n.Parent && u.nodes[m].Kind != workflow.KindJoin
 }
 
-// fits tells whether the nodes between a condition and m can be in its branches: the true branch's before the false branch's before m in the
-// list of nodes, and nodes whose ids name their list there.
+// fits reports whether the nodes between a condition and m can form its branches: in the list of
+// nodes, the true branch's nodes precede the false branch's, which precede m, and nodes whose ids
+// name their list belong there.
 func (u *unraveler) fits(f *frame, it *item, m string) bool {
 	yes, no := ways(it.node)
 	own := f.scope() + it.id + "/"
@@ -118,9 +123,10 @@ func (u *unraveler) fits(f *frame, it *item, m string) bool {
 	return true
 }
 
-// hoists tells whether, with what follows from m on in f behind the condition it, a condition would get a later sibling that it reads: it would be
-// made a deferred one (S4-7). A deferred condition comes after what it reads in the list of nodes, so only the others matter. Of two nodes that
-// both follow it is not known whether they become siblings.
+// hoists returns the risk that, if the nodes from m on follow the condition it in f, a condition
+// would get a later sibling that it reads and so become a deferred one (S4-7). A deferred condition
+// comes after the nodes it reads in the list of nodes, so only the other conditions matter. If both
+// nodes come later, it is not known whether they become siblings.
 func (u *unraveler) hoists(f *frame, it *item, m, stop string) risk {
 	limit := len(u.w.Nodes)
 	if stop != "" {
@@ -140,11 +146,11 @@ func (u *unraveler) hoists(f *frame, it *item, m, stop string) risk {
 	return r
 }
 
-// strands tells whether what follows from m on, put into f behind the condition it, ends in a jump that cannot be there: only branches hold
-// jumps, and only to lists around them.
+// strands returns the risk that the nodes from m on, placed in f after the condition it, end in a
+// jump that is not allowed there: only branches hold jumps, and only to enclosing lists.
 func (u *unraveler) strands(f *frame, it *item, m, stop string) risk {
 	if _, ends := u.after[m]; ends {
-		return safe // the run can end from here, so what follows is not all jumps
+		return safe // the run can end from here, so not every path ends in a jump
 	}
 	ends, inside := false, false
 	u.region(m, stop, func(id string) bool {
@@ -165,7 +171,7 @@ func (u *unraveler) strands(f *frame, it *item, m, stop string) risk {
 	return safe
 }
 
-// scope gives the path of the nodes in f whose ids are paths.
+// scope returns the path prefix of the nodes in f whose ids are paths.
 func (f *frame) scope() string {
 	switch {
 	case f.owner == nil:
@@ -176,10 +182,12 @@ func (f *frame) scope() string {
 	return f.up.scope() + f.owner.id + "/"
 }
 
-// maxWork bounds how many nodes are looked at in search of the places where branches end, all in all: no document of this format comes near it.
+// maxWork is the maximum total number of nodes visited while searching for the nodes at which
+// branches join; no document of this format comes near it.
 const maxWork = 20_000_000
 
-// region calls f for id and the nodes that can be reached from it without passing m, jumps aside, until f gives false. It tells whether f never did.
+// region calls f for id and the nodes reachable from it without passing m, ignoring jumps, until f
+// returns false. It reports whether f never returned false and maxWork was not exceeded.
 func (u *unraveler) region(id, m string, f func(string) bool) bool {
 	if id == "" || id == m {
 		return true

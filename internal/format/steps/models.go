@@ -20,15 +20,16 @@ var (
 	providerKeys  = []string{"api_type", "base_url", "token_key"}
 )
 
-// model is an entry of `models:`: the reference that agents get, and its parameters.
+// model is an entry of `models:`: the reference that agents receive, and its parameters.
 type model struct {
 	ref    string
 	params workflow.ModelParams
-	// own is the name of the provider that the model says for itself, "" where it does not; it becomes one of the workflow when the model is used.
+	// own is the name of the provider that the model defines itself, or "" if it defines none; it
+	// becomes a provider of the workflow when the model is used.
 	own string
 }
 
-// use gives the entry that an agent names, nil where there is none.
+// use returns the entry that an agent names, or nil if there is none.
 func (r *reader) use(name string) *model {
 	m := r.models[name]
 	if m != nil && m.own != "" {
@@ -37,7 +38,7 @@ func (r *reader) use(name string) *model {
 	return m
 }
 
-// modelsSection reads `models:`. Providers are read before it.
+// modelsSection reads `models:`. Providers are read first.
 func (r *reader) modelsSection(f field) {
 	for _, g := range r.fieldsOf(f) {
 		if s, ok := stringOf(g.value); ok && s != "" {
@@ -134,7 +135,8 @@ func (r *reader) thinking(p *workflow.ModelParams, f field) {
 	}
 }
 
-// ownProvider gives the name of a provider with the address or key that a model says for itself. Models that say the same share one.
+// ownProvider returns the name of a provider with the address or key that a model specifies itself.
+// Models that specify the same values share one provider.
 func (r *reader) ownProvider(entry, provider, baseURL, key string) string {
 	p := workflow.Provider{Kind: "openai", BaseURL: baseURL, KeyEnv: key}
 	if base, ok := r.w.Providers[provider]; ok {
@@ -161,7 +163,8 @@ func (r *reader) ownProvider(entry, provider, baseURL, key string) string {
 	return name
 }
 
-// namedProviders are names that the provider of a single model never takes, so that other models keep theirs.
+// namedProviders are names that the provider of a single model never uses, so that other models
+// keep theirs.
 var namedProviders = []string{"openai", "anthropic", "google", "ollama"}
 
 func (r *reader) addProvider(name string, p workflow.Provider) {
@@ -209,7 +212,7 @@ func (r *reader) providersSection(f field) {
 	}
 }
 
-// useModel gives a the model that f names: an entry of `models:`, else a reference.
+// useModel sets a's model to the one that f names: an entry of `models:`, otherwise a reference.
 func (r *reader) useModel(a *workflow.Agent, f field) {
 	ref := r.text(f)
 	if m := r.use(ref); m != nil {
@@ -225,7 +228,7 @@ func (r *reader) useModel(a *workflow.Agent, f field) {
 			return
 		}
 	}
-	if ref == "auto" { // whichever model there is, which is what no model means
+	if ref == "auto" { // any available model, which is what an unset model means
 		return
 	}
 	a.Model = ref
@@ -249,7 +252,7 @@ func isZero(p workflow.ModelParams) bool {
 	return err == nil && string(b) == "{}"
 }
 
-// judgeProvider warns of a provider that the program does not know.
+// judgeProvider warns about a provider that the program does not know.
 func (r *reader) judgeProvider(ref string, f field) {
 	provider, _, found := strings.Cut(ref, "/")
 	if !found || r.opts.Providers == nil || slices.Contains(r.opts.Providers, provider) {

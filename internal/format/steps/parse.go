@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// keys of the parts of `workflow:`. A key that is not here is an error (S4-32).
+// Keys of the parts of `workflow:`. A key that is not listed here is an error (S4-32).
 var (
 	workflowKeys = []string{"steps", "max_loop_iterations", "overrides", "budget"}
 	stepKeys     = map[kind][]string{
@@ -130,7 +130,8 @@ func (r *reader) jump(s *step) {
 	}
 }
 
-// step reads one step. Its type is looked for first, because it decides what the other keys mean.
+// step reads one step. It reads the type first because the type determines the meaning of the other
+// keys.
 func (r *reader) step(s *step, depth int) {
 	keys := r.fieldsOf(s.where)
 	typ := find(keys, "type")
@@ -149,7 +150,7 @@ func (r *reader) step(s *step, depth int) {
 		r.stepKey(s, f, known, depth)
 	}
 	if s.bare && s.written && s.in.kind == branchList && s.name == "" && s.text == "" {
-		s.untyped = true // a jump back, if the id is an earlier step's (S4-8 b); else an error of its own
+		s.untyped = true // a jump back if an earlier step has the id (S4-8 b), else a separate error
 		return
 	}
 	s.garbled = s.garbled || slices.ContainsFunc(keys, func(f field) bool {
@@ -161,7 +162,7 @@ func (r *reader) step(s *step, depth int) {
 	r.checkStep(s, word, typ, known)
 }
 
-// otherTypes are the words of other engines for the types of steps.
+// otherTypes maps other engines' words for step types to ours.
 var otherTypes = map[string]kind{
 	"llm": agentStep, "prompt": agentStep, "model": agentStep,
 	"if": conditionStep, "switch": conditionStep, "branch": conditionStep, "router": conditionStep,
@@ -172,7 +173,7 @@ var otherTypes = map[string]kind{
 	"assign": setStep, "transform": setStep, "delay": sleepStep, "wait": sleepStep, "event": signalStep, "subflow": workflowStep, "subworkflow": workflowStep,
 }
 
-// typeHint says what to write in place of an unknown type.
+// typeHint returns a hint on what to write instead of an unknown type.
 func typeHint(word string) string {
 	if hint := diag.DidYouMean(word, stepTypes()); hint != "" && word != "" {
 		return hint
@@ -184,7 +185,7 @@ func typeHint(word string) string {
 	return list
 }
 
-// checkStep reports what a step lacks, in the words of S4-2.
+// checkStep reports what a step lacks, in the terms of S4-2.
 func (r *reader) checkStep(s *step, word string, typ *field, known bool) {
 	at := s.span()
 	switch {
@@ -195,7 +196,7 @@ func (r *reader) checkStep(s *step, word string, typ *field, known bool) {
 		d := r.diags.Errorf(at, s.path()+".type", codeBadStep, "%s: unknown type %q", s.title(), word)
 		d.Hint = typeHint(word)
 		s.broken = true
-	case s.garbled: // which was reported where it stands
+	case s.garbled: // already reported at its position
 		s.broken = true
 		return
 	case s.kind == agentStep && s.name == "":
@@ -311,7 +312,7 @@ func (r *reader) branch(l *list, f field, depth int) {
 	r.jump(s)
 }
 
-// condition reads the text of a condition; a bare true or false is one too.
+// condition reads the source of a condition; a bare true or false is also a condition.
 func (r *reader) condition(f field) string {
 	if b, ok := f.value.Bool(); ok {
 		if b {

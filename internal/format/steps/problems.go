@@ -7,14 +7,14 @@ import (
 	"github.com/hocket-run/hocket/internal/format/source"
 )
 
-// maxProblems bounds how many errors, and how many warnings, are reported of one document.
+// maxProblems is the maximum number of errors, and of warnings, reported for one document.
 const maxProblems = source.DefaultMaxProblems
 
-// problems is a diag.List that stays short, whatever a document holds.
+// problems is a diag.List of limited length, whatever a document contains.
 type problems struct {
 	list     diag.List
 	errors   int
-	faults   int // errors that are not unknown names
+	faults   int // errors other than unknown names
 	warnings int
 	scratch  diag.Diagnostic
 }
@@ -27,7 +27,8 @@ func (p *problems) Warnf(span diag.Span, path, code, format string, args ...any)
 	return p.Add(diag.Diagnostic{Code: code, Severity: diag.Warning, Span: span, Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
-// Add adds d and gives it, for its hint. Past the bound it gives one that goes nowhere.
+// Add adds d and returns a pointer to it, so that the caller can set its hint. Beyond the limit it
+// returns a pointer to a diagnostic that is discarded.
 func (p *problems) Add(d diag.Diagnostic) *diag.Diagnostic {
 	n, word := &p.warnings, "warnings"
 	if d.Severity == diag.Error {
@@ -53,10 +54,11 @@ func (p *problems) Add(d diag.Diagnostic) *diag.Diagnostic {
 	return &p.list[len(p.list)-1]
 }
 
-// HasFaults tells of errors beside those of unknown names: see [diag.List.HasFaults].
+// HasFaults reports whether there are errors other than unknown names: see [diag.List.HasFaults].
 func (p *problems) HasFaults() bool { return p.faults > 0 }
 
-// similar gives a hint at what name was meant; candidates is asked only where the hint will be seen.
+// similar returns a hint that suggests the intended name; candidates is called only if the hint
+// will be shown.
 func (p *problems) similar(name string, candidates func() []string) string {
 	if p.errors > maxProblems {
 		return ""

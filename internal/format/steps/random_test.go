@@ -14,16 +14,17 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// author writes random documents: every step type at every place, written and default ids, repeated ones, jumps, conditions that read any step.
+// author writes random documents: every step type in every position, written and default ids,
+// repeated ids, jumps, and conditions that read any step.
 type author struct {
 	t    *rapid.T
 	b    strings.Builder
 	next int
 	ids  []string
 	left int // steps that may still be written
-	// jumps tells whether the last list ended in a jump.
+	// jumps reports whether the last list ended in a jump.
 	jumps bool
-	// block counts the parallel steps around the place.
+	// block is the number of parallel steps around the current position.
 	block int
 }
 
@@ -112,7 +113,8 @@ func (a *author) step(indent string, branch bool) {
 	}
 }
 
-// limit writes what follows the bound of a loop, which is an error where the step closes none (X-41).
+// limit writes the steps that follow a loop's limit, which is an error if the step closes no loop
+// (X-41).
 func (a *author) limit(in string) {
 	if a.jumps && rapid.Bool().Draw(a.t, "limit") || rapid.IntRange(0, 30).Draw(a.t, "lone limit") == 0 {
 		a.b.WriteString(in + "limit:\n")
@@ -120,12 +122,12 @@ func (a *author) limit(in string) {
 	}
 }
 
-// value gives a value with or without references.
+// value returns a value with or without references.
 func (a *author) value() string {
 	return rapid.SampledFrom([]string{"1", "plain", "[1, {a: b}]", `"{{ $input }}"`, `"{{ $steps.s0.output }}"`, `"x {{ $steps.` + rapid.SampledFrom(a.ids).Draw(a.t, "of") + `.output }}"`}).Draw(a.t, "value")
 }
 
-// policies writes when a step runs and what follows its failure (X-5, X-6, X-15).
+// policies writes when a step runs and what happens after it fails (X-5, X-6, X-15).
 func (a *author) policies(in string) {
 	if rapid.IntRange(0, 3).Draw(a.t, "if") == 0 {
 		a.b.WriteString(in + "if: \"{{ $steps." + rapid.SampledFrom(a.ids).Draw(a.t, "asks") + ".output == 'x' }}\"\n")
@@ -135,7 +137,7 @@ func (a *author) policies(in string) {
 	}
 }
 
-// extension writes a step of a type that the rules X add.
+// extension writes a step of a type that the X rules add.
 func (a *author) extension(in string) {
 	kinds := []string{"tool", "workflow", "set", "approval", "ask", "sleep", "map", "signal", "end"}
 	if a.block > 0 {
@@ -204,8 +206,8 @@ func (a *author) extension(in string) {
 	a.policies(in)
 }
 
-// TestRandomDocuments holds for every document that is read without errors: the graph is valid, every step is reached, and Write and Read give the same
-// definition (P29).
+// TestRandomDocuments checks for every document that is read without errors that the graph is
+// valid, every step is reached, and Write followed by Read returns the same definition (P29).
 func TestRandomDocuments(t *testing.T) {
 	t.Parallel()
 	fine, all, limits, lost := 0, 0, 0, 0
@@ -233,7 +235,7 @@ func TestRandomDocuments(t *testing.T) {
 		}
 		data, unsaid := steps.Write(w)
 		if len(unsaid) == 1 && strings.Contains(unsaid[0].String(), `its loop has made all its passes`) {
-			lost++ // the loop is closed by the limit of another one alone: Write names what it cannot say
+			lost++ // only another loop's limit closes this loop: Write reports what it cannot express
 			return
 		}
 		if len(unsaid) > 0 {

@@ -11,20 +11,23 @@ import (
 // Format is the name of this format.
 const Format = "steps"
 
-// Options tell Read what the document itself does not. The zero Options is ready for use.
+// Options holds settings for Read that the document itself does not specify. The zero Options is
+// ready for use.
 type Options struct {
-	// Agents are agents from beside the document (`--agents`). One of the document with the same id wins; only those that the document
-	// names become part of the workflow.
+	// Agents are agents defined outside the document (`--agents`). An agent of the document with
+	// the same id takes precedence; only agents that the document names become part of the
+	// workflow.
 	Agents []workflow.Agent
-	// Toolsets and Providers are the types of toolsets that the program can open, and the model providers that it knows; others get a
-	// warning. Nil: nothing is said of them.
+	// Toolsets and Providers are the toolset types that the program can open and the model
+	// providers that it knows; any other gets a warning. Nil disables the warning.
 	Toolsets  []string
 	Providers []string
-	// Servers are MCP servers that the operator defines: a toolset may refer to one, and change nothing of what it starts, sends and offers (SEC5).
+	// Servers are MCP servers that the operator defines: a toolset may refer to one, but cannot
+	// change what it starts, sends or offers (SEC5).
 	Servers []string
 }
 
-// Codes of this package's own diagnostics.
+// Codes of the diagnostics defined by this package.
 const (
 	codeUnsupported   = "not-supported-yet"
 	codeUnknownKey    = "unknown-key"
@@ -50,10 +53,11 @@ const (
 	codeVersion       = "unknown-version"
 )
 
-// MaxDepth bounds how deep steps may be nested, blocks and conditions alike.
+// MaxDepth is the maximum nesting depth of steps, counting blocks and conditions alike.
 const MaxDepth = workflow.MaxBlockDepth
 
-// Detect tells whether a document is of this format: a map with a workflow of steps, or with agents by name and no graph.
+// Detect reports whether a document is in this format: a map with a workflow of steps, or with
+// agents by name and no graph.
 func Detect(root *source.Node) bool {
 	if root == nil || root.Kind != source.Map {
 		return false
@@ -70,9 +74,11 @@ func Detect(root *source.Node) bool {
 	return a != nil && a.Kind == source.Map
 }
 
-// Read compiles a document. The workflow is never nil: it holds what could be understood, and may run only where the list has no errors.
+// Read compiles a document. The workflow is never nil: it holds everything that could be
+// understood, and may be run only if the list has no errors.
 //
-// References of conditions and instructions are checked here; ids, edges and agents once more by [workflow.Validate], which is the caller's.
+// References in conditions and instructions are checked here; the caller must check ids, edges and
+// agents again with [workflow.Validate].
 func Read(root *source.Node, opts Options) (*workflow.Workflow, diag.List) {
 	r := newReader(root, opts)
 	r.document(root)
@@ -80,27 +86,27 @@ func Read(root *source.Node, opts Options) (*workflow.Workflow, diag.List) {
 	return r.w, r.diags.list
 }
 
-// reader is one reading of one document.
+// reader is the state of reading one document.
 type reader struct {
 	opts  Options
 	w     *workflow.Workflow
 	diags problems
 
 	agents map[string]*agent // by id
-	beside map[string]int    // in Options.Agents, by id
+	beside map[string]int    // index into Options.Agents, by id
 	models map[string]*model
 	mcps   map[string]json.RawMessage
-	made   map[string]workflow.Provider // providers that models say for themselves
+	made   map[string]workflow.Provider // providers that models define themselves
 	shares map[workflow.Provider]string // their names
-	judged map[string]bool              // providers that were warned of
+	judged map[string]bool              // providers already warned about
 
-	inputs     []string // their names, those with errors too
-	declares   bool     // the document has the key inputs, so that prompts hold expressions (X-134)
-	gives      field    // the output of the workflow; its value is nil where there is none
+	inputs     []string // their names, including those with errors
+	declares   bool     // the document has the key inputs, so prompts hold expressions (X-134)
+	gives      field    // the workflow's output; its value is nil if there is none
 	root       *list
-	cut        bool // lists were not read because they stand too deep: not all steps are known
+	cut        bool // lists were nested too deep to be read, so not all steps are known
 	steps      *index
-	permitted  []workflow.Permissions // of the document
+	permitted  []workflow.Permissions // document-level permissions
 	conditions map[*step]checked
 	agentReads map[string][]string
 }

@@ -36,7 +36,8 @@ func read(t *testing.T, doc string, opts steps.Options) (*workflow.Workflow, dia
 	return w, diags
 }
 
-// TestRead compares documents with the workflow and the diagnostics that they give. Each file names the rules that it shows.
+// TestRead compares the workflow and the diagnostics of documents with the expected ones. Each file
+// names the rules that it covers.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*/*.txtar")
@@ -91,7 +92,8 @@ func lines(l diag.List) string {
 	return b.String()
 }
 
-// TestCorpusCoversTheRules holds that every rule of the format that a reader can keep or break is cited by a document of the corpus.
+// TestCorpusCoversTheRules checks that a document of the corpus cites every rule of the format that
+// a reader can follow or break.
 func TestCorpusCoversTheRules(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*/*.txtar")
@@ -117,7 +119,8 @@ func TestCorpusCoversTheRules(t *testing.T) {
 			cited[m[1]+"-"+strconv.Itoa(n)] = true
 		}
 	}
-	// The others are rules of runs: of prompts (3, 4, 5, 13, 37), limits (9, 35), values (16, 34, 36) and the command line (31).
+	// The other rules concern runs: prompts (3, 4, 5, 13, 37), limits (9, 35), values (16, 34, 36)
+	// and the command line (31).
 	for _, n := range []int{1, 2, 6, 7, 8, 10, 11, 12, 14, 15, 17, 18, 19, 20, 21, 22, 23, 24, 30, 32, 33, 34, 38} {
 		if rule := "S4-" + strconv.Itoa(n); !cited[rule] {
 			t.Errorf("no document cites %s", rule)

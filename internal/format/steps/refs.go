@@ -13,13 +13,14 @@ import (
 	"github.com/hocket-run/hocket/internal/format/source"
 )
 
-// checked is a condition that was read: its text with every reference naming a node, and the nodes that it reads.
+// checked is a parsed condition: its source with every reference naming a node, and the nodes that
+// it reads.
 type checked struct {
 	text  string
 	reads []string
 }
 
-// readBy gives the steps that the condition s names, before anything is checked.
+// readBy returns the steps that the condition s names, before anything is checked.
 func (r *reader) readBy(s *step) []*step {
 	sc := scope{r: r, at: s}
 	cond, _ := celexpr.ParseCondition(s.text, expr.Options{Steps: sc.near(s.text), Vars: sc.variables()})
@@ -32,7 +33,7 @@ func (r *reader) readBy(s *step) []*step {
 	return out
 }
 
-// checkCondition reports what is wrong with the condition of s (S4-11, S4-17).
+// checkCondition reports errors in the condition of s (S4-11, S4-17).
 func (r *reader) checkCondition(s *step) {
 	sc := scope{r: r, at: s}
 	cond, problems := celexpr.ParseCondition(s.text, sc.options(s.text))
@@ -61,7 +62,8 @@ func (r *reader) checkCondition(s *step) {
 	r.conditions[s] = checked{text: text, reads: reads}
 }
 
-// checkInstructions checks the templates of all instructions (S4-15) and sets what their steps read.
+// checkInstructions checks the templates of all instructions (S4-15) and sets the nodes that their
+// steps read.
 func (r *reader) checkInstructions() {
 	users := map[string][]*step{}
 	r.root.walk(func(s *step) {
@@ -89,7 +91,8 @@ func (r *reader) checkInstructions() {
 	}
 }
 
-// commonBlock gives the innermost parallel block in one branch of which all steps stand, nil where there is none.
+// commonBlock returns the innermost parallel block that has all steps in one of its branches, or
+// nil if there is none.
 func commonBlock(steps []*step) *step {
 	var common *step
 	for i, s := range steps {
@@ -104,7 +107,7 @@ func commonBlock(steps []*step) *step {
 	return common
 }
 
-// inside tells whether s is in a branch of the parallel block b.
+// inside reports whether s is in a branch of the parallel block b.
 func (s *step) inside(b *step) bool {
 	for at := s.block(); at != nil; at = at.block() {
 		if at == b {
@@ -114,9 +117,9 @@ func (s *step) inside(b *step) bool {
 	return false
 }
 
-// place is where a text stands.
+// place is the location of a string in the document.
 type place struct {
-	value    *source.Node // nil where the text is not of this document
+	value    *source.Node // nil if the string is not from this document
 	path     string
 	title    string
 	fallback diag.Span
@@ -129,7 +132,7 @@ func (p place) span(offset, length int) diag.Span {
 	return p.value.SpanAt(offset, length)
 }
 
-// problem reports what is wrong with a text; why is added to the message.
+// problem reports a problem with a string; why is appended to the message.
 func (r *reader) problem(at place, p expr.Problem, why string) {
 	r.diags.Add(diag.Diagnostic{
 		Code: p.Code, Severity: p.Severity, Span: at.span(p.Offset, p.Length), Path: at.path,
@@ -137,7 +140,8 @@ func (r *reader) problem(at place, p expr.Problem, why string) {
 	})
 }
 
-// whose names the step and the agent whose declared output makes a lone reference no boolean (S4-17).
+// whose returns a message suffix naming the agent and the step whose declared output makes a lone
+// reference non-boolean (S4-17), or "".
 func (r *reader) whose(sc scope, cond *expr.Condition, p expr.Problem) string {
 	refs := cond.Refs()
 	if p.Code != expr.CodeNotBoolean || len(refs) != 1 {
@@ -160,7 +164,7 @@ func (r *reader) noOutput(at place, ref expr.Ref, t *step) bool {
 	return true
 }
 
-// types tells expr what the document declares of a reference (S4-17).
+// types returns the types that the document declares for a reference (S4-17), for use by expr.
 func (r *reader) types(sc scope, ref expr.Ref) []string {
 	t := sc.meant(ref)
 	switch {
@@ -189,7 +193,8 @@ func (r *reader) types(sc scope, ref expr.Ref) []string {
 	return nil
 }
 
-// checkPath checks the path of a reference to an agent's output against what the agent declares (S4-17).
+// checkPath checks the path of a reference to an agent's output against the schema that the agent
+// declares (S4-17).
 func (r *reader) checkPath(at place, ref expr.Ref, t *step) {
 	if t.kind != agentStep || ref.Field != expr.FieldOutput || len(ref.Path) == 0 || r.agents[t.name] == nil {
 		return
@@ -216,10 +221,11 @@ func (r *reader) checkPath(at place, ref expr.Ref, t *step) {
 	}
 }
 
-// canonical gives text with the first steps of its references written as the engine looks them up, and the ids of the nodes that are read, sorted.
+// canonical returns text with the first steps of its references in the form that the engine looks
+// up, and the sorted ids of the nodes that it reads.
 //
-// A step is named by its node's id. One in a parallel block that does not enclose the text is reached through the block, whose branches are not
-// seen from outside before it has ended.
+// A step is named by its node's id. A step in a parallel block that does not enclose the text is
+// reached through the block, whose branches are not visible from outside before it has ended.
 func canonical(text string, refs []expr.Ref, sc scope, block *step) (string, []string) {
 	var b strings.Builder
 	var reads []string
@@ -250,7 +256,8 @@ func canonical(text string, refs []expr.Ref, sc scope, block *step) (string, []s
 	return b.String(), slices.Compact(reads)
 }
 
-// seenFrom gives what stands after `$steps.` to name s from inside of block, nil for outside of all.
+// seenFrom returns what follows `$steps.` in a reference to s from inside block; a nil block means
+// outside all blocks.
 func (s *step) seenFrom(block *step) string {
 	outer := s.block()
 	for at := block; at != nil && outer != nil; at = at.block() {

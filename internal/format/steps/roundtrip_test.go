@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestWriteReadsBack writes every workflow of the corpus and reads it again: the same definition, and nothing that could not be said (P29).
+// TestWriteReadsBack writes every workflow of the corpus and checks that reading it again yields
+// the same definition and that nothing was inexpressible (P29).
 func TestWriteReadsBack(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/read/*.txtar")

@@ -19,7 +19,8 @@ import (
 // planKeys are the keys of an item of `schedules`.
 var planKeys = schedules.Keys{Zone: "time_zone"}
 
-// scheduled reads when runs start by themselves (X-69, X-77): one schedule, or a list of them.
+// scheduled reads the schedules on which runs start automatically (X-69, X-77): one schedule, or a
+// list of them.
 func (r *reader) scheduled(root *source.Node, spec, zone *field) {
 	said := func(f *field) bool { return f != nil && !f.value.IsNull() }
 	list, given := root.Get(schedules.Name), schedules.Inputs{Given: r.w.Inputs, Node: root.Get("inputs")}
@@ -80,7 +81,7 @@ func (o *writer) labels(doc *yaml.Node) {
 	}
 }
 
-// concurrency writes how many runs run at once.
+// concurrency writes how many runs may be active simultaneously.
 func (o *writer) concurrency(doc *yaml.Node) {
 	c := o.w.Concurrency
 	if c == nil {
@@ -97,7 +98,7 @@ func (o *writer) concurrency(doc *yaml.Node) {
 	put(doc, "concurrency", m)
 }
 
-// schedule writes when runs start by themselves.
+// schedule writes the schedules on which runs start automatically.
 func (o *writer) schedule(doc *yaml.Node) {
 	if s := schedules.Single(o.w); s != nil && s.Mode == workflow.ModeInterval {
 		o.times(doc, s)

@@ -5,7 +5,8 @@ import (
 	"github.com/hocket-run/hocket/internal/format/inputs"
 )
 
-// sectionOf makes a section of a steps document from the reader's table of keys. A key without a form here takes any value; TestSections holds that there is none.
+// sectionOf builds a section of a steps document from the reader's table of keys. A key without a
+// form accepts any value; TestSections checks that there is no such key.
 func sectionOf(name string, forms part.Object) part.Object {
 	works, reported := Keys(name)
 	out := part.Idle("Has no effect.", reported...)
@@ -52,7 +53,7 @@ func modelForms() part.Object {
 	}
 }
 
-// Schema gives the body of the JSON Schema of steps documents.
+// Schema returns the body of the JSON Schema of steps documents.
 func Schema() part.Object {
 	s := part.Entry("Agents, and the steps in which they work. Keys that begin with x- are the author's own.", part.Join(sectionOf("document", documentForms()),
 		part.Object{part.KeySchema: part.Word("the address of this schema, for editors")}))

@@ -5,7 +5,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// stepForms are the forms of the keys of steps.
+// stepForms returns the forms of the keys of steps.
 func stepForms() part.Object {
 	duration := func(doc string) part.Object {
 		return part.With(part.Object{"type": []string{"string", "number"}}, doc+", such as 90s, 1h30m or 2d; a number counts seconds")
@@ -56,12 +56,12 @@ func stepForms() part.Object {
 	}
 }
 
-// stepNeeds are the keys that steps of a type must have.
+// stepNeeds lists the required keys of each type of step.
 var stepNeeds = map[kind][]string{
 	agentStep: {"name"}, conditionStep: {"condition"}, parallelStep: {"steps"}, toolStep: {"tool"}, workflowStep: {"workflow"}, setStep: {"values"}, askStep: {"prompt"}, mapStep: {"over", "steps"}, signalStep: {"signal"},
 }
 
-// stepSchema takes the keys of each type of step from the reader.
+// stepSchema builds the schema of steps from the reader's keys for each type.
 func stepSchema() part.Object {
 	forms, all := stepForms(), part.Object{}
 	var rules []any

@@ -10,15 +10,15 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// maxIDBytes bounds ids and the names from which default ids are made.
+// maxIDBytes is the maximum length of ids and of the names from which default ids are derived.
 const maxIDBytes = 200
 
-// index finds the steps of a document by what texts call them.
+// index looks up the steps of a document by the names used in references.
 type index struct {
-	names   map[string]*step // by id where the document has it once, and by node
-	shared  map[string]bool  // ids that several steps have
-	lengths []int            // of names and shared ids, each once
-	all     []expr.Step      // made when it is first asked for
+	names   map[string]*step // by id if it is unique in the document, and by node
+	shared  map[string]bool  // ids that several steps share
+	lengths []int            // distinct lengths of names and shared ids
+	all     []expr.Step      // built on first use
 }
 
 func newIndex(root *list) *index {
@@ -55,17 +55,18 @@ func newIndex(root *list) *index {
 	return x
 }
 
-// scope is what the texts at one place of the document may name.
+// scope is what references at one position of the document may name.
 type scope struct {
 	r  *reader
 	at *step // the condition; nil for an instruction, which is in no list
 }
 
-// find gives the step that an id means.
+// find returns the step to which an id refers.
 //
-// An id that the document has once means that step. Where several steps share an id, the one in the nearest enclosing list is meant, then the one
-// of the outermost list; else the id means nothing and only a node's path does. A slash before an id means the outermost list, whatever is nearer:
-// what Write puts there, since ids in a workflow are those of nodes.
+// An id that is unique in the document refers to that step. If several steps share an id, it refers
+// to the step in the nearest enclosing list, then to the one in the outermost list; otherwise the
+// id refers to nothing and only a node's path can be used. A leading slash refers to the outermost
+// list regardless of nearer steps: Write adds it, since ids in a workflow are node ids.
 func (sc scope) find(id string) *step {
 	x := sc.r.steps
 	if x.shared[id] {
@@ -78,7 +79,7 @@ func (sc scope) find(id string) *step {
 	return x.names[id]
 }
 
-// meant gives the step that a reference reads, nil where it is not known.
+// meant returns the step that a reference reads, or nil if it is unknown.
 func (sc scope) meant(ref expr.Ref) *step {
 	if ref.Var != "" {
 		return nil
@@ -97,8 +98,9 @@ func (sc scope) options(text string) expr.Options {
 	return expr.Options{Steps: sc.near(text), Vars: sc.variables(), Types: func(ref expr.Ref) []string { return sc.r.types(sc, ref) }}
 }
 
-// near gives the steps that the references of a text may mean: those whose id stands right after a `$steps`. Where one of them names none, it
-// gives all, for the hint at what was meant. Nil where not all steps are known.
+// near returns the steps to which the references in text may refer: those whose id follows a
+// `$steps`. If a reference names no known step, near returns all steps so that a hint can suggest
+// the intended one. It returns nil if not all steps are known.
 func (sc scope) near(text string) []expr.Step {
 	if sc.r.cut {
 		return nil
@@ -154,7 +156,8 @@ func offers(steps map[string]*step) []expr.Step {
 	return out
 }
 
-// offer declares s under a name, a parallel block with what its output holds.
+// offer declares s under the name id; for a parallel block it includes the contents of the block's
+// output.
 func (s *step) offer(id string) expr.Step {
 	out := expr.Step{ID: id}
 	if s.children == nil {
@@ -171,7 +174,7 @@ func (s *step) offer(id string) expr.Step {
 	return out
 }
 
-// child gives the step that a block's output holds under id.
+// child returns the step that a block's output holds under id.
 func (s *step) child(id string) *step {
 	var found *step
 	s.children.inside(func(t *step) bool {
@@ -183,10 +186,10 @@ func (s *step) child(id string) *step {
 	return found
 }
 
-// variables are what texts may name beside steps, outside of maps (X-4).
+// variables are the names that references may use in addition to steps, outside maps (X-4).
 var variables = []string{expr.VarInput}
 
-// variables are what the texts of one place may name beside steps.
+// variables returns the names that references at this position may use in addition to steps.
 func (sc scope) variables() []string {
 	if sc.at == nil {
 		return variables
@@ -194,7 +197,8 @@ func (sc scope) variables() []string {
 	return sc.at.block().items()
 }
 
-// items gives the variables of the steps inside of a block, which may be nil: those of all, and the items of the maps around (X-31).
+// items returns the variables of the steps inside a block, which may be nil: the common variables,
+// and the items of the enclosing maps (X-31).
 func (s *step) items() []string {
 	vars := slices.Clone(variables)
 	for ; s != nil; s = s.block() {
@@ -206,11 +210,12 @@ func (s *step) items() []string {
 	return vars
 }
 
-// withSignal adds what filters may name beside other texts (X-22).
+// withSignal adds the additional names that filters may use (X-22).
 func withSignal(vars []string) []string { return append(slices.Clone(vars), expr.VarSignal) }
 
-// inside calls f for the steps whose outputs a block with the branches l has: its children, and in place of a condition the steps of that
-// condition's branches (S4-34), after an approval those of its reject and limit. It ends early where f gives false.
+// inside calls f for the steps whose outputs a block with the branches l has: its children, with
+// the steps of a condition's branches in place of the condition (S4-34), and after an approval the
+// steps of its reject and limit lists. It stops when f returns false.
 func (l *list) inside(f func(*step) bool) bool {
 	for _, t := range l.items {
 		switch t.kind {

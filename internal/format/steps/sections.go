@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// What becomes of the top level's keys. Those that are idle are docker-agent's and have no effect yet.
+// How the top-level keys are treated. Idle keys are docker-agent's and have no effect yet.
 var (
 	topKeys      = []string{"version", "metadata", "providers", "models", "mcps", "permissions", "toolsets", "agents", "inputs", "output", "output_schema", "workflow", "schedule", "schedules", "time_zone", "labels", "concurrency"}
 	idleTopKeys  = []string{"rag", "env"}
@@ -40,7 +40,7 @@ func newReader(root *source.Node, opts Options) *reader {
 	}
 }
 
-// document reads the sections in the order in which they need each other, whatever their order in the file.
+// document reads the sections in dependency order, regardless of their order in the file.
 func (r *reader) document(root *source.Node) {
 	if root == nil || root.Kind != source.Map {
 		d := r.diags.Errorf(diag.Span{File: r.w.Source.File}, "", codeWrongType, "a steps document must be a map with agents and a workflow")
@@ -52,7 +52,8 @@ func (r *reader) document(root *source.Node) {
 	fields := r.fields(root)
 	for _, f := range fields {
 		switch {
-		case strings.HasPrefix(f.key, "x-"), f.key == source.KeySchema: // where people keep anchors, and what editors read
+		case strings.HasPrefix(f.key, "x-"), f.key == source.KeySchema:
+			// x- keys usually hold anchors, and editors read the schema key
 		case slices.Contains(idleTopKeys, f.key):
 			r.idle(f, "")
 		case !slices.Contains(topKeys, f.key):
@@ -111,7 +112,8 @@ func (r *reader) metadata(f field) {
 	}
 }
 
-// oneStep makes the workflow of a document that has none: its agent root, else its first, as one step (S4-30).
+// oneStep builds the workflow of a document that has none: its agent named root, otherwise its
+// first agent, as a single step (S4-30).
 func (r *reader) oneStep(root *source.Node) {
 	r.root = &list{kind: rootList}
 	if len(r.w.Agents) == 0 {
@@ -127,7 +129,7 @@ func (r *reader) oneStep(root *source.Node) {
 	r.root.items = []*step{s}
 }
 
-// mcpsSection reads `mcps:`, definitions of MCP servers that toolsets name.
+// mcpsSection reads `mcps:`, definitions of MCP servers to which toolsets refer.
 func (r *reader) mcpsSection(f field) {
 	for _, g := range r.fieldsOf(f) {
 		if g.value.Kind != source.Map {
@@ -138,8 +140,8 @@ func (r *reader) mcpsSection(f field) {
 	}
 }
 
-// toolsets reads `toolsets:`. Each entry is kept as it is but for a `ref` to the section mcps, which is replaced by that entry; what
-// the keys mean is the tool registry's to say.
+// toolsets reads `toolsets:`. Each entry is kept unchanged except that a `ref` to the mcps section
+// is replaced with that entry; the tool registry interprets the keys.
 func (r *reader) toolsets(f field) []json.RawMessage {
 	var out []json.RawMessage
 	for _, e := range r.list(f) {
@@ -179,10 +181,11 @@ func (r *reader) toolsets(f field) []json.RawMessage {
 	return out
 }
 
-// inCatalog begins a reference to Docker's catalog of servers.
+// inCatalog is the prefix of a reference to Docker's catalog of servers.
 const inCatalog = "docker:"
 
-// ofCatalog says that servers of Docker's catalog are not there; "" is none.
+// ofCatalog warns that servers from Docker's catalog are not supported yet. It does nothing if name
+// is empty.
 func (r *reader) ofCatalog(name string, at field) {
 	if name != "" {
 		r.diags.Warnf(at.value.Span, at.path, codeUnsupported, "servers of Docker's catalog (%q) are not supported yet", name).Hint =
@@ -190,7 +193,8 @@ func (r *reader) ofCatalog(name string, at field) {
 	}
 }
 
-// docker gives the reference to Docker's catalog that a definition of mcps is, "" where it is none.
+// docker returns the reference to Docker's catalog that a definition in mcps holds, or "" if it
+// holds none.
 func docker(def json.RawMessage) string {
 	var d struct {
 		Ref string `json:"ref"`
@@ -201,7 +205,7 @@ func docker(def json.RawMessage) string {
 	return d.Ref
 }
 
-// ofOperator holds that a toolset which refers to one of the operator's servers leaves it as it is.
+// ofOperator checks that a toolset that refers to one of the operator's servers does not change it.
 func (r *reader) ofOperator(e field, name string) {
 	for _, f := range r.fields(e.value) {
 		switch f.key {
@@ -222,7 +226,7 @@ func (r *reader) judgeToolset(word string, f field) {
 	}
 }
 
-// merge completes a toolset that refers to a definition: what the toolset says wins.
+// merge completes a toolset that refers to a definition; the toolset's own values take precedence.
 func merge(def, own json.RawMessage, ref string) json.RawMessage {
 	var d, o map[string]json.RawMessage
 	if json.Unmarshal(def, &d) != nil || json.Unmarshal(own, &o) != nil {

@@ -11,8 +11,9 @@ import (
 	"github.com/hocket-run/hocket/internal/schema"
 )
 
-// answerSchema gives the schema of what a step of that agent answers with: that of the agent, nil where it may hand over to one with another schema, so that
-// nothing is known before it runs (S4-17).
+// answerSchema returns the schema of the reply of a step of that agent: the agent's schema, or nil
+// if the agent may hand off to one with a different schema, so that nothing is known before it runs
+// (S4-17).
 func (r *reader) answerSchema(name string) *schema.Schema {
 	own := r.outputSchema(name)
 	if own == nil {
@@ -38,7 +39,8 @@ func (r *reader) answerSchema(name string) *schema.Schema {
 	return own
 }
 
-// outputSchema compiles the schema of an agent's structured output, nil where it has none or one that was reported.
+// outputSchema compiles the schema of an agent's structured output. It returns nil if the agent has
+// no schema or one that was reported.
 func (r *reader) outputSchema(name string) *schema.Schema {
 	info := r.agents[name]
 	a := r.agentOf(name)
@@ -65,8 +67,8 @@ func (r *reader) outputSchema(name string) *schema.Schema {
 	return info.output
 }
 
-// properties gives the names that a schema declares beside the first part of path that it does not, and that part, for a hint. It looks at plain
-// properties only.
+// properties returns the first element of path that the schema does not declare, and the names that
+// the schema declares there, for a hint. It considers plain properties only.
 func properties(raw json.RawMessage, path []string) (missing string, have []string) {
 	at := raw
 	for _, seg := range path {

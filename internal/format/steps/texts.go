@@ -13,14 +13,16 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// textReader reads the values and conditions of one step, or where s is nil of the document itself, once the ids of nodes are known, and collects what they read.
+// textReader reads the values and conditions of one step, or of the document itself if s is nil,
+// once the node ids are known, and collects the nodes that they read.
 type textReader struct {
 	r     *reader
 	s     *step
 	reads []string
 }
 
-// value gives a value as JSON in whose texts the references name nodes (X-2); nil where there is none.
+// value returns f as JSON, with the references in its strings naming nodes (X-2), or nil if f has
+// no value.
 func (x *textReader) value(f field) json.RawMessage {
 	if f.value == nil {
 		return nil
@@ -54,7 +56,7 @@ func (x *textReader) node(n *source.Node) json.RawMessage {
 	return n.JSON()
 }
 
-// plain gives the text of a scalar, "" for none.
+// plain returns the string of a scalar, or "" if there is none.
 func (x *textReader) plain(f field) string {
 	if f.value == nil || f.value.IsNull() {
 		return ""
@@ -69,7 +71,9 @@ func (x *textReader) plain(f field) string {
 	return x.text(f.value)
 }
 
-// prompt settles whether the prompt of an agent step holds expressions: in documents with inputs, and in maps (X-134). Else one that looks as if is warned of.
+// prompt determines whether the prompt of an agent step holds expressions: it does in documents
+// with inputs, and in maps (X-134). Otherwise it warns if the prompt looks as if it held
+// expressions.
 func (x *textReader) prompt(p *workflow.Prompt) {
 	f := x.s.more.prompt
 	if !nodes.HasExpressions(p.Text) {
@@ -90,7 +94,8 @@ func (x *textReader) prompt(p *workflow.Prompt) {
 	}
 }
 
-// text checks the references of one text and writes them as the engine looks them up.
+// text checks the references in one string and returns it with the references in the form that the
+// engine looks up.
 func (x *textReader) text(n *source.Node) string {
 	sc := scope{r: x.r, at: x.s}
 	t, problems := celexpr.ParseInterpolation(n.Text, sc.options(n.Text))
@@ -101,7 +106,7 @@ func (x *textReader) text(n *source.Node) string {
 	return x.canonical(at, n.Text, t.Refs(), sc)
 }
 
-// title begins messages about the texts.
+// title returns the prefix of messages about the strings of the step.
 func (x *textReader) title() string {
 	if x.s == nil {
 		return ""
@@ -136,7 +141,7 @@ func (r *reader) checkInput(at place, ref expr.Ref) {
 	}
 }
 
-// condition gives the condition of `if` (X-5); nil where there is none.
+// condition returns the condition of `if` (X-5), or nil if there is none.
 func (x *textReader) condition(f field) *workflow.Condition {
 	if f.value == nil {
 		return nil
@@ -144,7 +149,7 @@ func (x *textReader) condition(f field) *workflow.Condition {
 	return x.ask(f, false)
 }
 
-// filter gives the condition of `filter` (X-22); nil where there is none.
+// filter returns the condition of `filter` (X-22), or nil if there is none.
 func (x *textReader) filter(f field) *workflow.Condition {
 	if f.value == nil {
 		return nil
@@ -176,14 +181,15 @@ func (x *textReader) ask(f field, ofSignal bool) *workflow.Condition {
 	return &workflow.Condition{Language: workflow.LangExpr, Text: x.canonical(at, src, cond.Refs(), sc)}
 }
 
-// done gives the nodes that the texts read, sorted, with those of others.
+// done returns the sorted nodes that the strings read, including others.
 func (x *textReader) done(others []string) []string {
 	all := slices.Concat(others, x.reads)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// readable reports a reference to something that the step t does not have, seen from inside of the parallel step in; nil is outside of all.
+// readable reports whether a reference, seen from inside the parallel step in, reads something that
+// the step t has; it adds a diagnostic if not. A nil in means outside all parallel steps.
 func (r *reader) readable(at place, ref expr.Ref, t, in *step) bool {
 	if r.noOutput(at, ref, t) {
 		return false
@@ -214,7 +220,8 @@ func (r *reader) readable(at place, ref expr.Ref, t, in *step) bool {
 	return false
 }
 
-// mapAround gives the innermost map around s that is not around what is inside of the block in; nil: there is none.
+// mapAround returns the innermost map that encloses s but not the inside of the block in, or nil if
+// there is none.
 func (s *step) mapAround(in *step) *step {
 	for b := s.block(); b != nil; b = b.block() {
 		if b.kind == mapStep && in != b && (in == nil || !in.inside(b)) {
@@ -224,7 +231,8 @@ func (s *step) mapAround(in *step) *step {
 	return nil
 }
 
-// jsonSchema gives the schema of the answers to a question: its own, or that of its options; nil: any answer.
+// jsonSchema returns the schema of the answers to a question: the explicit schema, or one built
+// from the options. Nil allows any answer.
 func (x *textReader) jsonSchema() json.RawMessage {
 	e := &x.s.more
 	if e.schema.value != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// kind is what an item of a list is. A jump has no step of its own: it stands for the place that it leads to.
+// kind is the kind of a list item. A jump is not a step of its own: it stands for its target.
 type kind int
 
 const (
@@ -28,7 +28,7 @@ const (
 	jump
 )
 
-// stepTypes are the words of documents for the kinds of steps, by kind.
+// stepTypes returns the document keywords for the kinds of steps, by kind.
 func stepTypes() []string {
 	return []string{"agent", "condition", "parallel", "tool", "set", "end", "approval", "ask", "sleep", "workflow", "map", "signal"}
 }
@@ -40,60 +40,60 @@ func (k kind) String() string {
 	return stepTypes()[k]
 }
 
-// where a list stands, which decides what its items mean.
+// listKind is the position of a list, which determines what its items mean.
 type listKind int
 
 const (
 	rootList   listKind = iota // the steps of the workflow
-	branchList                 // the steps of a condition's true or false
-	lanes                      // the steps of a parallel block: they run side by side, so none comes before another
+	branchList                 // the steps of a condition's true or false branch
+	lanes                      // the steps of a parallel block: they run concurrently, so none precedes another
 	bodyList                   // the steps of a map, for each item
 )
 
-// list is one list of steps. items keeps the order of the document, order the order in which they run (S4-7).
+// list is one list of steps. items has document order, order has execution order (S4-7).
 type list struct {
 	kind  listKind
 	owner *step // nil for the root
 	port  string
-	// scalar: the branch is a bare scalar instead of a list (S4-18)
+	// the branch is a bare scalar instead of a list (S4-18)
 	scalar bool
 	items  []*step
 	order  []*step
 	place  map[*step]int    // index in order
-	byID   map[string]*step // by id, the first where several have one
+	byID   map[string]*step // by id, the first if several share one
 }
 
-// step is one item of a list. Fields that its kind does not have are zero.
+// step is one item of a list. Fields that do not apply to its kind are zero.
 type step struct {
 	kind    kind
 	in      *list
 	index   int  // in in.items
 	written bool // the id is in the document (D31)
 
-	id   string // as it is referenced; unique in its list
-	node string // id of the node; a path that ends in /id where id repeats elsewhere
+	id   string // as referenced; unique in its list
+	node string // id of the node; a path ending in /id if id is repeated elsewhere
 
 	name     string // the agent, or the tool
-	prompt   string // of an agent step: the user message, "" for the outputs of all steps before
+	prompt   string // of an agent step: the user message, "" for the outputs of all previous steps
 	text     string // the condition, as written
 	yes, no  *list
-	limit    *list // of a condition or an approval that closes a loop: what follows where the loop's bound is met
+	limit    *list // of a condition or an approval that closes a loop: what follows when the loop reaches its limit
 	children *list
 	body     *list // of a map
 	retry    *workflow.Retry
 	budget   *workflow.Budget
 	more     extension
-	offered  []expr.Step // what a parallel block's output holds; made when it is first asked for
+	offered  []expr.Step // what a parallel block's output holds; built on first use
 
 	hoisted []*step // of a condition: the later siblings that run before it, in declared order (S4-7)
 	target  *step   // of a jump
-	wanted  string  // of a jump: the id that it names, "" where it names an index
+	wanted  string  // of a jump: the id that it names, "" if it names an index
 	at      int     // of a jump: the index that it names
 
-	bare    bool // the item is a scalar, or says no type
-	untyped bool // says nothing but an id, which may be a jump (S4-8 b)
-	garbled bool // what its type needs is there, but of the wrong type
-	broken  bool // was reported, and takes no part in the graph
+	bare    bool // the item is a scalar, or specifies no type
+	untyped bool // has only an id, which may be a jump (S4-8 b)
+	garbled bool // the keys that its type needs are present, but of the wrong type
+	broken  bool // was reported and is not part of the graph
 
 	where              field // the whole item
 	idField, nameField field
@@ -111,7 +111,7 @@ func (s *step) idSpan() diag.Span {
 	return s.span()
 }
 
-// title names the place of a step as messages do: `workflow step[2].true[0]`.
+// title returns the name of the step's position as used in messages: `workflow step[2].true[0]`.
 func (s *step) title() string {
 	if s.in.scalar {
 		return s.in.title()
@@ -129,10 +129,10 @@ func (l *list) title() string {
 	return l.owner.title() + "." + l.port
 }
 
-// borders tells whether what runs in l is apart from what runs around it.
+// borders reports whether what runs in l is isolated from what runs around it.
 func (l *list) borders() bool { return l.kind == lanes || l.kind == bodyList }
 
-// block gives the parallel step in one of whose lanes, or the map in which s stands, nil where there is none.
+// block returns the parallel step or the map that contains s, or nil if there is none.
 func (s *step) block() *step {
 	for l := s.in; l.owner != nil; l = l.owner.in {
 		if l.borders() {
@@ -142,7 +142,8 @@ func (s *step) block() *step {
 	return nil
 }
 
-// lists gives the lists that s itself contains, in the order in which the document's reader meets them.
+// lists returns the lists that s itself contains, in the order in which a reader of the document
+// encounters them.
 func (s *step) lists() []*list {
 	var ls []*list
 	for _, l := range []*list{s.children, s.body, s.yes, s.no, s.limit} {
@@ -153,7 +154,7 @@ func (s *step) lists() []*list {
 	return ls
 }
 
-// walk calls f for every step below l, parents first, in declared order.
+// walk calls f for every step nested in l, parents first, in declared order.
 func (l *list) walk(f func(*step)) {
 	for _, s := range l.items {
 		f(s)
@@ -163,8 +164,9 @@ func (l *list) walk(f func(*step)) {
 	}
 }
 
-// earlier tells whether a has its place before b when b's list is first passed: they meet in a list that runs in order, and there a's side
-// comes first. Two lanes of one block never see each other (S4-12).
+// earlier reports whether a precedes b when b's list is first executed: their lists share an
+// ancestor that runs in order, and a's side comes first there. Two lanes of one block never see
+// each other (S4-12).
 func earlier(a, b *step) bool {
 	for x := a; x != nil; x = x.in.owner {
 		for y := b; y != nil; y = y.in.owner {

@@ -12,18 +12,18 @@ import (
 // item is a step to be written.
 type item struct {
 	node     *workflow.Node
-	id       string // short
-	spoken   bool   // the id must be in the document
+	id       string // short form
+	spoken   bool   // the document must state the id
 	yes, no  []*item
 	limit    []*item
 	children []*item
 	target   *item // of a jump
 	in       *frame
-	// onError and onLate are where a failure and a deadline lead; nil: nowhere.
+	// onError and onLate are the targets after a failure and after a deadline; nil means none.
 	onError, onLate *item
 }
 
-// frame is a list that is being filled, with the lists around it.
+// frame is a list being filled, with its enclosing lists.
 type frame struct {
 	items *[]*item
 	kind  listKind
@@ -32,7 +32,7 @@ type frame struct {
 	up    *frame
 }
 
-// borders tells whether what runs in f is apart from what runs around it.
+// borders reports whether what runs in f is isolated from what runs around it.
 func (f *frame) borders() bool { return f.kind == lanes || f.kind == bodyList }
 
 // unraveler turns a graph back into nested lists.
@@ -40,26 +40,27 @@ type unraveler struct {
 	w       *workflow.Workflow
 	nodes   map[string]*workflow.Node
 	pos     map[string]int
-	placed  map[string]string // nodes whose ids tell in which list they stand: the path of that list, "" for the outermost
-	out     map[string][]int  // edges by source, in order, but for those of side
-	side    map[string][]int  // edges that a key of their source says: see isSide
-	late    []func()          // what is looked at once the lists are filled
-	back    []bool            // beside w.Edges
-	apart   map[string]int    // nodes that only an edge of side leads to, by the edge; 0: those that the entry leads to
-	jumpers map[string]int    // by the target of a jump: the place of the last node that jumps there
+	placed  map[string]string // paths of the lists named in node ids, by node; "" for the outermost
+	out     map[string][]int  // edges by source, in order, except side edges
+	side    map[string][]int  // edges expressed by a key of their source: see isSide
+	late    []func()          // checks deferred until the lists are filled
+	back    []bool            // parallel to w.Edges
+	apart   map[string]int    // nodes reached only through a side edge, by that edge; 0 for those the entry reaches
+	jumpers map[string]int    // by the target of a jump: the position of the last node that jumps there
 	after   map[string]string
 	done    map[string]*item
-	limited map[*item]bool // loops whose bound leads to a list, by their first step
+	limited map[*item]bool // loops whose limit leads to a list, by their first step
 	loose   []*item        // nodes that are in no list
 	unsaid  *lost.List
 	work    int
 	ahead   []ahead
 }
 
-// ahead is a condition that reads a node which comes after it, both by their places in the list of nodes.
+// ahead is a condition that reads a node after it; both are positions in the list of nodes.
 type ahead struct{ condition, read int }
 
-// unravel gives the lists of w, and the nodes that fit into none. What no list can say goes to unsaid; the rest is still given.
+// unravel returns the lists of w, and the nodes that fit into no list. Anything that no list can
+// express is added to unsaid; the rest is still returned.
 func unravel(w *workflow.Workflow, unsaid *lost.List) (items, loose []*item) {
 	u := &unraveler{
 		w: w, nodes: map[string]*workflow.Node{}, pos: map[string]int{}, placed: map[string]string{}, out: map[string][]int{}, side: map[string][]int{},
@@ -76,7 +77,7 @@ func unravel(w *workflow.Workflow, unsaid *lost.List) (items, loose []*item) {
 		}
 		slash := strings.LastIndex(n.ID, "/") + 1
 		u.placed[n.ID] = n.ID[:slash]
-		if u.nodes[n.ID[slash:]] != nil { // which has no path although its id is not the only one: it is in the outermost list
+		if u.nodes[n.ID[slash:]] != nil { // has no path although its id is not unique: it is in the outermost list
 			u.placed[n.ID[slash:]] = ""
 		}
 	}
@@ -114,7 +115,8 @@ func unravel(w *workflow.Workflow, unsaid *lost.List) (items, loose []*item) {
 	return items, u.loose
 }
 
-// rest looks at the nodes that are in no list. What follows something that could not be expressed has not been examined yet.
+// rest examines the nodes that are in no list. The nodes after one that could not be expressed have
+// not been examined before.
 func (u *unraveler) rest() {
 	behind := map[string]bool{}
 	for _, id := range u.roots() {
@@ -145,7 +147,7 @@ func (u *unraveler) rest() {
 	}
 }
 
-// target gives the first node to which a port leads without a jump.
+// target returns the first node to which a port leads without a jump.
 func (u *unraveler) target(id, port string) string {
 	for _, i := range u.out[id] {
 		if u.w.Edges[i].PortName() == port && !u.back[i] {
@@ -155,7 +157,8 @@ func (u *unraveler) target(id, port string) string {
 	return ""
 }
 
-// ways gives the ports of a decide node that a condition calls true and false, whatever the node calls them.
+// ways returns the ports of a decide node that correspond to a condition's true and false, whatever
+// the node calls them.
 func ways(n *workflow.Node) (yes, no string) {
 	yes, no = workflow.PortTrue, n.Decide.Else
 	if len(n.Decide.Cases) > 0 {
@@ -164,10 +167,11 @@ func ways(n *workflow.Node) (yes, no string) {
 	return yes, no
 }
 
-// isPath tells whether a node's id names the lists around it.
+// isPath reports whether a node's id names its enclosing lists.
 func isPath(n *workflow.Node) bool { return !n.Hidden && strings.Contains(n.ID, "/") }
 
-// findBack marks the edges that close a cycle: those that say so, and in graphs that do not say so those to a node on the way from the entry.
+// findBack marks the edges that close a cycle: those marked as loops, or in graphs without such
+// marks those to a node on the path from the entry.
 func (u *unraveler) findBack() {
 	state := map[string]int{}
 	type visit struct {
@@ -177,7 +181,7 @@ func (u *unraveler) findBack() {
 	var path []visit
 	roots := u.roots()
 	for len(path)+len(roots) > 0 {
-		if len(path) == 0 { // what a body begins with has no way into it
+		if len(path) == 0 { // the first node of a body has no incoming path
 			if id := roots[0]; state[id] == 0 {
 				state[id] = 1
 				path = append(path, visit{id: id})
@@ -204,7 +208,7 @@ func (u *unraveler) findBack() {
 	}
 }
 
-// roots gives the nodes to which no edge need lead: the entry, and those of maps.
+// roots returns the nodes that need no incoming edge: the entry, and the entries of maps.
 func (u *unraveler) roots() []string {
 	ids := []string{u.w.Entry}
 	for i := range u.w.Nodes {
@@ -215,7 +219,7 @@ func (u *unraveler) roots() []string {
 	return ids
 }
 
-// inBody tells whether a node is in a map that is not around n.
+// inBody reports whether a node is in a map that does not enclose n.
 func (u *unraveler) inBody(id string, n *workflow.Node) bool {
 	for at := u.nodes[u.nodes[id].Parent]; at != nil; at = u.nodes[at.Parent] {
 		if at.Map != nil && !u.isAround(at, n) {
@@ -234,7 +238,7 @@ func (u *unraveler) isAround(block, n *workflow.Node) bool {
 	return false
 }
 
-// seq fills f with what runs from the node id on until stop, which belongs to a list around f.
+// seq fills f with the nodes from id up to stop, which belongs to an enclosing list.
 func (u *unraveler) seq(f *frame, id, stop string) {
 	for id != "" && id != stop {
 		n := u.nodes[id]
@@ -251,7 +255,7 @@ func (u *unraveler) seq(f *frame, id, stop string) {
 			id = u.follow(f, id, workflow.PortOut)
 			continue
 		case !writable(n):
-			return // rest tells of it
+			return // reported by rest
 		}
 		switch n.Kind {
 		case workflow.KindWait:
@@ -299,7 +303,8 @@ func (u *unraveler) append(f *frame, n *workflow.Node) *item {
 	return it
 }
 
-// follow gives the node to which the one edge of a port leads, "" where nothing follows or where a jump was written instead.
+// follow returns the node to which the only edge of a port leads, or "" if nothing follows or a
+// jump was written instead.
 func (u *unraveler) follow(f *frame, id, port string) string {
 	edge := -1
 	for _, i := range u.out[id] {
@@ -371,7 +376,7 @@ func (u *unraveler) lane(f *frame, it *item, port, join string) {
 	it.children = append(it.children, lane...)
 }
 
-// branch fills in with what begins at a port of its condition.
+// branch fills in with the nodes that start at a port of its condition.
 func (u *unraveler) branch(in *frame, port, merge string) {
 	it := in.owner
 	found := false

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// writable tells whether there is a type of step for the kind of a node.
+// writable reports whether there is a type of step for a node's kind.
 func writable(n *workflow.Node) bool {
 	switch n.Kind {
 	case workflow.KindAgent, workflow.KindFork, workflow.KindDecide, workflow.KindTool, workflow.KindSet, workflow.KindSleep, workflow.KindMap, workflow.KindWait:
@@ -18,8 +18,9 @@ func writable(n *workflow.Node) bool {
 	return false
 }
 
-// isSide tells whether an edge is said by a key of its source, and not by the order of a list: where a failure, a deadline or a rejection leads, and the edge beside that of an
-// approval that is taken where the step is skipped.
+// isSide reports whether an edge is expressed by a key of its source rather than by the order of a
+// list: an edge for a failure, a deadline or a rejection, and the edge parallel to an approval's
+// that is followed if the step is skipped.
 func (u *unraveler) isSide(n *workflow.Node, e workflow.Edge) bool {
 	approval := n.Wait != nil && n.Wait.Kind == workflow.WaitApproval
 	switch e.PortName() {
@@ -39,7 +40,8 @@ func (u *unraveler) isSide(n *workflow.Node, e workflow.Edge) bool {
 	return false
 }
 
-// part finds the nodes that only a rejection, a failure or a deadline leads to: where they end says nothing of the lists around.
+// part finds the nodes that only a rejection, a failure or a deadline leads to: where they end
+// implies nothing about the surrounding lists.
 func (u *unraveler) part() {
 	u.apart = map[string]int{}
 	queue := u.roots()
@@ -67,7 +69,7 @@ func (u *unraveler) part() {
 	}
 }
 
-// sideEdge gives the one edge of a port that is none of a list, -1 where there is none.
+// sideEdge returns the only side edge of a port, or -1 if there is none.
 func (u *unraveler) sideEdge(id, port string) int {
 	found := -1
 	for _, i := range u.side[id] {
@@ -85,7 +87,7 @@ func (u *unraveler) sideEdge(id, port string) int {
 	return found
 }
 
-// rejected fills the list of what follows a rejection.
+// rejected fills the list of the steps that follow a rejection.
 func (u *unraveler) rejected(it *item) {
 	edge := u.sideEdge(it.node.ID, workflow.PortReject)
 	if edge < 0 {
@@ -97,7 +99,8 @@ func (u *unraveler) rejected(it *item) {
 	}
 }
 
-// follows finds where failures and deadlines lead. What nothing else leads to comes to the end of the outermost list.
+// follows resolves the targets of failures and deadlines. Nodes that nothing else leads to are
+// appended to the outermost list.
 func (u *unraveler) follows(root *frame) {
 	for to := ""; ; {
 		for len(u.late) > 0 {
@@ -110,7 +113,7 @@ func (u *unraveler) follows(root *frame) {
 		}
 		before := to
 		if to = u.unlisted(); to == "" || to == before {
-			break // what cannot be written is named by rest
+			break // rest reports what cannot be written
 		}
 		u.seq(root, to, "")
 	}
@@ -123,7 +126,8 @@ func (u *unraveler) follows(root *frame) {
 	}
 }
 
-// unlisted gives a node that is in no list and to which a failure or a deadline of one leads that is; "": there is none.
+// unlisted returns a node that is in no list and is the target of a failure or a deadline of a
+// listed node, or "" if there is none.
 func (u *unraveler) unlisted() string {
 	for i := range u.w.Nodes {
 		if u.done[u.w.Nodes[i].ID] == nil {
@@ -138,7 +142,8 @@ func (u *unraveler) unlisted() string {
 	return ""
 }
 
-// aim gives the step to which a port leads that no list has; it must be in a list around.
+// aim returns the step to which a side edge at port leads, or nil; the step must be in an enclosing
+// list.
 func (u *unraveler) aim(it *item, port string) *item {
 	edge := u.sideEdge(it.node.ID, port)
 	if edge < 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// limits notes everything of the workflow as a whole that has no place in the format.
+// limits records everything about the workflow as a whole that the format cannot express.
 func (o *writer) limits() {
 	w, zero := o.w, workflow.Limits{}
 	l := w.Limits
@@ -57,7 +57,7 @@ func (o *writer) limits() {
 	}
 }
 
-// node notes everything of a node that a step cannot say.
+// node records everything about a node that a step cannot express.
 func (o *writer) node(it *item) {
 	n := it.node
 	if n.CallTimeout != 0 && n.Fork != nil {

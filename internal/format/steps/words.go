@@ -6,7 +6,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// leads says in the words of documents when what is behind a port of a node begins: `it fails`.
+// leads describes in the words of documents when the path behind a node's port is followed: `it
+// fails`.
 func leads(port string) string {
 	switch port {
 	case workflow.PortOut:
@@ -25,5 +26,5 @@ func leads(port string) string {
 	return "its branch " + strconv.Quote(port) + " is taken"
 }
 
-// after names what follows a node by a port: `what follows where it fails`.
+// after names what follows a node through a port: `what follows where it fails`.
 func after(port string) string { return "what follows where " + leads(port) }

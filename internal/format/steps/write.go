@@ -14,11 +14,13 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Write gives w as a steps document, and exactly what such a document cannot say. Where that is empty, reading the document again gives a workflow
-// with the same digest if w came from a steps document, and one that runs alike if it did not. Where it is not, the document holds what
-// can be said: it is worth showing, not running.
+// Write returns w as a steps document, and exactly what such a document cannot express. If that
+// list is empty, reading the document again yields a workflow with the same digest if w came from a
+// steps document, and one that behaves the same otherwise. If the list is not empty, the document
+// holds what can be expressed: show it, but do not run it.
 //
-// Comments, metadata but the description, and the order of keys of the document from which w may have come do not survive.
+// Comments, metadata other than the description, and the key order of the document from which w may
+// have come do not survive.
 func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	out := writer{w: w, doc: mapping(), agentByID: map[string]*workflow.Agent{}}
 	out.vars = slices.Clone(variables)
@@ -51,7 +53,7 @@ func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	for _, it := range loose {
 		out.node(it)
 	}
-	if len(out.unsaid) == 0 { // else it may be only what could not be said that is missing there
+	if len(out.unsaid) == 0 { // otherwise the inexpressible parts may be all that is missing
 		for _, n := range out.empty {
 			out.unsaid.Nodef(n, "a decision whose branches both continue at the same step")
 		}
@@ -85,8 +87,8 @@ type writer struct {
 	unsaid    lost.List
 	empty     []*workflow.Node // conditions without branches
 	agentByID map[string]*workflow.Agent
-	shared    map[string]bool // ids of the outermost list that other lists have too
-	known     []expr.Step     // all nodes, where ids are shared
+	shared    map[string]bool // ids of the outermost list that other lists also have
+	known     []expr.Step     // all nodes, if ids are shared
 	vars      []string        // all variables
 }
 
@@ -164,8 +166,9 @@ func (o *writer) step(it *item) *yaml.Node {
 	return m
 }
 
-// condition gives the text of a condition. In a workflow it names nodes; in a document a nearer step with the same id would be meant, so that one of the
-// outermost list is named from there.
+// condition returns the source of a condition. In a workflow it names nodes; in a document a nearer
+// step with the same id would take precedence, so a step of the outermost list gets a leading
+// slash.
 func (o *writer) condition(c workflow.Condition) string {
 	if c.Language != workflow.LangExpr || len(o.shared) == 0 {
 		return c.Text
@@ -174,7 +177,8 @@ func (o *writer) condition(c workflow.Condition) string {
 	return o.named(c.Text, parsed.Refs())
 }
 
-// named gives a text whose references to steps of the outermost list say so where others have the same ids.
+// named returns src with references to steps of the outermost list marked as such if other steps
+// share their ids.
 func (o *writer) named(src string, refs []expr.Ref) string {
 	var b strings.Builder
 	last := 0
@@ -189,7 +193,7 @@ func (o *writer) named(src string, refs []expr.Ref) string {
 	return b.String() + src[last:]
 }
 
-// share finds the ids of the outermost list that steps in other lists have too.
+// share finds the ids of the outermost list that steps in other lists also have.
 func (o *writer) share() {
 	o.shared = map[string]bool{}
 	for i := range o.w.Nodes {

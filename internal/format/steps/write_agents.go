@@ -26,7 +26,7 @@ func (o *writer) agents() {
 	for name := range sortedKeys(o.w.Providers) {
 		p := o.w.Providers[name]
 		if p.Kind != "openai" || p.BaseURL == "" {
-			continue // said by a model
+			continue // defined by a model
 		}
 		m := mapping()
 		put(m, "api_type", plain("openai_chatcompletions"))
@@ -128,7 +128,7 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 	return m
 }
 
-// permissions writes an agent's permissions: one map, or a list where several hold together.
+// permissions writes an agent's permissions: one map, or a list if several apply together.
 func permissions(all []workflow.Permissions, m *yaml.Node) {
 	var maps []*yaml.Node
 	for _, p := range all {
@@ -155,7 +155,7 @@ func permissions(all []workflow.Permissions, m *yaml.Node) {
 	}
 }
 
-// facts writes what is put behind the system prompt, and the commands.
+// facts writes the facts appended to the system prompt, and the commands.
 func (o *writer) facts(a *workflow.Agent, m *yaml.Node) {
 	if a.AddDate {
 		put(m, "add_date", plain("true"))
@@ -236,13 +236,14 @@ func (o *writer) output(a *workflow.Agent, at string, m *yaml.Node) {
 	}
 }
 
-// modelWriter writes the section models: an entry for every model that has parameters or a server of its own.
+// modelWriter writes the models section: an entry for every model that has parameters or its own
+// server.
 type modelWriter struct {
 	o       *writer
 	section *yaml.Node
 	entries map[string]string // by content
-	taken   map[string]bool   // names of entries, and whatever agents call their models
-	said    map[string]bool   // providers that an entry says
+	taken   map[string]bool   // names of entries, and every model name used by agents
+	said    map[string]bool   // providers defined by an entry
 }
 
 func newModelWriter(o *writer, section *yaml.Node) *modelWriter {
@@ -259,7 +260,7 @@ func newModelWriter(o *writer, section *yaml.Node) *modelWriter {
 	return ms
 }
 
-// ref gives what stands for a model of an agent: the reference, or the name of an entry.
+// ref returns the value to write for an agent's model: the reference, or the name of an entry.
 func (ms *modelWriter) ref(ref string, params workflow.ModelParams, agent, at string) string {
 	provider, model, found := strings.Cut(ref, "/")
 	if !found {
@@ -305,7 +306,7 @@ func (ms *modelWriter) ref(ref string, params workflow.ModelParams, agent, at st
 	return name
 }
 
-// name gives a free name for an entry, after the agent that needs it first.
+// name returns an unused name for an entry, derived from the first agent that needs it.
 func (ms *modelWriter) name(agent string) string {
 	base := strings.NewReplacer("/", "_", ",", "_").Replace(agent) + "_model"
 	name := base

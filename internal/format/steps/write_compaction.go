@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// compaction writes when the conversations of an agent are shortened.
+// compaction writes when an agent's conversations are compacted.
 func (o *writer) compaction(a *workflow.Agent, ms *modelWriter, at string, m *yaml.Node) {
 	if a.Compaction == nil {
 		return

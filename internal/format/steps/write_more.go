@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// defaultID is the id that a step has which says none; "" where that depends on others.
+// defaultID returns the id of a step that specifies none, or "" if it depends on other steps.
 func defaultID(n *workflow.Node) string {
 	switch {
 	case n.Agent != nil:
@@ -29,7 +29,7 @@ func defaultID(n *workflow.Node) string {
 	return ""
 }
 
-// tools writes what tool steps may use.
+// tools writes the tools that tool steps may use.
 func (o *writer) tools() {
 	if len(o.w.Permissions) > 0 {
 		permissions(o.w.Permissions, o.doc)
@@ -62,7 +62,8 @@ func (o *writer) io() {
 	}
 }
 
-// prompts writes empty inputs where prompts hold expressions for no other reason (X-134), and notes prompts that would be read in another way.
+// prompts writes empty inputs if prompts hold expressions for no other reason (X-134), and records
+// prompts that would be read differently.
 func (o *writer) prompts() {
 	holds := len(o.w.Inputs) > 0
 	for i := range o.w.Nodes {
@@ -85,7 +86,7 @@ func (o *writer) prompts() {
 	}
 }
 
-// inMap tells whether a map is around a node.
+// inMap reports whether a node is inside a map.
 func (o *writer) inMap(n *workflow.Node) bool {
 	for range o.w.Nodes { // parents of a damaged graph may form a cycle
 		if n = o.w.Node(n.Parent); n == nil {
@@ -98,7 +99,7 @@ func (o *writer) inMap(n *workflow.Node) bool {
 	return false
 }
 
-// own gives the permissions of an agent beside those of the document, which hold for all.
+// own returns the permissions of an agent beyond those of the document, which apply to all agents.
 func (o *writer) own(a *workflow.Agent, at string) []workflow.Permissions {
 	all := o.w.Permissions
 	for i := range all {
@@ -241,7 +242,7 @@ func (o *writer) wait(it *item, m *yaml.Node) {
 	}
 }
 
-// mapped writes the keys of a map, but for its steps.
+// mapped writes the keys of a map, except its steps.
 func (o *writer) mapped(n *workflow.Node, m *yaml.Node) {
 	v := n.Map
 	put(m, "type", plain("map"))
@@ -267,7 +268,7 @@ func (o *writer) mapped(n *workflow.Node, m *yaml.Node) {
 	}
 }
 
-// target gives `{goto: ID}`.
+// target returns `{goto: ID}`.
 func target(t *item) *yaml.Node {
 	f := mapping()
 	put(f, wordGoto, text(t.id))
@@ -285,7 +286,7 @@ func join(f *workflow.Fork, m *yaml.Node) {
 	}
 }
 
-// policies writes when a step runs, for how long, and what follows its failure.
+// policies writes when a step runs, for how long, and what happens after it fails.
 func (o *writer) policies(it *item, m *yaml.Node) {
 	n := it.node
 	if n.If != nil {
@@ -336,7 +337,7 @@ func (o *writer) nameAll(n *yaml.Node) {
 	}
 }
 
-// interpolation writes a text with expressions.
+// interpolation writes a string with expressions.
 func (o *writer) interpolation(src string) string {
 	if len(o.shared) == 0 || !strings.Contains(src, "{{") {
 		return src
@@ -345,7 +346,7 @@ func (o *writer) interpolation(src string) string {
 	return o.named(src, t.Refs())
 }
 
-// losers tells whether a workflow has a parallel step that does not wait for all.
+// losers reports whether a workflow has a parallel step that does not wait for all its branches.
 func losers(w *workflow.Workflow) bool {
 	return slices.ContainsFunc(w.Nodes, func(n workflow.Node) bool {
 		return n.Fork != nil && n.Fork.Until != "" && n.Fork.Until != workflow.UntilAll

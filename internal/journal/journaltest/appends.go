@@ -41,7 +41,7 @@ func testAppendRead(t *testing.T, m Medium) {
 	refused(t, "read of a run that is not there", err, journal.ErrNotFound)
 }
 
-// testAppendParts: the records of one append are stored in its order, all or none.
+// testAppendParts checks that the records of one append are stored in order, all or none.
 func testAppendParts(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	first := create("r1", 0)
@@ -95,7 +95,7 @@ func testAppendRefuses(t *testing.T, m Medium) {
 		name string
 		by   journal.Log
 		a    journal.Append
-		want error // nil: any
+		want error // nil means any error
 	}{
 		{"a run that is there", h, create("r1", 0), journal.ErrExists},
 		{"a run that is not there", h, next("r9", 2), journal.ErrNotFound},
@@ -133,7 +133,7 @@ func testAppendRefuses(t *testing.T, m Medium) {
 	mustAppend(t, h, next("r1", 3))
 }
 
-// testAppendAtomic: an append that is refused leaves nothing of itself behind, blobs included.
+// testAppendAtomic checks that a rejected append leaves nothing behind, not even blobs.
 func testAppendAtomic(t *testing.T, m Medium) {
 	h := handle(t, m)
 	mustAppend(t, h, create("r1", 0))
@@ -165,7 +165,7 @@ func testSlices(t *testing.T, m Medium) {
 		mine[0] = 'X'
 	}
 	a.Create.Meta["k"] = "X"
-	for range 2 { // the second time shows whether what was given out is the store's own
+	for range 2 { // the second pass shows whether the results shared the store's own memory
 		records, err := h.Read(t.Context(), "r1", 0)
 		if err != nil {
 			t.Fatal(err)
@@ -182,7 +182,7 @@ func testSlices(t *testing.T, m Medium) {
 	}
 }
 
-// testContext: nothing is done under a done context, and the handle is as good as before.
+// testContext checks that nothing is done under a done context, and that the handle remains usable.
 func testContext(t *testing.T, m Medium) {
 	h := handle(t, m)
 	mustAppend(t, h, create("r1", 0))
@@ -241,7 +241,7 @@ func testAppendConcurrent(t *testing.T, m Medium) {
 	}
 }
 
-// testAppendContended: of many that write the same event, one does.
+// testAppendContended checks that if many writers append the same event, exactly one succeeds.
 func testAppendContended(t *testing.T, m Medium) {
 	h := handle(t, m)
 	mustAppend(t, h, create("r1", 0))

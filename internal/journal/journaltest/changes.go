@@ -10,10 +10,12 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// signalTime is when a test gives up on a signal that must come. It measures nothing.
+// signalTime is how long a test waits for an expected signal before it fails. It is not a
+// measurement.
 const signalTime = time.Minute
 
-// signalled receives signals until a condition holds, as waiters do but for the safety poll. The condition is checked first: the subscription is there by now.
+// signalled receives signals until a condition holds, as waiters do except for the safety poll. The
+// condition is checked first: the caller has already subscribed.
 func signalled(t *testing.T, c <-chan struct{}, what string, holds func() bool) {
 	t.Helper()
 	limit := time.NewTimer(signalTime)
@@ -43,7 +45,8 @@ func exists(t *testing.T, s journal.Lists, run string) bool {
 	return err == nil
 }
 
-// testChanges: each change is signalled to the subscribers of its topic: on the handle that stored it before the call returns, on others once they can read it.
+// testChanges checks that each change is signaled to the subscribers of its topic: on the handle
+// that stored it before the call returns, on other handles once they can read it.
 func testChanges(t *testing.T, m Medium) {
 	owner, other := handle(t, m), handle(t, m)
 	mustAppend(t, owner, create("r1", 0), create("r2", 0))
@@ -102,7 +105,8 @@ func testChanges(t *testing.T, m Medium) {
 	}
 }
 
-// testChangesNotMissed: a waiter that subscribes, reads and receives sees everything that is stored meanwhile, whenever it subscribes.
+// testChangesNotMissed checks that a waiter that subscribes, reads and receives sees everything
+// stored meanwhile, whenever it subscribes.
 func testChangesNotMissed(t *testing.T, m Medium) {
 	const events = 100
 	owner, other := handle(t, m), handle(t, m)
@@ -131,13 +135,14 @@ func testChangesNotMissed(t *testing.T, m Medium) {
 	wg.Wait()
 }
 
-// testChangesJoined: a subscriber that does not receive holds nothing up, and finds one signal for all changes.
+// testChangesJoined checks that a subscriber that does not receive blocks nothing, and finds one
+// signal for all changes.
 func testChangesJoined(t *testing.T, m Medium) {
 	s := handle(t, m)
 	mustAppend(t, s, create("r1", 0), create("r2", 0))
 	c := make(chan struct{}, 1)
 	stops := []func(){s.Subscribe(c, journal.OfRun("r1"), journal.OfNotices()), s.Subscribe(c, journal.OfRun("r2"))}
-	full := make(chan struct{}) // without room
+	full := make(chan struct{}) // no room for a signal
 	stops = append(stops, s.Subscribe(full, journal.OfRun("r1")))
 	for seq := uint64(2); seq < 12; seq++ {
 		mustAppend(t, s, next("r1", seq), next("r2", seq))
@@ -157,7 +162,8 @@ func testChangesJoined(t *testing.T, m Medium) {
 	}
 }
 
-// testChangesDeath: that an owner died is signalled to those who wait for its runs, where a store can tell.
+// testChangesDeath checks that the death of an owner is signaled to those waiting for its runs, if
+// the store can detect it.
 func testChangesDeath(t *testing.T, m Medium) {
 	owner, other := m.Open(t), handle(t, m)
 	mustAppend(t, owner, create("r1", 0))
@@ -169,7 +175,8 @@ func testChangesDeath(t *testing.T, m Medium) {
 	signalled(t, c, "death of the owner", func() bool { return head(t, other, "r1").Interrupted })
 }
 
-// testChangesClose: subscribers of a handle that is closed are signalled, and its reads tell why.
+// testChangesClose checks that subscribers of a closed handle are signaled, and that its reads
+// return the reason.
 func testChangesClose(t *testing.T, m Medium) {
 	s := m.Open(t)
 	mustAppend(t, s, create("r1", 0))

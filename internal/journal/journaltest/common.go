@@ -8,14 +8,15 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// createCommon is an append that makes a run that is held in common.
+// createCommon returns an append that creates a shared run.
 func createCommon(run string) journal.Append {
 	a := create(run, 0)
 	a.Create.Kind, a.Common = journal.KindTemporal, true
 	return a
 }
 
-// testCommon: all handles append to a run that is held in common, on condition of its epoch and last event; none owns it.
+// testCommon checks that all handles can append to a shared run, provided its epoch and last event
+// match; no handle owns it.
 func testCommon(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	if m.OwnedOnly {
@@ -92,7 +93,7 @@ func testSetKind(t *testing.T, a, b journal.Backend, common func(seq, epoch uint
 	t.Helper()
 	refused(t, "a move of a run with an owner", b.SetKind(t.Context(), "r2", journal.KindTemporal), journal.ErrOwned)
 	refused(t, "a move of no run", b.SetKind(t.Context(), "r9", journal.KindTemporal), journal.ErrNotFound)
-	for range 2 { // the second time changes nothing
+	for range 2 { // the second call changes nothing
 		if err := b.SetKind(t.Context(), "r1", journal.KindServe); err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +110,8 @@ func testSetKind(t *testing.T, a, b journal.Backend, common func(seq, epoch uint
 	mustAppend(t, a, common(6, 3))
 }
 
-// testCommonContended: of appends that continue the same event one is stored.
+// testCommonContended checks that only one of several appends that continue the same event is
+// stored.
 func testCommonContended(t *testing.T, m Medium) {
 	first := handle(t, m)
 	if m.OwnedOnly {

@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// what is said of a schedule is durable, seen by all handles, and apart from its registration; of two changes of one revision one is refused.
+// testControls checks: the controls of a schedule are durable, visible to all
+// handles, and separate from its registration; of two changes to one revision, one is rejected.
 func testControls(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	ctx := t.Context()

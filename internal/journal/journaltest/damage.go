@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// testDamage: damage is a typed error, never a shorter or an empty run (P17).
+// testDamage checks that damage yields a typed error, never a shorter or an empty run (P17).
 func testDamage(t *testing.T, m Medium) {
 	h := handle(t, m)
 	blob := journal.NewBlob([]byte("some large value"))
@@ -63,7 +63,7 @@ func testDamage(t *testing.T, m Medium) {
 			if c, ok := errors.AsType[*journal.CorruptError](err); !ok || c.Run != tt.name {
 				t.Errorf("got error %v, want a corrupt one that names the run", err)
 			}
-			// No other run is hurt, and the damaged one is still listed.
+			// No other run is affected, and the damaged one is still listed.
 			if got := head(t, h, tt.name).LastSeq; got != 5 {
 				t.Errorf("last event in the list: %d", got)
 			}

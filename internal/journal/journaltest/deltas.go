@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// hearing collects what is heard of a run.
+// hearing collects what a listener receives for a run.
 type hearing struct {
 	mu    sync.Mutex
 	texts []string
@@ -38,12 +38,13 @@ func (h *hearing) all() []string {
 	return slices.Clone(h.texts)
 }
 
-// testDeltas: what is said in a run reaches the handles that hear it, in order, and whole; handles that hear another run, or the sender, get none.
+// testDeltas checks that the output of a run reaches the handles that listen to it, in order and
+// complete; handles that listen to another run, or the sender, receive nothing.
 func testDeltas(t *testing.T, m Medium) {
 	speaker, hearer := handle(t, m), handle(t, m)
 	const run = "r\x00\xff"
 	mustAppend(t, speaker, create(run, 0))
-	subscribe(t, speaker, journal.OfRequests()) // as those who drive runs do
+	subscribe(t, speaker, journal.OfRequests()) // as processes that execute runs do
 	h, own, other := hear(t, hearer, run), hear(t, speaker, run), hear(t, hearer, "another")
 	if m.NoDeltas {
 		speaker.Pass(run, "x")

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// claimed gives the runs that a handle claims, sorted, those with no call begun with a star.
+// claimed returns the sorted runs that a handle claims; a star marks runs with no started call.
 func claimed(t *testing.T, h journal.Backend, q journal.ClaimQuery) string {
 	t.Helper()
 	heads, err := h.ClaimSome(t.Context(), q)
@@ -40,7 +40,8 @@ func shared(run string, minutes int, place string) journal.Append {
 	return a
 }
 
-// testClaimSome: what can go on and has no living owner is claimed, and nothing else (D15).
+// testClaimSome checks that runs that can continue and have no living owner are claimed, and no
+// others (D15).
 func testClaimSome(t *testing.T, m Medium) {
 	dead, other, h := handle(t, m), handle(t, m), handle(t, m)
 	all := journal.ClaimQuery{Kind: journal.KindServe, Limit: 100}
@@ -97,7 +98,7 @@ func testClaimSome(t *testing.T, m Medium) {
 	}
 }
 
-// release stores runs and gives them up.
+// release stores runs and releases them.
 func release(t *testing.T, h journal.Backend, runs ...journal.Append) {
 	t.Helper()
 	for _, a := range runs {
@@ -108,7 +109,8 @@ func release(t *testing.T, h journal.Backend, runs ...journal.Append) {
 	}
 }
 
-// testClaimSomeConcurrent: of many that claim, each run goes to one, in one epoch.
+// testClaimSomeConcurrent checks that if many handles claim, each run goes to one of them, in one
+// epoch.
 func testClaimSomeConcurrent(t *testing.T, m Medium) {
 	maker := handle(t, m)
 	const runs, claimers = 40, 3
@@ -153,7 +155,8 @@ func testClaimSomeConcurrent(t *testing.T, m Medium) {
 	}
 }
 
-// testReturn: that no call of a run has begun is kept for the next owner, once.
+// testReturn checks that the fact that no call of a run has started is kept for the next owner,
+// once.
 func testReturn(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	all := journal.ClaimQuery{Kind: journal.KindServe, Limit: 100}
@@ -187,7 +190,8 @@ func testReturn(t *testing.T, m Medium) {
 	}
 }
 
-// testReturnInAppend: an append gives a run up, and keeps that no call of it has begun, also of one that it creates.
+// testReturnInAppend checks that an append can release a run and record that no call of it has
+// started, even for a run that it creates.
 func testReturnInAppend(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	s := subscribe(t, b, journal.OfRequests())
@@ -209,7 +213,7 @@ func testReturnInAppend(t *testing.T, m Medium) {
 	}
 }
 
-// testPlaces: a run that needs a place is claimed there, until it is moved.
+// testPlaces checks that a run that needs a place is claimed there, until it is moved.
 func testPlaces(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	release(t, a, shared("anywhere", 0, ""), shared("here", 1, "gpu1"), shared("there", 2, "gpu2"))
@@ -246,7 +250,7 @@ func testPlaces(t *testing.T, m Medium) {
 	}
 }
 
-// testProcesses: processes that live are listed, also those that drive nothing.
+// testProcesses checks that living processes are listed, including those that execute no run.
 func testProcesses(t *testing.T, m Medium) {
 	reader, a, b := handle(t, m), handle(t, m), handle(t, m)
 	processes := func(want ...journal.Owner) {
@@ -280,7 +284,7 @@ func testProcesses(t *testing.T, m Medium) {
 	processes(second)
 }
 
-// testChangesWaiting: that a run can be claimed is signalled to those who claim.
+// testChangesWaiting checks that claimers are signaled when a run can be claimed.
 func testChangesWaiting(t *testing.T, m Medium) {
 	a, b, c := handle(t, m), handle(t, m), handle(t, m)
 	mustAppend(t, a, shared("r1", 0, ""), shared("r2", 0, ""), shared("r5", 0, ""))

@@ -10,15 +10,17 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// ErrInjected is what a Faulty gives instead of doing, or after having done, what it was asked for.
+// ErrInjected is returned by a Faulty instead of performing a call, or after performing it.
 var ErrInjected = errors.New("injected fault")
 
-// Faulty is a handle that fails, or dies, on demand (D36). It counts writes: Append, Claim, Release, Prune, Post, Settle, and a Take that
-// hands something out. A simulation runs once to count them, then once per write and way to fail.
+// Faulty is a handle that fails, or dies, on demand (D36). It counts writes: Append, Claim,
+// Release, Prune, Post, Settle, and a Take that returns something. A simulation runs once to count
+// them, then once per write and failure mode.
 //
-// To fail before a write is what a full disk does: nothing happened. To fail after it is what a lost answer does: it happened and the caller
-// does not know. A dead handle does neither reads nor writes; its medium still knows its owner as living, until Close. Safe for concurrent
-// use; writes wait for each other, so that the n-th is the n-th.
+// Failing before a write simulates a full disk: nothing happened. Failing after it simulates a lost
+// response: it happened and the caller does not know. A dead handle neither reads nor writes; its
+// medium still considers its owner alive until Close. Faulty is safe for concurrent use; writes are
+// serialized, so that the n-th is the n-th.
 type Faulty struct {
 	journal.Backend
 
@@ -35,16 +37,17 @@ var _ journal.Backend = (*Faulty)(nil)
 // NewFaulty wraps a handle. Without a plan it only counts.
 func NewFaulty(b journal.Backend) *Faulty { return &Faulty{Backend: b, plan: map[int]fault{}} }
 
-// FailBefore makes the n-th write from the beginning, counted from 1, fail without being done. Later ones are not hindered.
+// FailBefore makes the n-th write, counted from 1 since creation, fail without being performed.
+// Later writes are unaffected.
 func (f *Faulty) FailBefore(n int) { f.set(n, fault{}) }
 
-// FailAfter makes the n-th write fail though it is done.
+// FailAfter makes the n-th write return an error although it is performed.
 func (f *Faulty) FailAfter(n int) { f.set(n, fault{isAfter: true}) }
 
-// DieBefore is FailBefore, after which every call fails until Revive.
+// DieBefore is like FailBefore, but afterwards every call fails until Revive.
 func (f *Faulty) DieBefore(n int) { f.set(n, fault{isDeath: true}) }
 
-// DieAfter is FailAfter, after which every call fails until Revive.
+// DieAfter is like FailAfter, but afterwards every call fails until Revive.
 func (f *Faulty) DieAfter(n int) { f.set(n, fault{isAfter: true, isDeath: true}) }
 
 func (f *Faulty) set(n int, plan fault) {
@@ -53,29 +56,29 @@ func (f *Faulty) set(n int, plan fault) {
 	f.plan[n] = plan
 }
 
-// Revive makes a dead handle do again what it is asked for, as after an interruption of the network. A process that died comes back as a
-// new handle on the medium instead.
+// Revive makes a dead handle work again, as after a network interruption. A process that died
+// instead returns as a new handle on the medium.
 func (f *Faulty) Revive() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.isDead = false
 }
 
-// IsDead tells whether every call fails.
+// IsDead reports whether every call fails.
 func (f *Faulty) IsDead() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.isDead
 }
 
-// Writes tells how many writes there were, failed ones included.
+// Writes returns the number of writes, including failed ones.
 func (f *Faulty) Writes() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.writes
 }
 
-// write does one write as planned.
+// write performs one write as planned.
 func (f *Faulty) write(what string, do func() error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,7 +99,7 @@ func (f *Faulty) write(what string, do func() error) error {
 	return fmt.Errorf("%s: after write %d: %w", what, f.writes, ErrInjected)
 }
 
-// alive refuses reads of a dead handle.
+// alive returns an error for reads of a dead handle.
 func (f *Faulty) alive(what string) error {
 	if f.IsDead() {
 		return fmt.Errorf("%s: dead: %w", what, ErrInjected)
@@ -207,7 +210,7 @@ func (f *Faulty) Alive(ctx context.Context, owner string) (bool, error) {
 	return f.Backend.Alive(ctx, owner)
 }
 
-// Sign implements journal.Ownership. It is not counted: when it comes depends on the clock alone.
+// Sign implements journal.Ownership. It is not counted: its timing depends only on the clock.
 func (f *Faulty) Sign(ctx context.Context, at time.Time) error {
 	if err := f.alive("give a sign of life"); err != nil {
 		return err
@@ -249,7 +252,8 @@ func (f *Faulty) Take(ctx context.Context) ([]journal.Request, error) {
 	if err != nil || len(taken) == 0 {
 		return taken, err
 	}
-	// Whether it was a write is only known now. Failing before it would be the same: the requests come again with the next owner.
+	// Only now is it known whether this was a write. Failing before it would be equivalent: the
+	// next owner receives the requests again.
 	if err := f.write("take requests", func() error { return nil }); err != nil {
 		return nil, err
 	}

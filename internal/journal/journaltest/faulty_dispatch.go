@@ -6,7 +6,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// ClaimSome implements journal.Dispatch. One that finds nothing is a read, as a Take is: when it comes depends on the clock alone.
+// ClaimSome implements journal.Dispatch. A call that finds nothing is a read, like such a Take: its
+// timing depends only on the clock.
 func (f *Faulty) ClaimSome(ctx context.Context, q journal.ClaimQuery) ([]journal.Head, error) {
 	if err := f.alive("claim runs"); err != nil {
 		return nil, err

@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal/journaltest"
 )
 
-// script makes a run and writes to it until a write fails, and tells how many it believes are stored. After a fault it reads again, once.
+// script creates a run and writes to it until a write fails, and returns the number of events that
+// it believes are stored. After a fault it reads again, once.
 func script(t *testing.T, f *journaltest.Faulty) (believed uint64) {
 	t.Helper()
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
@@ -64,7 +65,7 @@ func TestFaulty(t *testing.T) {
 	}
 }
 
-// TestFaultyDead: a dead handle does nothing at all, until it is revived.
+// TestFaultyDead checks that a dead handle does nothing at all until it is revived.
 func TestFaultyDead(t *testing.T) {
 	t.Parallel()
 	m := journal.NewMemory()
@@ -100,7 +101,7 @@ func TestFaultyDead(t *testing.T) {
 	}
 }
 
-// TestFaultyInbox: a request that was handed out when the owner died comes to the next one.
+// TestFaultyInbox checks that a request that was taken when the owner died goes to the next owner.
 func TestFaultyInbox(t *testing.T) {
 	t.Parallel()
 	m := journal.NewMemory()

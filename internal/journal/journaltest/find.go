@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// quote gives a text as a value of an event.
+// quote returns a string as an event value.
 func quote(t *testing.T, v any) json.RawMessage {
 	t.Helper()
 	b, err := json.Marshal(v)
@@ -42,7 +42,7 @@ func mustSearch(t *testing.T, text string) []journal.Term {
 	return terms
 }
 
-// foundRuns gives the runs of a list, a space between two, page by page.
+// foundRuns returns the runs of a list, separated by spaces, reading page by page.
 func foundRuns(t *testing.T, s journal.Lists, q journal.Query) string {
 	t.Helper()
 	var all []string
@@ -60,7 +60,7 @@ func foundRuns(t *testing.T, s journal.Lists, q journal.Query) string {
 	}
 }
 
-// seedFind makes runs with labels and texts. The n-th was made n minutes late.
+// seedFind creates runs with labels and texts. The n-th is created n minutes late.
 func seedFind(t *testing.T, h journal.Backend) {
 	t.Helper()
 	for i, s := range []struct {
@@ -224,7 +224,8 @@ func testFind(t *testing.T, m Medium) {
 	}
 }
 
-// testFindChanges: what is found follows the run: its texts at the end take the place of those before, and nothing is found of a run that is gone.
+// testFindChanges checks that search results follow the run: its final texts replace the earlier
+// ones, and a deleted run is not found.
 func testFindChanges(t *testing.T, m Medium) {
 	h := handle(t, m)
 	seedFind(t, h)
@@ -261,7 +262,8 @@ func testFindChanges(t *testing.T, m Medium) {
 	}
 }
 
-// testFindAsMemory: random runs and queries, against the store in memory, which looks at each run.
+// testFindAsMemory compares random runs and queries with the in-memory store, which examines each
+// run.
 func testFindAsMemory(t *testing.T, m Medium) {
 	h, plain := handle(t, m), journal.NewMemory().Open(journal.KindRun)
 	t.Cleanup(func() { _ = plain.Close() })

@@ -32,7 +32,8 @@ func took(t *testing.T, b journal.Inbox, want ...journal.Request) {
 	}
 }
 
-// testUnclaimed: requests to runs that have no living owner are listed, in the order in which they came, until they are settled; listing takes none (D29).
+// testUnclaimed checks that requests to runs without a living owner are listed in arrival order
+// until they are settled; listing takes none of them (D29).
 func testUnclaimed(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	unclaimed := func(run string, want ...journal.Request) {
@@ -76,7 +77,8 @@ func testUnclaimed(t *testing.T, m Medium) {
 	mustClose(t, a) // it dies with r2
 	unclaimed("r2", three)
 	unclaimed("", bare(two), bare(three))
-	// However many wait for programs that do not come back, the others are listed.
+	// No matter how many requests wait for programs that do not return, the other requests are
+	// listed.
 	for range 1001 {
 		mustPost(t, b, journal.Request{Run: "r1", Kind: "answer"})
 	}
@@ -126,7 +128,7 @@ func testInbox(t *testing.T, m Medium) {
 	_, _, err = c.Result(t.Context(), one.ID)
 	refused(t, "result after prune", err, journal.ErrNotFound)
 
-	// Many ask for the owner's requests at once: each request is handed out once.
+	// Many callers take the owner's requests simultaneously: each request is returned once.
 	const n = 20
 	for i := range n {
 		mustPost(t, c, journal.Request{Run: "r2", Kind: fmt.Sprint(i)})
@@ -153,7 +155,8 @@ func testInbox(t *testing.T, m Medium) {
 	}
 }
 
-// testInboxDeadOwner: what a dead owner had taken and not settled goes to the next one (D16).
+// testInboxDeadOwner checks that requests that a dead owner had taken but not settled go to the
+// next owner (D16).
 func testInboxDeadOwner(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	mustAppend(t, a, create("r1", 0))

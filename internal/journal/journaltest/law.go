@@ -15,8 +15,8 @@ import (
 	"github.com/hocket-run/hocket/internal/randtest"
 )
 
-// testLaw does the same random things to the store and to the one in memory, with three owners that die and come back, and compares every
-// answer.
+// testLaw performs the same random operations on the store and on the in-memory store, with three
+// owners that die and return, and compares every result.
 func testLaw(t *testing.T, m Medium) {
 	var round atomic.Int64
 	randtest.Check(t, 8, func(rt *rapid.T) {
@@ -39,7 +39,7 @@ func testLaw(t *testing.T, m Medium) {
 	})
 }
 
-// pair is an owner in both worlds.
+// pair is one owner on both stores.
 type pair struct{ real, twin journal.Backend }
 
 type law struct {
@@ -49,7 +49,7 @@ type law struct {
 	twin   *journal.Memory
 	round  int64 // makes ids unique: all rounds share the medium
 	pairs  [3]pair
-	owners map[string]string // real ids to those of the twin
+	owners map[string]string // real ids to ids of the twin
 	posted map[uint64]uint64
 	told   uint64 // the last notice of the real store before the round
 }
@@ -62,7 +62,7 @@ func (l *law) close() {
 	}
 }
 
-// open replaces an owner by a new one, as after a crash.
+// open replaces an owner with a new one, as after a crash.
 func (l *law) open(i int) {
 	if p := l.pairs[i]; p.real != nil {
 		l.same(l.rt, "close", p.real.Close(), p.twin.Close())
@@ -81,7 +81,7 @@ var lawErrors = []error{
 	journal.ErrNotFound, journal.ErrExists, journal.ErrConflict, journal.ErrFenced, journal.ErrOwned, journal.ErrClosed, journal.ErrBusy,
 }
 
-// same checks that both errors are of one family.
+// same checks that both errors belong to the same family.
 func (l *law) same(rt *rapid.T, what string, got, want error) {
 	rt.Helper()
 	if (got == nil) != (want == nil) {
@@ -200,7 +200,7 @@ func (l *law) sameHead(rt *rapid.T, got, want journal.Head) {
 	}
 }
 
-// compare reads everything of a run from any owner.
+// compare reads everything about a run from any owner.
 func (l *law) compare(rt *rapid.T, run string) {
 	p := l.pairs[l.pick(rt)]
 	after := rapid.Uint64Range(0, 6).Draw(rt, "after")
@@ -221,7 +221,8 @@ func (l *law) compare(rt *rapid.T, run string) {
 	l.same(rt, "blob", err, werr)
 }
 
-// compareNotices checks that both worlds tell of the same, in the same order, and that a reader which continues from any place gets the rest.
+// compareNotices checks that both stores return the same notices, in the same order, and that a
+// reader that continues from any position gets the rest.
 func (l *law) compareNotices(rt *rapid.T, p pair) {
 	rt.Helper()
 	type told struct {

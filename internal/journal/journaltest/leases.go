@@ -48,7 +48,7 @@ func testClaim(t *testing.T, m Medium) {
 	alive(a.Owner().ID, true)
 	alive("", false)
 	alive("../../etc/passwd", false)
-	mustClose(t, a) // its death is seen at once (D15)
+	mustClose(t, a) // its death is detected immediately (D15)
 	alive(a.Owner().ID, false)
 	h := mustClaim(t, b, "r1")
 	if h.Epoch != 2 || h.Owner != b.Owner().ID || h.LastSeq != 1 || h.Interrupted {
@@ -57,7 +57,8 @@ func testClaim(t *testing.T, m Medium) {
 	alive(b.Owner().ID, true)
 }
 
-// testClaimConcurrent: of many that take over a dead owner's run, one does, each time in an epoch of its own (P18).
+// testClaimConcurrent checks that if many handles take over a dead owner's run, exactly one
+// succeeds, each time in a new epoch (P18).
 func testClaimConcurrent(t *testing.T, m Medium) {
 	dead := handle(t, m)
 	mustAppend(t, dead, create("r1", 0))
@@ -88,7 +89,7 @@ func testClaimConcurrent(t *testing.T, m Medium) {
 	}
 }
 
-// testFencing: a former owner's write fails, and the new owner's journal does not have it (P18).
+// testFencing checks that a former owner's write fails and is not in the new owner's journal (P18).
 func testFencing(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	mustAppend(t, a, create("r1", 0), next("r1", 2))
@@ -147,7 +148,8 @@ func testRelease(t *testing.T, m Medium) {
 	}
 }
 
-// testInterrupted: a run that must be driven and is not (D15).
+// testInterrupted checks the detection of a run that should be executing but has no living owner
+// (D15).
 func testInterrupted(t *testing.T, m Medium) {
 	dead, alive := handle(t, m), handle(t, m)
 	for i, s := range []journal.Status{"pending", "running", "paused", "completed"} {

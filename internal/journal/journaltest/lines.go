@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// enter takes a place in a line.
+// enter takes a position in a queue.
 func enter(t *testing.T, s journal.Lines, line journal.Line) uint64 {
 	t.Helper()
 	place, err := s.Enter(t.Context(), line)
@@ -19,7 +19,7 @@ func enter(t *testing.T, s journal.Lines, line journal.Line) uint64 {
 	return place
 }
 
-// stands compares where a place is.
+// stands checks the position of a place in its queue.
 func stands(t *testing.T, s journal.Lines, line journal.Line, place uint64, before, all int) {
 	t.Helper()
 	got, err := s.Standing(t.Context(), line, place)
@@ -28,7 +28,8 @@ func stands(t *testing.T, s journal.Lines, line journal.Line, place uint64, befo
 	}
 }
 
-// testLines: places are in the order in which they were taken, over handles; a place that is given up is gone; other lines are apart.
+// testLines checks that places are ordered by when they were taken, across handles; that a place
+// that was left is gone; and that other queues are separate.
 func testLines(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	for _, kind := range []journal.LineKind{journal.LineSession, journal.LineKey} {
@@ -75,7 +76,8 @@ func testLines(t *testing.T, m Medium) {
 	}
 }
 
-// testLinesAtOnce: of 60 that enter at once from three handles each has a place of its own, and each sees the same order.
+// testLinesAtOnce checks that 60 simultaneous entries from three handles each get their own place,
+// and that all see the same order.
 func testLinesAtOnce(t *testing.T, m Medium) {
 	line := journal.Line{Kind: journal.LineSession, Name: "s"}
 	handles := []journal.Backend{handle(t, m), handle(t, m), handle(t, m)}
@@ -87,7 +89,7 @@ func testLinesAtOnce(t *testing.T, m Medium) {
 			if err != nil {
 				t.Error(err)
 			}
-			// What is before a place when it was taken can only become less.
+			// The number of places before a place can only decrease after it was taken.
 			st, err := handles[(i+1)%3].Standing(t.Context(), line, place)
 			if err != nil || st.Before >= 60 {
 				t.Errorf("%+v, %v", st, err)
@@ -105,11 +107,11 @@ func testLinesAtOnce(t *testing.T, m Medium) {
 	}
 }
 
-// testLinesOfDead: the places of a handle that died are no places.
+// testLinesOfDead checks that the places of a dead handle do not count.
 func testLinesOfDead(t *testing.T, m Medium) {
 	living := handle(t, m)
 	for _, kind := range []journal.LineKind{journal.LineSession, journal.LineKey} {
-		line := journal.Line{Kind: kind, Name: t.Name()} // tests share the lines of keys
+		line := journal.Line{Kind: kind, Name: t.Name()} // tests share the queues of keys
 		dying := m.Open(t)
 		lost := enter(t, dying, line)
 		place := enter(t, living, line)
@@ -121,7 +123,7 @@ func testLinesOfDead(t *testing.T, m Medium) {
 		_, err := living.Standing(t.Context(), line, lost)
 		refused(t, "the place of a dead owner", err, journal.ErrNotFound)
 		if kind == journal.LineSession {
-			stands(t, living, line, enter(t, living, line), 1, 2) // a place of a dead one is cleared away
+			stands(t, living, line, enter(t, living, line), 1, 2) // a dead handle's place is removed
 		}
 		if _, err := living.Prune(t.Context(), journal.PruneQuery{}); err != nil {
 			t.Error(err)
@@ -130,11 +132,11 @@ func testLinesOfDead(t *testing.T, m Medium) {
 	}
 }
 
-// testLinesSignalled: places that are taken and given up are signalled to other handles.
+// testLinesSignalled checks that taken and released places are signaled to other handles.
 func testLinesSignalled(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	for _, kind := range []journal.LineKind{journal.LineSession, journal.LineKey} {
-		line := journal.Line{Kind: kind, Name: t.Name()} // tests share the lines of keys
+		line := journal.Line{Kind: kind, Name: t.Name()} // tests share the queues of keys
 		c := subscribe(t, b, journal.OfLines())
 		all := func(want int) func() bool {
 			return func() bool {

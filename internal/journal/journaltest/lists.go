@@ -51,7 +51,7 @@ func testHead(t *testing.T, m Medium) {
 	want.Status, want.Waiting, want.LastSeq, want.Updated, want.Ended = journal.StatusFailed, 0, 2, at(5), at(5)
 	check()
 
-	// A run that ended by a limit may be opened again (D20).
+	// A run that ended because of a limit may be reopened (D20).
 	again := next("r1", 3)
 	again.At = at(6)
 	mustAppend(t, h, again)
@@ -62,7 +62,7 @@ func testHead(t *testing.T, m Medium) {
 	refused(t, "head of no run", err, journal.ErrNotFound)
 }
 
-// seedList makes eight runs, the n-th n minutes late.
+// seedList creates eight runs, the n-th n minutes late.
 func seedList(t *testing.T, m Medium) journal.Backend {
 	t.Helper()
 	h := handle(t, m)
@@ -146,13 +146,14 @@ func testListFilters(t *testing.T, m Medium) {
 	}
 }
 
-// testListPages: runs that come and go between two pages neither repeat nor hide others, and equal times keep an order.
+// testListPages checks that runs added or removed between two pages neither repeat nor hide other
+// runs, and that runs with equal times keep a fixed order.
 func testListPages(t *testing.T, m Medium) {
 	h := handle(t, m)
 	var want []string
 	for i := range 60 {
 		run := fmt.Sprintf("r%02d", i)
-		a := create(run, 7) // all in one instant
+		a := create(run, 7) // all at the same instant
 		a.Status, a.Release = journal.StatusCompleted, true
 		mustAppend(t, h, a)
 		want = append([]string{run}, want...)
@@ -176,7 +177,7 @@ func testListPages(t *testing.T, m Medium) {
 	}
 }
 
-// testListText: text of a filter is never part of a statement (SEC7).
+// testListText checks that the text of a filter is never part of an SQL statement (SEC7).
 func testListText(t *testing.T, m Medium) {
 	h := handle(t, m)
 	for i, text := range []string{`'`, `"`, `'; DROP TABLE runs; --`, `\`, `%`, `?`, "line\nbreak", "\x00", "é\u0301", `$.a['b']`, `[]`, `null`} {

@@ -26,7 +26,7 @@ func listed(t *testing.T, s journal.Lists) string {
 	return ids(page)
 }
 
-// testPruneAge: D26, ended runs and paused runs each by their own age.
+// testPruneAge checks D26: ended runs and paused runs are each pruned by their own age.
 func testPruneAge(t *testing.T, m Medium) {
 	h := handle(t, m)
 	n := 0
@@ -97,7 +97,7 @@ func testPruneNamed(t *testing.T, m Medium) {
 	if got := listed(t, a); got != "r3 r1" {
 		t.Errorf("left: %s", got)
 	}
-	// The others go on, and the id is free again, with a journal of its own.
+	// The other runs continue, and the id can be reused, with its own journal.
 	mustAppend(t, a, next("r1", 2), next("r3", 2), create("r2", 5), next("r2", 2))
 	for _, run := range []string{"r1", "r2", "r3"} {
 		if got, err := dump(t.Context(), b, run, 0); err != nil || got != "[1-1 v2 events 1 to 1][2-2 v2 events 2 to 2]" {
@@ -106,7 +106,7 @@ func testPruneNamed(t *testing.T, m Medium) {
 	}
 }
 
-// testPruneBlobs: a blob stays as long as one run refers to it.
+// testPruneBlobs checks that a blob stays as long as any run refers to it.
 func testPruneBlobs(t *testing.T, m Medium) {
 	h := handle(t, m)
 	shared := journal.NewBlob([]byte("shared"))

@@ -39,7 +39,7 @@ func testSchedules(t *testing.T, m Medium) {
 	bare := journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: "w1", Branch: "z"}}
 	fine := journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: "w1", Branch: ""}, Registered: at(1).Add(1234567 * time.Nanosecond).In(time.FixedZone("", 3600))}
 	programs := bare
-	programs.Program, programs.Spec = "p\x00", "@daily" // of the same name as that of a stored workflow
+	programs.Program, programs.Spec = "p\x00", "@daily" // with the same name as a stored workflow
 	for _, r := range []journal.Registration{programs, bare, full, fine} {
 		mustRegister(t, a, r)
 	}
@@ -102,7 +102,8 @@ func testLead(t *testing.T, m Medium) {
 	}
 }
 
-// stored workflows and each program have a scheduler of their own, which may be one process or several; all of them count as owners that live.
+// testLeadPrograms checks X-110: stored workflows and each program have their own scheduler, which
+// may be one process or several; all of them count as living owners.
 func testLeadPrograms(t *testing.T, m Medium) {
 	reader, a, b := handle(t, m), m.Open(t), handle(t, m)
 	lead := func(h journal.Backend, program, want string) {
@@ -134,7 +135,8 @@ func testLeadPrograms(t *testing.T, m Medium) {
 	lead(b, "p", second)
 }
 
-// Of several that begin at once one leads, and all know which.
+// testLeadConcurrent checks that if several processes start simultaneously, one leads and all know
+// which.
 func testLeadConcurrent(t *testing.T, m Medium) {
 	const n = 4
 	var (

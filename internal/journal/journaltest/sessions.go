@@ -11,14 +11,14 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// inSession is an append that makes a run of a session.
+// inSession returns an append that creates a run of a session.
 func inSession(run, session string) journal.Append {
 	a := create(run, 0)
 	a.Create.Session = session
 	return a
 }
 
-// busy checks that err says which run keeps its session from another.
+// busy checks that err names the run that blocks the session.
 func busy(t *testing.T, what string, err error, session, run string) {
 	t.Helper()
 	b, ok := errors.AsType[*journal.BusyError](err)
@@ -27,7 +27,8 @@ func busy(t *testing.T, what string, err error, session, run string) {
 	}
 }
 
-// testSessions: a session has one run that has not ended, whatever else ends, goes on or is pruned (P19).
+// testSessions checks that a session has at most one run that has not ended, whatever else ends,
+// continues or is pruned (P19).
 func testSessions(t *testing.T, m Medium) {
 	h, other := handle(t, m), handle(t, m)
 	ctx := t.Context()
@@ -48,7 +49,8 @@ func testSessions(t *testing.T, m Medium) {
 	end.Status = journal.StatusFailed
 	mustAppend(t, h, end)
 	mustAppend(t, other, inSession("r5", "s"))
-	// The run that ended cannot go on while another one is open (D20), and can once it has ended.
+	// The ended run cannot continue while another run is open (D20), and can once that run has
+	// ended.
 	busy(t, "a run that goes on after its end", h.Append(ctx, next("r1", 4)), "s", "r5")
 	if got := head(t, h, "r1"); got.LastSeq != 3 || got.Status != journal.StatusFailed {
 		t.Errorf("after a refused append: %+v", got)
@@ -61,7 +63,7 @@ func testSessions(t *testing.T, m Medium) {
 
 	end = inSession("r6", "s")
 	end.Status = journal.StatusCancelled
-	mustAppend(t, other, end) // it never was open
+	mustAppend(t, other, end) // it was never open
 	if got := head(t, other, "r6"); got.Session != "s" {
 		t.Errorf("session %q, want s", got.Session)
 	}
@@ -86,7 +88,8 @@ func testSessions(t *testing.T, m Medium) {
 	mustAppend(t, h, inSession("r7", "s"))
 }
 
-// testSessionContended: of 100 runs of one session that begin at once on two handles, one does.
+// testSessionContended checks that if 100 runs of one session start simultaneously on two handles,
+// one succeeds.
 func testSessionContended(t *testing.T, m Medium) {
 	two := []journal.Backend{handle(t, m), handle(t, m)}
 	var wg sync.WaitGroup
@@ -114,7 +117,8 @@ func testSessionContended(t *testing.T, m Medium) {
 	}
 }
 
-// testNotices: notices are stored with their record or not at all, and go with their run.
+// testNotices checks that notices are stored with their record or not at all, and are deleted with
+// their run.
 func testNotices(t *testing.T, m Medium) {
 	h, other := handle(t, m), handle(t, m)
 	ctx := t.Context()

@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// testSigns: who drives something is listed with its last sign of life, and the same is reported for a run and by an error (D15).
+// testSigns checks that owners of runs are listed with their last heartbeat, and that the same
+// heartbeat is reported for a run and in an error (D15).
 func testSigns(t *testing.T, m Medium) {
 	reader, a, b := handle(t, m), handle(t, m), handle(t, m)
 	owners := func(want ...journal.Owner) {
@@ -34,7 +35,7 @@ func testSigns(t *testing.T, m Medium) {
 		return o
 	}
 	sign(b, 1)
-	owners() // who drives nothing is not asked for
+	owners() // owners of no run are not listed
 	mustAppend(t, a, create("r1", 0))
 	owners(a.Owner())
 	owners(sign(a, 2))
@@ -62,7 +63,8 @@ func testSigns(t *testing.T, m Medium) {
 	}
 }
 
-// testEvict: a run that is taken from a living owner has none, and what the former owner does then is refused (P18).
+// testEvict checks that a run taken from a living owner has no owner, and that later writes of the
+// former owner are rejected (P18).
 func testEvict(t *testing.T, m Medium) {
 	hung, heir, other := handle(t, m), handle(t, m), handle(t, m)
 	mustAppend(t, hung, create("r1", 0), create("r2", 1))
@@ -85,10 +87,10 @@ func testEvict(t *testing.T, m Medium) {
 	}
 	refused(t, "append after another's claim", hung.Append(t.Context(), next("r1", 2)), journal.ErrFenced)
 	refused(t, "evict for the owner before", other.Evict(t.Context(), "r1", hung.Owner().ID), journal.ErrOwned)
-	mustAppend(t, hung, next("r2", 2)) // its other runs are its own
+	mustAppend(t, hung, next("r2", 2)) // it keeps its other runs
 }
 
-// testLeadHung: a leader that lives and hangs is replaced, and learns of it (P37).
+// testLeadHung checks that a leader that is alive but hung is replaced and learns of it (P37).
 func testLeadHung(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	lead := func(h journal.Backend, hung, want string) {

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// queue puts a run into the line of a name.
+// queue puts a run into the queue with the given name.
 func queue(t *testing.T, s journal.Slots, name, run string, most int) {
 	t.Helper()
 	if _, err := s.Queue(t.Context(), journal.Slot{Name: name, Run: run, Max: most}); err != nil {
@@ -18,7 +18,8 @@ func queue(t *testing.T, s journal.Slots, name, run string, most int) {
 	}
 }
 
-// turn compares where a run is. want is `slot` or `behind RUN/BEFORE`, then the runs with slots.
+// turn checks a run's position in the queue. want is `slot` or `behind RUN/BEFORE`, then the runs
+// with slots.
 func turn(t *testing.T, s journal.Slots, run, want string) {
 	t.Helper()
 	got, err := s.Turn(t.Context(), run)
@@ -35,7 +36,7 @@ func turnText(t journal.Turn) string {
 	return strings.TrimSpace(text + " " + strings.Join(t.Busy, " "))
 }
 
-// admitted compares whether a run got a slot.
+// admitted checks whether a run got a slot.
 func admitted(t *testing.T, s journal.Slots, run string, want bool) {
 	t.Helper()
 	got, err := s.Admit(t.Context(), run)
@@ -44,14 +45,15 @@ func admitted(t *testing.T, s journal.Slots, run string, want bool) {
 	}
 }
 
-// pending is an append that makes a run that waits for a slot.
+// pending returns an append that creates a run that waits for a slot.
 func pending(run string) journal.Append {
 	a := create(run, 0)
 	a.Status = journal.StatusPending
 	return a
 }
 
-// testSlots: the first n of a line have slots, until they end; others are passed only when they cannot go on.
+// testSlots checks that the first n runs of a queue have slots until they end; a run is skipped
+// only if it cannot continue.
 func testSlots(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	ctx := t.Context()
@@ -105,7 +107,7 @@ func testSlots(t *testing.T, m Medium) {
 	if got, err := b.Queue(ctx, journal.Slot{Name: "free", Run: "r5", Max: 1, OnlyFree: true}); err != nil || !got.Admitted {
 		t.Errorf("%+v, %v", got, err)
 	}
-	// A run that has ended asks anew, as one that is reopened.
+	// A run that has ended queues again, as a reopened run does.
 	queue(t, a, name, "r1", 2)
 	turn(t, b, "r1", "behind r4/1 r0 r3")
 	if err := b.Unqueue(ctx, "r5"); err != nil {
@@ -123,7 +125,7 @@ func testSlots(t *testing.T, m Medium) {
 			t.Errorf("the slot %+v was taken", bad)
 		}
 	}
-	// A run that is pruned takes its place with it.
+	// Pruning a run also removes its slot.
 	queue(t, a, "once", "r6", 1)
 	mustAppend(t, a, pending("r6"))
 	if err := a.Confirm(ctx, "r6"); err != nil {
@@ -142,8 +144,9 @@ func testSlots(t *testing.T, m Medium) {
 	admitted(t, a, "long", true)
 }
 
-// testSlotsOfDead: a run keeps its slot when its owner dies. One that waits is passed meanwhile, unless it was given up to be claimed, and keeps its place. A run that was not stored before its process
-// died is in no line.
+// testSlotsOfDead checks that a run keeps its slot when its owner dies. A waiting run is skipped
+// meanwhile, unless it was released for claiming, and keeps its position. A run that was not stored
+// before its process died is in no queue.
 func testSlotsOfDead(t *testing.T, m Medium) {
 	living := handle(t, m)
 	ctx := t.Context()
@@ -201,7 +204,8 @@ func testSlotsOfDead(t *testing.T, m Medium) {
 	turn(t, living, "last", "behind /0 given waits")
 }
 
-// testSlotsAtOnce: of 50 runs that ask at once from three handles never more than n have a slot, each gets one, and in their order.
+// testSlotsAtOnce checks that if 50 runs queue simultaneously from three handles, never more than n
+// have a slot, and each gets one in order.
 func testSlotsAtOnce(t *testing.T, m Medium) {
 	handles := []journal.Backend{handle(t, m), handle(t, m), handle(t, m)}
 	const most = 3

@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Each reads a journal of several batches as Read does, from any place, and ends where it should.
+// testEach checks that Each reads a journal of several batches as Read does, from any position, and
+// stops at the right point.
 func testEach(t *testing.T, m Medium) {
 	s := handle(t, m)
 	const records = 40
@@ -37,7 +38,7 @@ func testEach(t *testing.T, m Medium) {
 	refused(t, "a run that is not there", s.Each(t.Context(), "none", 0, func(journal.Record) error { return nil }), journal.ErrNotFound)
 }
 
-// Part gives any piece of a blob, and its size.
+// testParts checks that Part returns any piece of a blob, and its size.
 func testParts(t *testing.T, m Medium) {
 	s := handle(t, m)
 	b := journal.NewBlob(bytes.Repeat([]byte("0123456789"), 100<<10))

@@ -11,19 +11,20 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Medium is a place that is stored on, with any number of handles.
+// Medium is the storage under test, with any number of handles.
 type Medium struct {
-	// Open gives a new handle, that is, a new owner. The suite closes it.
+	// Open returns a new handle, that is, a new owner. The suite closes it.
 	Open func(t *testing.T) journal.Backend
-	// Damage harms what is stored behind the back of all handles.
+	// Damage corrupts stored data without the knowledge of any handle.
 	Damage func(t *testing.T, d Damage)
-	// NoDeltas: the store passes nothing of what is said in runs, since it reaches no other process.
+	// NoDeltas reports whether the store forwards no run output, since it reaches no other process.
 	NoDeltas bool
-	// OwnedOnly: the store cannot hold runs in common, and says so.
+	// OwnedOnly reports whether the store cannot hold shared runs, and returns an error for them.
 	OwnedOnly bool
 }
 
-// Damage is one harm. Run and Seq name the record that holds the event; Hash names a blob.
+// Damage is one corruption. Run and Seq identify the record that holds the event; Hash identifies a
+// blob.
 type Damage struct {
 	Kind DamageKind
 	Run  string
@@ -31,7 +32,7 @@ type Damage struct {
 	Hash string
 }
 
-// DamageKind says what happens to the thing.
+// DamageKind is the kind of corruption.
 type DamageKind string
 
 const (
@@ -41,7 +42,8 @@ const (
 	FlipBlob    DamageKind = "flip a bit of a blob"
 )
 
-// Run checks that a store does what package journal says. open gives an empty medium for each test.
+// Run checks that a store behaves as package journal specifies. open returns an empty medium for
+// each test.
 func Run(t *testing.T, open func(t *testing.T) Medium) {
 	tests := []struct {
 		name string
@@ -123,7 +125,7 @@ func Run(t *testing.T, open func(t *testing.T) Medium) {
 	}
 }
 
-// epoch0 is when the suite's time begins.
+// epoch0 is the time at which the suite's clock starts.
 var epoch0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func at(minutes int) time.Time { return epoch0.Add(time.Duration(minutes) * time.Minute) }
@@ -143,7 +145,7 @@ func record(first, last uint64) journal.Record {
 	return journal.Record{First: first, Last: last, Data: fmt.Appendf(nil, "events %d to %d", first, last)}
 }
 
-// create is an append that makes a run with one event.
+// create returns an append that creates a run with one event.
 func create(run string, minutes int) journal.Append {
 	return journal.Append{
 		Run:    run,
@@ -154,7 +156,7 @@ func create(run string, minutes int) journal.Append {
 	}
 }
 
-// next is an append of one event to a run of epoch 1.
+// next returns an append of one event to a run of epoch 1.
 func next(run string, seq uint64) journal.Append {
 	return journal.Append{Run: run, Epoch: 1, Record: record(seq, seq), At: at(int(seq)), Status: journal.StatusRunning}
 }
@@ -168,7 +170,7 @@ func mustAppend(t *testing.T, s journal.Log, as ...journal.Append) {
 	}
 }
 
-// refused checks the error of something that must change nothing.
+// refused checks the error of an operation that must change nothing.
 func refused(t *testing.T, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -176,7 +178,7 @@ func refused(t *testing.T, what string, err, want error) {
 	}
 }
 
-// ids gives the runs of a list as one line.
+// ids returns the runs of a list as one line.
 func ids(heads []journal.Head) string {
 	var s []string
 	for _, h := range heads {
@@ -194,7 +196,8 @@ func head(t *testing.T, s journal.Lists, run string) journal.Head {
 	return h
 }
 
-// dump gives a run's records as text. Where Each does not give what Read gives, the text says so.
+// dump returns a run's records as a string. If the results of Each and Read differ, the string says
+// so.
 func dump(ctx context.Context, s journal.Backend, run string, after uint64) (string, error) {
 	records, err := s.Read(ctx, run, after)
 	var streamed []journal.Record

@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// P14: Google asks for a wait in the body, not in a header.
+// TestRetryInfo checks P14: Google requests a wait in the body, not in a header.
 func TestRetryInfo(t *testing.T) {
 	t.Parallel()
 	const info = `{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.5s"}`
@@ -48,7 +48,7 @@ type silence struct{}
 
 func (silence) Read(p []byte) (int, error) { return len(p), nil }
 
-// SEC17: an answer without an end fails, in whatever way it is read.
+// TestEndlessAnswer checks SEC17: an endless response fails, however it is read.
 func TestEndlessAnswer(t *testing.T) {
 	t.Parallel()
 	x, err := exchange(t, t.Context(), answering(200, io.LimitReader(silence{}, maxAnswer+1)))
@@ -82,7 +82,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// A kind for every status and every word; a word inside a stream stands alone.
+// TestKindOf checks that every status and every code has a kind; inside a stream there is only a
+// code.
 func TestKindOf(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -105,12 +106,12 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// roundTrip is a transport made of a function.
+// roundTrip is a function used as an http.RoundTripper.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// exchange makes one watched GET and reads the answer.
+// exchange makes one watched GET request and reads the response.
 func exchange(t *testing.T, ctx context.Context, f roundTrip) (*Exchange, error) {
 	t.Helper()
 	watched, x := Begin(ctx, nil)
@@ -186,7 +187,7 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// A server that does not end its stream is left after a moment.
+// TestDrain checks that a server that does not end its stream is abandoned after a moment.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

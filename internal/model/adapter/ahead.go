@@ -7,17 +7,18 @@ import (
 )
 
 const (
-	// minAhead is the size in bytes from which on a body is written ahead.
+	// minAhead is the minimum size in bytes of a body that is written ahead.
 	minAhead    = 256 << 10
 	blockBytes  = 64 << 10
 	aheadBlocks = 3
 )
 
-// blocks holds blocks to be used again: *[blockBytes]byte.
+// blocks is a pool of reusable blocks: *[blockBytes]byte.
 var blocks sync.Pool
 
-// aheadReader reads a body on a goroutine of its own, some blocks ahead of its caller: texts are escaped while others are sent. The goroutine begins with the first Read,
-// and ends with the body or with Close, which may be called while Read runs.
+// aheadReader reads a body on its own goroutine, some blocks ahead of its caller: strings are
+// escaped while earlier ones are sent. The goroutine starts with the first Read, and ends with the
+// body or with Close, which may be called while Read runs.
 type aheadReader struct {
 	body *reader
 	once sync.Once
@@ -25,9 +26,9 @@ type aheadReader struct {
 	full chan filled
 	free chan *[blockBytes]byte
 
-	// Of Read alone.
+	// Used only by Read.
 	begun bool
-	block filled // the one that is read; its bytes are what is left of it
+	block filled // the current block; its bytes are the unread rest
 }
 
 type filled struct {
@@ -37,7 +38,7 @@ type filled struct {
 
 var errClosed = errors.New("read the body of a request: it is closed")
 
-// newBody gives a reader of bodies one behind the other, size bytes in all.
+// newBody returns a reader of the concatenated bodies, size bytes in total.
 func newBody(bodies []body, size int64) io.ReadCloser {
 	r := &reader{rest: bodies}
 	if size < minAhead {
@@ -57,7 +58,7 @@ func (a *aheadReader) Read(p []byte) (n int, err error) {
 	}
 	if len(a.block.bytes) == 0 {
 		if a.block.block != nil {
-			a.free <- a.block.block // it has room for all
+			a.free <- a.block.block // it has room for all blocks
 			a.block = filled{}
 		}
 		select {
@@ -75,11 +76,11 @@ func (a *aheadReader) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// end gives the error of a Read behind the last block.
+// end returns the error of a Read after the last block.
 func (a *aheadReader) end() error {
 	select {
 	case <-a.stop:
-		return errClosed // the body may have more
+		return errClosed // the body may not be complete
 	default:
 	}
 	for {

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// aheadBody is a body that is written ahead, and what is in it.
+// aheadBody returns a body that is written ahead, and its expected content.
 func aheadBody(t *testing.T) (bodies []body, size int64, want []byte) {
 	t.Helper()
 	p := NewParts(true)
@@ -29,7 +29,7 @@ func aheadBody(t *testing.T) (bodies []body, size int64, want []byte) {
 	return []body{b}, b.size, want
 }
 
-// A body that is written ahead has the same bytes, however it is read.
+// TestAhead checks that a body that is written ahead has the same bytes, however it is read.
 func TestAhead(t *testing.T) {
 	t.Parallel()
 	bodies, size, want := aheadBody(t)
@@ -53,7 +53,8 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// A body that is closed before its end gives an error, never its end, and leaves no goroutine. TestMain looks for one.
+// TestAheadIsClosed checks that a body closed before its end returns an error, never io.EOF, and
+// leaves no goroutine. TestMain checks for leaks.
 func TestAheadIsClosed(t *testing.T) {
 	t.Parallel()
 	bodies, size, _ := aheadBody(t)
@@ -63,7 +64,7 @@ func TestAheadIsClosed(t *testing.T) {
 			t.Fatal(err)
 		}
 		reading := make(chan error)
-		if read > 1 { // beside a Read
+		if read > 1 { // concurrently with a Read
 			go func() {
 				_, err := io.Copy(io.Discard, io.LimitReader(r, 10*blockBytes))
 				reading <- err
@@ -79,7 +80,7 @@ func TestAheadIsClosed(t *testing.T) {
 		if err := <-reading; err != nil && !errors.Is(err, errClosed) {
 			t.Errorf("read beside Close: %v", err)
 		}
-		for n := range 2 * aheadBlocks { // blocks that were full are given or not
+		for n := range 2 * aheadBlocks { // blocks filled earlier may still be returned
 			if _, err := r.Read(make([]byte, blockBytes)); errors.Is(err, errClosed) {
 				break
 			} else if err != nil || n == 2*aheadBlocks-1 {

@@ -7,20 +7,22 @@ import (
 	"unicode/utf8"
 )
 
-// escaping is how texts are written between the quotes of a JSON string: as encoding/json does it, byte by byte, and with or without its SetEscapeHTML.
+// escaping is how strings are written between the quotes of a JSON string: as encoding/json does
+// it, byte by byte, and with or without its SetEscapeHTML.
 type escaping struct {
-	// size is the length of each byte in the JSON, and code what it is there, the first byte lowest. Bytes above ASCII are passed on.
+	// size is the length of each byte in JSON, and code its encoding, first byte lowest. Non-ASCII
+	// bytes are copied unchanged.
 	size [256]uint8
 	code [256]uint64
 	masks
 }
 
-// masks find eight bytes at once those that are escaped. Bytes that differ in one bit, which quote and less leave out, are found together: quote and
-// ampersand, less and greater.
+// masks find the bytes that need escaping, eight bytes at a time. Bytes that differ in one bit,
+// which quote and less mask out, are found together: quote and ampersand, less and greater.
 type masks struct{ quote, less, angle uint64 }
 
 var (
-	plain = newEscaping(false, masks{^uint64(0), ^uint64(0), ones * '\\'}) // the backslash, once more
+	plain = newEscaping(false, masks{^uint64(0), ^uint64(0), ones * '\\'}) // a repeat of the backslash
 	html  = newEscaping(true, masks{^uint64(ones * ('"' ^ '&')), ^uint64(ones * ('<' ^ '>')), ones * '<'})
 )
 
@@ -48,19 +50,21 @@ const (
 	highs = 0x8080808080808080
 )
 
-// special marks bytes of x that are escaped, by their highest bit. Only the lowest mark is certain, and that there is none.
+// special marks the bytes of x that need escaping in their highest bit. Only the lowest mark, and
+// the absence of marks, is reliable.
 func (m masks) special(x uint64) uint64 {
 	quote, less, back := x&m.quote^ones*'"', x&m.less^m.angle, x^ones*'\\'
 	return ((x-ones*' ')&^x | (quote-ones)&^quote | (less-ones)&^less | (back-ones)&^back) & highs
 }
 
-// load gives eight bytes of s from i on.
+// load returns eight bytes of s starting at i.
 func load(s string, i int) uint64 {
 	b := s[i : i+8]
 	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 | uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 }
 
-// length gives how long s is in JSON, without quotes. direct: writing s byte by byte is all that there is to do. Otherwise it has bytes that are not UTF-8, or line separators of Unicode.
+// length returns the length of s in JSON, without quotes. direct reports whether s can be written
+// byte by byte. If not, it contains bytes that are not UTF-8, or Unicode line separators.
 func (e *escaping) length(s string) (n int, direct bool) {
 	n = len(s)
 	var seen uint64
@@ -86,10 +90,11 @@ func (e *escaping) length(s string) (n int, direct bool) {
 
 const hex = "0123456789abcdef"
 
-// slack is the room that write leaves at the end of dst where more of s is to come.
+// slack is the room that write leaves at the end of dst if more of s is to come.
 const slack = 16
 
-// write writes as much of s as dst has room for and gives how many bytes it read and wrote. s is one that length calls direct; dst is longer than slack.
+// write writes as much of s as fits into dst and returns the number of bytes read and written. s
+// must be direct according to length; dst must be longer than slack.
 func (e *escaping) write(dst []byte, s string) (read, wrote int) {
 	m, to, from := e.masks, dst, s
 	for len(to) >= slack && len(from) >= 8 {
@@ -113,7 +118,7 @@ func (e *escaping) write(dst []byte, s string) (read, wrote int) {
 	return len(s) - len(from), len(dst) - len(to)
 }
 
-// append appends s to dst as it is in JSON, without quotes, whatever it holds.
+// append appends s to dst in its JSON form, without quotes, whatever it contains.
 func (e *escaping) append(dst []byte, s string) []byte {
 	var room [8]byte
 	for i := 0; i < len(s); {

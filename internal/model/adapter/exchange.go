@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// maxErrorBody bounds what is kept of an error answer.
+// maxErrorBody is the maximum number of bytes kept of an error response.
 const maxErrorBody = 16 << 10
 
-// maxAnswer bounds an answer, in bytes.
+// maxAnswer is the maximum size of a response in bytes.
 const maxAnswer = 64 << 20
 
 var errTooLarge = fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
 
-// Client gives a copy of base whose exchanges can be watched. Connections are shared with base.
+// Client returns a copy of base whose exchanges can be watched. Connections are shared with base.
 func Client(base *http.Client) *http.Client {
 	c := *base
 	next := c.Transport
@@ -28,17 +28,18 @@ func Client(base *http.Client) *http.Client {
 
 type exchangeKey struct{}
 
-// Begin starts watching the requests made with the context that it gives. onBytes, which may be nil, is called whenever a part of the
-// answer came in, by the goroutine that reads it.
+// Begin starts watching the requests made with the context that it returns. onBytes, which may be
+// nil, is called whenever a part of the response has arrived, by the goroutine that reads it.
 func Begin(ctx context.Context, onBytes func()) (context.Context, *Exchange) {
 	x := &Exchange{onBytes: onBytes}
 	return context.WithValue(ctx, exchangeKey{}, x), x
 }
 
-// Exchange is what was seen of one call. It belongs to the call's goroutine; what the transport's own goroutines add is guarded.
+// Exchange is what was observed of one call. It belongs to the call's goroutine; data added by the
+// transport's own goroutines is guarded.
 type Exchange struct {
 	onBytes func()
-	// list is what requests carry in the place of mark, nil for nothing.
+	// list replaces mark in requests; nil means no replacement.
 	list *List
 	mark string
 
@@ -50,21 +51,21 @@ type Exchange struct {
 	sendErr error
 }
 
-// Status is the HTTP status of the last answer, 0 where there was none.
+// Status returns the HTTP status of the last response, or 0 if there was none.
 func (x *Exchange) Status() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.status
 }
 
-// Header gives a header of the last answer.
+// Header returns a header of the last response.
 func (x *Exchange) Header(name string) string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.header.Get(name)
 }
 
-// watcher notes answers of requests that are watched.
+// watcher records the responses to watched requests.
 type watcher struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -89,20 +90,21 @@ func (w *watcher) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// CloseIdleConnections is what http.Client.CloseIdleConnections calls.
+// CloseIdleConnections is called by http.Client.CloseIdleConnections.
 func (w *watcher) CloseIdleConnections() {
 	if c, ok := w.next.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
 
-// watchedBody notes how reading went. A broken connection is noted and then told as the end of the body, because one of the SDKs prints
-// read errors on standard error: Exchange.Failure tells it instead.
+// watchedBody records the outcome of reading. A broken connection is recorded and then reported as
+// the end of the body, because one of the SDKs prints read errors to standard error:
+// Exchange.Failure reports it instead.
 type watchedBody struct {
 	io.ReadCloser
 	x    *Exchange
 	keep bool
-	left int64 // bytes that may still come
+	left int64 // bytes still allowed
 }
 
 // Read implements io.Reader.
@@ -126,11 +128,12 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// drainTime bounds the wait for the end of a body whose content is complete.
+// drainTime is the maximum wait for the end of a body whose content is complete.
 const drainTime = 250 * time.Millisecond
 
-// Drain reads a body to its end after a complete answer, so that the connection can be used again. A server that does not close the
-// stream is left after a moment by cancel, which must end the request.
+// Drain reads a body to its end after a complete response, so that the connection can be reused. If
+// the server does not close the stream, it is abandoned after a moment with cancel, which must end
+// the request.
 func Drain(body io.Reader, cancel context.CancelFunc) {
 	t := time.AfterFunc(drainTime, cancel)
 	defer t.Stop()

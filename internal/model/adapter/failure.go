@@ -20,13 +20,15 @@ import (
 	"github.com/hocket-run/hocket/internal/outbound"
 )
 
-// maxMessage bounds the text of an error, in bytes: a proxy's error page is no message.
+// maxMessage is the maximum length of an error message in bytes: a proxy's error page is not a
+// message.
 const maxMessage = 2000
 
-// Failure tells what went wrong with the call: err is what the SDK said, nil where it noticed nothing. It gives nil where nothing went
-// wrong, ctx.Err() where ctx is done, else a *model.Error without secrets. After it the SDK's error must not be passed on.
+// Failure returns the reason why the call failed: err is the SDK's error, nil if it noticed
+// nothing. It returns nil if nothing failed, ctx.Err() if ctx is done, otherwise a *model.Error
+// without secrets. The SDK's error must not be passed on afterwards.
 //
-// used is what the provider said of the call's cost, nil where it said nothing final.
+// used is the usage that the provider reported for the call, nil if it reported nothing final.
 func (x *Exchange) Failure(ctx context.Context, err error, used *chat.Usage, secrets ...string) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -57,12 +59,13 @@ func (x *Exchange) Failure(ctx context.Context, err error, used *chat.Usage, sec
 	return failed
 }
 
-// UnexpectedEnd is the error of a stream that ended before the answer was complete.
+// UnexpectedEnd returns the error for a stream that ended before the response was complete.
 func UnexpectedEnd() *model.Error {
 	return &model.Error{Kind: model.KindNetwork, Message: "the answer ended early: the stream ended before the answer was complete"}
 }
 
-// StreamError is the error that a provider told inside a stream: the value of an "error" key. A number as its code is an HTTP status.
+// StreamError returns the error for a provider error inside a stream: the value of an "error" key.
+// A numeric code is an HTTP status.
 func StreamError(raw json.RawMessage) *model.Error {
 	message, code := ErrorObject(raw)
 	var e struct {
@@ -79,7 +82,7 @@ func StreamError(raw json.RawMessage) *model.Error {
 	return &model.Error{Kind: KindOf(status, code, message), Message: message, Status: status}
 }
 
-// Filtered is the error of an answer that a filter withheld.
+// Filtered returns the error for a response withheld by a filter.
 func Filtered(detail string) *model.Error {
 	msg := "the provider's content filter withheld the answer"
 	if detail != "" {
@@ -88,12 +91,12 @@ func Filtered(detail string) *model.Error {
 	return &model.Error{Kind: model.KindContentFilter, Message: msg}
 }
 
-// unreachable tells a request that got no answer.
+// unreachable returns the error for a request that got no response.
 func unreachable(err error) *model.Error {
 	kind := model.KindNetwork
 	switch {
 	case errors.Is(err, outbound.ErrRefused):
-		kind = model.KindInvalidRequest // it would be refused again
+		kind = model.KindInvalidRequest // it would be rejected again
 	case isTimeout(err):
 		kind = model.KindTimeout
 	}
@@ -108,7 +111,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &n) && n.Timeout()
 }
 
-// FromStatus reads an error answer.
+// FromStatus returns the error for an error response.
 func FromStatus(status int, header http.Header, body []byte) *model.Error {
 	body = unwrap(body)
 	message, code := details(body)
@@ -122,7 +125,8 @@ func FromStatus(status int, header http.Header, body []byte) *model.Error {
 	return &model.Error{Kind: KindOf(status, code, message+" "+quotaIDs(body)), Message: message, Status: status, RetryAfter: wait}
 }
 
-// What providers, and servers that speak as they do, say of an account without quota or money, and of a prompt that the model's context window cannot hold.
+// Phrases that providers, and compatible servers, use for an account without quota or money, and
+// for a prompt that exceeds the model's context window.
 var (
 	quotaCodes = []string{"insufficient_quota", "insufficient_user_quota", "billing_error", "billing_hard_limit_reached", "insufficient_balance", "insufficient_credits", "quota_exceeded"}
 	quotaTexts = []string{
@@ -136,8 +140,10 @@ var (
 	}
 )
 
-// KindOf tells the kind by the provider's own word (type, code or status name of an error object), where it is clear, else by the HTTP
-// status. Status 0 means that there was none, as in an error inside a stream. message is the provider's text: some tell by it alone that a prompt is too long, or that an account is used up.
+// KindOf returns the kind from the provider's own code (type, code or status name of an error
+// object) if it is unambiguous, otherwise from the HTTP status. Status 0 means that there was none,
+// as in an error inside a stream. message is the provider's message: for some providers only the
+// message shows that a prompt is too long, or that an account is used up.
 func KindOf(status int, code, message string) model.ErrorKind {
 	code = strings.ReplaceAll(strings.ToLower(code), "-", "_")
 	text := strings.ToLower(message)
@@ -188,7 +194,8 @@ func KindOf(status int, code, message string) model.ErrorKind {
 	return model.KindServer
 }
 
-// unwrap gives the error in an array of one, as Google sends it, and any other body as it is.
+// unwrap returns the error in a one-element array, as Google sends it, and any other body
+// unchanged.
 func unwrap(body []byte) []byte {
 	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\ufeff")))
 	if len(body) > 0 && body[0] == '[' {
@@ -200,8 +207,9 @@ func unwrap(body []byte) []byte {
 	return body
 }
 
-// details finds message and code of an error in the forms that providers and servers compatible with them use: {"error": {"message", "type", "code" | "status"}},
-// {"error": "text"}, {"message", "type", "code"}, {"detail"}, {"errors": […]}, and one of them inside of another.
+// details finds the message and code of an error in the forms that providers and compatible servers
+// use: {"error": {"message", "type", "code" | "status"}}, {"error": "text"}, {"message", "type",
+// "code"}, {"detail"}, {"errors": […]}, and any of these nested in another.
 func details(body []byte) (message, code string) {
 	if message, code = ErrorObject(body); message == "" && code == "" {
 		return plainText(body), ""
@@ -209,10 +217,11 @@ func details(body []byte) (message, code string) {
 	return message, code
 }
 
-// ErrorObject reads the value of an "error" key: an object or a text. The code is the most telling of its words, those of objects inside it among them.
+// ErrorObject reads the value of an "error" key: an object or a string. The code is the most
+// specific of its codes, including those of nested objects.
 func ErrorObject(raw json.RawMessage) (message, code string) { return errorObject(raw, maxErrors) }
 
-// maxErrors is how deep errors inside of errors are looked at.
+// maxErrors is the maximum depth to which nested errors are examined.
 const maxErrors = 4
 
 func errorObject(raw json.RawMessage, depth int) (message, code string) {
@@ -223,7 +232,7 @@ func errorObject(raw json.RawMessage, depth int) (message, code string) {
 		return word, code
 	}
 	var e struct {
-		// Values of another type than text, such as an HTTP status, tell nothing.
+		// Non-string values, such as an HTTP status, carry no information.
 		Message json.RawMessage `json:"message"`
 		Type    json.RawMessage `json:"type"`
 		Status  json.RawMessage `json:"status"`
@@ -251,7 +260,8 @@ func errorObject(raw json.RawMessage, depth int) (message, code string) {
 	return message, telling(words)
 }
 
-// telling gives the word of an error object that says most: that the account is used up or that the prompt is too long, then any other that is known, then the first.
+// telling returns the most specific code of an error object: one for a used-up account or a prompt
+// that is too long, then any other known code, then the first.
 func telling(words []string) string {
 	for _, known := range []func(model.ErrorKind) bool{
 		func(k model.ErrorKind) bool { return k == model.KindQuota || k == model.KindContextLength },
@@ -264,7 +274,7 @@ func telling(words []string) string {
 	return cmp.Or(words...)
 }
 
-// textOf gives a JSON string; "" for any other value.
+// textOf returns the content of a JSON string, or "" for any other value.
 func textOf(raw json.RawMessage) (text string) {
 	if json.Unmarshal(raw, &text) != nil {
 		return ""
@@ -272,7 +282,7 @@ func textOf(raw json.RawMessage) (text string) {
 	return text
 }
 
-// plainText gives an error body that is no JSON, unless it is a page.
+// plainText returns an error body that is not JSON, unless it is an HTML page.
 func plainText(body []byte) string {
 	if len(body) == 0 || !utf8.Valid(body) || body[0] == '<' {
 		return ""
@@ -280,7 +290,8 @@ func plainText(body []byte) string {
 	return string(body)
 }
 
-// retryInfo reads the wait that Google asks for in the body: an entry of error.details with a retryDelay such as "34.5s"; 0 where there is none.
+// retryInfo reads the wait that Google requests in the body: an entry of error.details with a
+// retryDelay such as "34.5s"; it returns 0 if there is none.
 func retryInfo(body []byte) time.Duration {
 	var e struct {
 		Error struct {
@@ -304,7 +315,8 @@ func retryInfo(body []byte) time.Duration {
 	return 0
 }
 
-// quotaIDs gives the names of the quotas that Google says are exceeded, such as GenerateRequestsPerDayPerProjectPerModel; "" where it names none.
+// quotaIDs returns the names of the quotas that Google reports as exceeded, such as
+// GenerateRequestsPerDayPerProjectPerModel, or "" if it names none.
 func quotaIDs(body []byte) string {
 	var e struct {
 		Error struct {
@@ -327,8 +339,9 @@ func quotaIDs(body []byte) string {
 	return strings.Join(ids, " ")
 }
 
-// resetAfter reads when a limit that is used up begins anew, from the headers of OpenAI (`x-ratelimit-reset-requests: 6m0s`) and Anthropic
-// (`anthropic-ratelimit-requests-reset: 2026-01-02T03:04:05Z`) and the like; the latest of several. 0 where none says so.
+// resetAfter reads when a used-up rate limit resets, from the headers of OpenAI
+// (`x-ratelimit-reset-requests: 6m0s`), Anthropic (`anthropic-ratelimit-requests-reset:
+// 2026-01-02T03:04:05Z`) and similar ones. It returns the latest of several, or 0 if there is none.
 func resetAfter(h http.Header, now time.Time) time.Duration {
 	wait := time.Duration(0)
 	for name := range h {
@@ -341,20 +354,21 @@ func resetAfter(h http.Header, now time.Time) time.Duration {
 			wait = max(wait, min(d, maxWait))
 		} else if at, err := time.Parse(time.RFC3339, v); err == nil {
 			wait = max(wait, min(at.Sub(now), maxWait))
-		} else if secs, err := strconv.ParseFloat(v, 64); err == nil && secs > 0 && secs <= (24*time.Hour).Seconds() { // larger numbers are dates
+		} else if secs, err := strconv.ParseFloat(v, 64); err == nil && secs > 0 && secs <= (24*time.Hour).Seconds() {
+			// larger numbers are dates
 			wait = max(wait, bounded(secs*float64(time.Second)))
 		}
 	}
 	return wait
 }
 
-// maxWait bounds what is taken from a provider as a wait; how much of it is waited for is the driver's to say.
+// maxWait is the maximum wait accepted from a provider; the driver decides how much of it to wait.
 const maxWait = 365 * 24 * time.Hour
 
-// bounded turns a number of nanoseconds into a Duration of maxWait at most.
+// bounded converts a number of nanoseconds to a Duration of at most maxWait.
 func bounded(ns float64) time.Duration { return time.Duration(min(ns, float64(maxWait))) }
 
-// shorten cuts a message at a rune's edge.
+// shorten truncates a message at a rune boundary.
 func shorten(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) <= maxMessage {

@@ -7,7 +7,9 @@ import (
 	"github.com/hocket-run/hocket/internal/model/adapter"
 )
 
-// Item 18, P14: the code of an error is found in whatever form a server wraps it, and what says that an account is used up or a prompt is too long wins over other words.
+// TestFromStatusFindsCodes checks item 18 and P14: the code of an error is found in whatever form a
+// server wraps it, and a code for a used-up account or a prompt that is too long takes precedence
+// over other codes.
 func TestFromStatusFindsCodes(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]struct {

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Arguments makes the value of chat.ToolCall.Arguments of what a model wrote: a JSON object as it is, nothing as {}, and whatever else as a
-// JSON string, so that the engine can tell the model (see chat.ToolCall).
+// Arguments returns the value of chat.ToolCall.Arguments for the model's output: a JSON object
+// unchanged, empty output as {}, and anything else as a JSON string, so that the engine can tell
+// the model (see chat.ToolCall).
 func Arguments(text string) json.RawMessage {
 	raw := bytes.TrimSpace([]byte(text))
 	if len(raw) == 0 || string(raw) == "null" {
@@ -20,7 +21,8 @@ func Arguments(text string) json.RawMessage {
 	return Quote(text)
 }
 
-// ArgumentsText is the inverse: the text that a provider wants to see again.
+// ArgumentsText is the inverse of Arguments: it returns the string that a provider expects to get
+// back.
 func ArgumentsText(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return "{}"
@@ -31,7 +33,8 @@ func ArgumentsText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// ArgumentsObject is for providers that take nothing but an object: what the model wrote otherwise stands under the key "input".
+// ArgumentsObject is for providers that accept only an object: any other model output is put under
+// the key "input".
 func ArgumentsObject(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || string(raw) == "null" {
 		return json.RawMessage("{}")
@@ -42,7 +45,7 @@ func ArgumentsObject(raw json.RawMessage) json.RawMessage {
 	return json.RawMessage(`{"input":` + string(raw) + `}`)
 }
 
-// Quote gives s as a JSON string.
+// Quote returns s as a JSON string.
 func Quote(s string) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -53,7 +56,8 @@ func Quote(s string) json.RawMessage {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// Object gives a JSON Schema as a map, for SDKs that want one. What is empty or no object is the schema of an object without properties.
+// Object returns a JSON Schema as a map, for SDKs that need one. Empty input or a value that is not
+// an object yields the schema of an object without properties.
 func Object(raw json.RawMessage) map[string]any {
 	var m map[string]any
 	if json.Unmarshal(raw, &m) != nil || m == nil {
@@ -62,7 +66,8 @@ func Object(raw json.RawMessage) map[string]any {
 	return m
 }
 
-// IsJSON tells by the content type that an answer is one JSON value rather than a stream of events.
+// IsJSON reports, based on the content type, whether a response is one JSON value rather than a
+// stream of events.
 func IsJSON(h http.Header) bool {
 	t, _, _ := strings.Cut(h.Get("Content-Type"), ";")
 	t = strings.ToLower(strings.TrimSpace(t))

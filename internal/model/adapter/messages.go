@@ -14,15 +14,15 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// Writer writes the messages of one conversation as a protocol has them.
+// Writer writes the messages of one conversation in the form of a protocol.
 type Writer interface {
-	// Add writes m behind the messages before it. It begins with what separates the two.
+	// Add writes m after the previous messages, starting with the separator between them.
 	Add(p *Parts, m *chat.Message)
-	// End is what closes the last message.
+	// End returns what closes the last message.
 	End() string
 }
 
-// conversation is what is kept in a model.Memo: the messages that were written, and what was written.
+// conversation is the state kept in a model.Memo: the messages already written, and their JSON.
 type conversation struct {
 	protocol model.Protocol
 	messages []chat.Message
@@ -35,10 +35,11 @@ type List struct {
 	front, messages, end body
 }
 
-// Messages writes a conversation, or what is new in it since the last call with this memo, which may be nil. front is JSON in front of the messages, and what is between them and front;
-// it is written anew each time. begin makes a Writer of the protocol and empty Parts for it.
+// Messages writes a conversation, or the part of it that is new since the last call with this memo,
+// which may be nil. front is the JSON before the messages, including the separator; it is written
+// again each time. begin returns a Writer of the protocol and empty Parts for it.
 //
-// Errors: an argument of a tool call or an Extra is not JSON.
+// It returns an error if an argument of a tool call or an Extra is not JSON.
 func Messages(memo *model.Memo, protocol model.Protocol, front *Parts, messages []chat.Message, begin func() (Writer, *Parts)) (*List, error) {
 	c, ok := memo.Take().(*conversation)
 	if !ok || c.protocol != protocol || !extends(messages, c.messages) {
@@ -59,7 +60,8 @@ func Messages(memo *model.Memo, protocol model.Protocol, front *Parts, messages 
 	return list, nil
 }
 
-// extends tells whether a conversation begins with the messages of former. Texts that are shared are not compared byte by byte.
+// extends reports whether a conversation starts with the messages of former. Shared strings are not
+// compared byte by byte.
 func extends(messages, former []chat.Message) bool {
 	return len(messages) >= len(former) && slices.EqualFunc(messages[:len(former)], former, func(a, b chat.Message) bool {
 		return a.Role == b.Role && a.ToolCallID == b.ToolCallID && a.ToolName == b.ToolName && a.IsError == b.IsError && a.Text.Equal(b.Text) &&
@@ -69,21 +71,23 @@ func extends(messages, former []chat.Message) bool {
 	})
 }
 
-// size is the length of the JSON in bytes.
+// size returns the length of the JSON in bytes.
 func (l *List) size() int64 { return l.front.size + l.messages.size + l.end.size }
 
-// Bytes gives the JSON of the list.
+// Bytes returns the JSON of the list.
 func (l *List) Bytes() ([]byte, error) {
 	b := make([]byte, l.size())
 	_, err := io.ReadFull(&reader{rest: []body{l.front, l.messages, l.end}}, b)
 	return b, err
 }
 
-// Field gives the value that an SDK is to write into the field of a request that holds the messages: that of [Exchange.Splice], or the list itself where an option
-// changes something in it. options are set in the request after it, by dotted paths.
+// Field returns the value that an SDK must write into the request field that holds the messages:
+// the placeholder of [Exchange.Splice], or the list itself if an option changes something in it.
+// options are set in the request afterwards, by dotted paths.
 func (x *Exchange) Field(name string, l *List, options map[string]json.RawMessage) (any, error) {
 	for path := range options {
-		if strings.HasPrefix(strings.TrimPrefix(path, ":"), name+".") || strings.Contains(path, `\`) { // a backslash may spell the name otherwise
+		// a backslash may be another spelling of the name
+		if strings.HasPrefix(strings.TrimPrefix(path, ":"), name+".") || strings.Contains(path, `\`) {
 			raw, err := l.Bytes()
 			return json.RawMessage(raw), err
 		}
@@ -91,14 +95,15 @@ func (x *Exchange) Field(name string, l *List, options map[string]json.RawMessag
 	return x.Splice(l), nil
 }
 
-// Splice makes requests of the exchange carry a list in the place of the JSON string that it gives. An SDK then writes all of a request but its messages, which are
-// streamed. A request that does not have the string is sent as it is. It is to be called before the request is made.
+// Splice makes requests of the exchange carry a list in place of the JSON string that it returns.
+// An SDK then writes the entire request except its messages, which are streamed. A request without
+// the placeholder is sent unchanged. Splice must be called before the request is made.
 func (x *Exchange) Splice(l *List) (placeholder string) {
 	x.list, x.mark = l, "messages-"+rand.Text()
 	return x.mark
 }
 
-// spliced gives the request with the list in its place.
+// spliced returns the request with the list in place of the placeholder.
 func (x *Exchange) spliced(req *http.Request) (*http.Request, error) {
 	if x.list == nil || req.Body == nil {
 		return req, nil
@@ -118,7 +123,7 @@ func (x *Exchange) spliced(req *http.Request) (*http.Request, error) {
 	with := *req
 	with.ContentLength = size
 	with.GetBody = func() (io.ReadCloser, error) { return newBody(bodies, size), nil }
-	with.Body, _ = with.GetBody() // it has no error
+	with.Body, _ = with.GetBody() // it never fails
 	return &with, nil
 }
 

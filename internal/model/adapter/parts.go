@@ -9,27 +9,29 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// minShared is the length from which on a text is shared with its maker. What is shorter is copied into the JSON around it.
+// minShared is the minimum length of a string that is shared with its creator. Shorter strings are
+// copied into the surrounding JSON.
 const minShared = 512
 
-// part is a stretch of JSON: s as it is, or what is between the quotes of the JSON string s.
+// part is a section of JSON: s verbatim, or the content between the quotes of the JSON string s.
 type part struct {
 	s string
-	// size is the length in the JSON. It differs from that of s where s is to be escaped.
+	// size is the length in JSON. It differs from len(s) if s must be escaped.
 	size int
 }
 
-// Parts is JSON that grows at its end, as a list of parts. Long texts in it are not copied: they are escaped each time that they are sent. What was
-// added never changes, so that the JSON so far can be read while more is added. Not safe for concurrent use otherwise.
+// Parts is append-only JSON, stored as a list of parts. Long strings in it are not copied: they are
+// escaped each time that they are sent. Added parts never change, so the JSON so far can be read
+// while more is added. Otherwise it is not safe for concurrent use.
 type Parts struct {
 	esc  *escaping
 	list []part
 	size int64
-	tail []byte // JSON behind the last part
+	tail []byte // JSON after the last part
 	err  error
 }
 
-// NewParts makes empty Parts. escapeHTML is encoding/json's SetEscapeHTML.
+// NewParts returns empty Parts. escapeHTML is encoding/json's SetEscapeHTML.
 func NewParts(escapeHTML bool) *Parts {
 	if escapeHTML {
 		return &Parts{esc: html}
@@ -37,10 +39,11 @@ func NewParts(escapeHTML bool) *Parts {
 	return &Parts{esc: plain}
 }
 
-// Raw adds JSON as it is.
+// Raw adds JSON verbatim.
 func (p *Parts) Raw(s string) { p.tail = append(p.tail, s...) }
 
-// JSON adds a value as encoding/json writes it, without the spaces in it. What is not JSON is an error of the request.
+// JSON adds a value as encoding/json writes it, without white space. Invalid JSON is an error of
+// the request.
 func (p *Parts) JSON(v any) {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -61,12 +64,12 @@ func (p *Parts) Text(t text.Text) {
 			p.piece(s)
 		}
 	} else {
-		p.tail = p.esc.append(p.tail, t.String()) // a character may be cut by the end of a piece
+		p.tail = p.esc.append(p.tail, t.String()) // a character may be split between two pieces
 	}
 	p.tail = append(p.tail, '"')
 }
 
-// valid tells whether each piece of t is UTF-8.
+// valid reports whether each piece of t is UTF-8.
 func valid(t text.Text) bool {
 	for s := range t.Chunks() {
 		if !utf8.ValidString(s) {
@@ -76,7 +79,7 @@ func valid(t text.Text) bool {
 	return true
 }
 
-// piece adds what is between the quotes of a JSON string.
+// piece adds the content between the quotes of a JSON string.
 func (p *Parts) piece(s string) {
 	if len(s) >= minShared {
 		if size, direct := p.esc.length(s); direct {
@@ -93,7 +96,7 @@ func (p *Parts) add(q part) {
 	p.size += int64(q.size)
 }
 
-// flush makes a part of what is in the tail.
+// flush turns the contents of the tail into a part.
 func (p *Parts) flush() {
 	if len(p.tail) > 0 {
 		p.add(part{string(p.tail), len(p.tail)})
@@ -101,25 +104,25 @@ func (p *Parts) flush() {
 	}
 }
 
-// body gives the JSON so far. It stays as it is when more is added to p.
+// body returns the JSON so far. It does not change when more is added to p.
 func (p *Parts) body() body {
 	p.flush()
 	return body{esc: p.esc, list: slices.Clip(p.list), size: p.size}
 }
 
-// body is JSON that does not change any more. Safe for concurrent use.
+// body is immutable JSON. It is safe for concurrent use.
 type body struct {
 	esc  *escaping
 	list []part
 	size int64
 }
 
-// reader reads bodies one behind the other.
+// reader reads bodies one after the other.
 type reader struct {
 	rest []body
-	i    int // the part of rest[0] that is read
-	at   int // and how much of it was
-	// room holds what was written for a caller with too little room; left is what it did not get yet.
+	i    int // the current part of rest[0]
+	at   int // bytes of that part already read
+	// room holds output for a caller whose buffer is too small; left is the part not yet delivered.
 	room [4 * slack]byte
 	left []byte
 }
@@ -148,7 +151,8 @@ func (r *reader) Read(b []byte) (n int, err error) {
 // Close implements io.Closer.
 func (r *reader) Close() error { return nil }
 
-// fill fills b but for the slack at its end. 0: there is nothing more. b is longer than the slack.
+// fill fills b except for the slack at its end. It returns 0 if nothing is left. b must be longer
+// than the slack.
 func (r *reader) fill(b []byte) (n int) {
 	for len(r.rest) > 0 {
 		list := r.rest[0].list

@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// quoted is s as encoding/json writes it.
+// quoted returns s as encoding/json writes it.
 func quoted(t testing.TB, s string, escapeHTML bool) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -29,7 +29,7 @@ func quoted(t testing.TB, s string, escapeHTML bool) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// written is what Parts make of a text.
+// written returns the JSON that Parts produces for s.
 func written(t testing.TB, s text.Text, escapeHTML bool) string {
 	t.Helper()
 	p := NewParts(escapeHTML)
@@ -56,7 +56,7 @@ func checkString(t testing.TB, s string) {
 	}
 }
 
-// Each byte, in each place of the eight that are read at once.
+// TestEscapeBytes checks each byte in each of the eight positions that are read together.
 func TestEscapeBytes(t *testing.T) {
 	t.Parallel()
 	for b := range 256 {
@@ -73,7 +73,8 @@ func FuzzEscape(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) { checkString(t, s) })
 }
 
-// A text of pieces is written as the text that they make, wherever it is cut, also inside a character.
+// TestPiecesAreOneString checks that a text of pieces is written as one string, wherever it is cut,
+// even inside a character.
 func TestPiecesAreOneString(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -92,7 +93,8 @@ func TestPiecesAreOneString(t *testing.T) {
 	})
 }
 
-// Whatever room readers offer, they read the same. JSON that was taken stays as it is when more is added.
+// TestReader checks that readers read the same whatever the size of their buffers, and that a body
+// does not change when more is added.
 func TestReader(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -129,7 +131,7 @@ func TestReader(t *testing.T) {
 	})
 }
 
-// countingWriter counts the messages that it is asked to write.
+// countingWriter counts the messages that it writes.
 type countingWriter struct{ n *int }
 
 func (w countingWriter) Add(p *Parts, m *chat.Message) {
@@ -139,7 +141,8 @@ func (w countingWriter) Add(p *Parts, m *chat.Message) {
 
 func (countingWriter) End() string { return "]" }
 
-// A conversation that grows is written once: each call adds its new messages, shares long texts, and allocates the same however long the conversation is.
+// TestMessagesAreWrittenOnce checks that a growing conversation is written once: each call adds its
+// new messages, shares long strings, and allocates the same however long the conversation is.
 func TestMessagesAreWrittenOnce(t *testing.T) { // not parallel: it counts allocations
 	memo, n := &model.Memo{}, 0
 	var messages []chat.Message
@@ -173,7 +176,8 @@ func TestMessagesAreWrittenOnce(t *testing.T) { // not parallel: it counts alloc
 	}
 }
 
-// BenchmarkEscape writes a text of lines as a request does, in pieces of 32 KB, beside a copy of its JSON.
+// BenchmarkEscape writes a text of lines as a request does, in pieces of 32 KB, compared with a
+// copy of its JSON.
 func BenchmarkEscape(b *testing.B) {
 	room := make([]byte, 32<<10)
 	for name, line := range map[string]string{"lines": "12.3\tthe quick brown fox jumps over the \"lazy\" dog and <then> rests\n", "prose": strings.Repeat("the quick brown fox jumps over the lazy dog. ", 8) + "\n", "é": "où est le garçon à l'été, dit-il\n"} {

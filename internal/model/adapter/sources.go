@@ -6,19 +6,21 @@ import (
 	"strings"
 )
 
-// maxSources bounds the list of an answer, maxSourceText a title and an address in it.
+// maxSources is the maximum number of sources of a response, maxSourceText the maximum length of a
+// title and an address.
 const (
 	maxSources    = 50
 	maxSourceText = 2_000
 )
 
-// Sources gathers the pages that an answer cites. The zero value is empty.
+// Sources collects the pages that a response cites. The zero value is empty.
 type Sources struct {
 	lines []string
 	seen  map[string]bool
 }
 
-// Add takes a page once. What is no http or https address is left out, and what goes beyond 50 pages.
+// Add adds a page unless it is already present. Addresses other than http and https are ignored, as
+// are pages beyond 50.
 func (s *Sources) Add(title, address string) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(address) > maxSourceText || len(s.lines) == maxSources {
@@ -39,7 +41,8 @@ func (s *Sources) Add(title, address string) {
 	s.lines = append(s.lines, line)
 }
 
-// Text is what follows the text of the answer, with a blank line in front; "" where nothing was cited.
+// Text returns the list to append to the text of the response, preceded by a blank line, or "" if
+// nothing was cited.
 func (s *Sources) Text() string {
 	if len(s.lines) == 0 {
 		return ""

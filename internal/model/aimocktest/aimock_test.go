@@ -20,14 +20,14 @@ import (
 	"github.com/hocket-run/hocket/internal/outbound/outboundtest"
 )
 
-// One goroutine belongs to a package deep below an SDK, which starts it when the program starts.
+// TestMain ignores one goroutine that a transitive dependency of an SDK starts at program start.
 func TestMain(m *testing.M) {
 	leaktest.Main(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 
 type obj = map[string]any
 
-// installed gives the path of a file of aimock and that of node; the test ends where there is none.
+// installed returns the paths of an aimock file and of node; it ends the test if either is missing.
 func installed(t *testing.T, file string) (program, node string) {
 	t.Helper()
 	for _, dir := range []string{"scripts/aimock", "."} {
@@ -48,7 +48,7 @@ func installed(t *testing.T, file string) (program, node string) {
 	return program, node
 }
 
-// written gives the path of a file that holds v.
+// written returns the path of a file that holds v.
 func written(t *testing.T, v any) string {
 	t.Helper()
 	raw, err := json.Marshal(v)
@@ -62,7 +62,7 @@ func written(t *testing.T, v any) string {
 	return file
 }
 
-// start runs aimock with fixtures until the test ends and gives its origin.
+// start runs aimock with fixtures until the test ends and returns its origin.
 func start(t *testing.T, fixtures []obj) string {
 	t.Helper()
 	program, node := installed(t, "cli.js")
@@ -70,7 +70,7 @@ func start(t *testing.T, fixtures []obj) string {
 	return serve(t, exec.Command(node, program, "-p", "0", "-f", file, "--strict", "--validate-on-load", "--log-level", "info", "-c", "12"))
 }
 
-// serve runs cmd until the test ends and gives the origin that it says it listens on.
+// serve runs cmd until the test ends and returns the origin on which it reports to listen.
 func serve(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	out, err := cmd.StdoutPipe()
@@ -116,7 +116,7 @@ func serve(t *testing.T, cmd *exec.Cmd) string {
 	return ""
 }
 
-// fixtures are the scenarios of the conformance suite in aimock's words.
+// fixtures returns the scenarios of the conformance suite as aimock fixtures.
 func fixtures() []obj {
 	var out []obj
 	when := func(prompt string, match obj, response obj, more ...obj) {
@@ -131,8 +131,8 @@ func fixtures() []obj {
 	first, then := func() obj { return obj{"hasToolResult": false} }, func() obj { return obj{"hasToolResult": true} }
 	never := obj{"streamingProfile": obj{"ttft": 600_000, "tps": 1}}
 
-	// aimock takes a prompt for a fixture's where it contains the fixture's.
-	when(modeltest.PromptText, obj{}, obj{"content": modeltest.ReplyText, "usage": obj{ // by the names of each provider
+	// aimock matches a prompt to a fixture if it contains the fixture's prompt.
+	when(modeltest.PromptText, obj{}, obj{"content": modeltest.ReplyText, "usage": obj{ // under each provider's names
 		"prompt_tokens": 120, "completion_tokens": 30, "total_tokens": 150, "input_tokens": 120, "output_tokens": 30,
 		"promptTokenCount": 120, "candidatesTokenCount": 30, "totalTokenCount": 150,
 	}})
@@ -159,7 +159,7 @@ func fixtures() []obj {
 	return out
 }
 
-// Every provider, through the registry, against a server that we did not write.
+// TestConformance checks every provider, through the registry, against a third-party server.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	origin := start(t, fixtures())

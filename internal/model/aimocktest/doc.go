@@ -1,6 +1,8 @@
-// Package aimocktest checks the adapters against aimock, a fake model server that others wrote: what the adapters and our own fake
-// (package modeltest) agree on might still be wrong. Whole runs go against it too: models, an MCP server and searches of one process, whose journal tells what was used.
+// Package aimocktest checks the adapters against aimock, a third-party fake model server: the
+// adapters and our own fake (package modeltest) might agree and both be wrong. Entire runs use it
+// too: models, an MCP server and searches of one process, whose journal records what was used.
 //
-// The server is an npm package, pinned in scripts/aimock. `make test` installs it and sets HOCKET_AIMOCK=1, and then its absence is a
-// failure. Without that variable the tests run where the package happens to be installed and say so where they do not.
+// The server is an npm package, pinned in scripts/aimock. `make test` installs it and sets
+// HOCKET_AIMOCK=1, which makes its absence a failure. Without that variable the tests run if the
+// package happens to be installed, and say so if it is not.
 package aimocktest

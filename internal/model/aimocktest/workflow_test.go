@@ -21,7 +21,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// everything serves models, an MCP server and searches on one port: what `aimock -c` does, with results for searches, for which its configuration has no key.
+// everything serves models, an MCP server and searches on one port: it does what `aimock -c` does,
+// and adds search results, for which aimock's configuration has no key.
 const everything = `
 const [program, config, found] = process.argv.slice(1);
 const { loadConfig, startFromConfig } = await import(program);
@@ -30,8 +31,8 @@ llmock.onSearch("weather", JSON.parse(found));
 console.log("aimock server listening on " + url);
 `
 
-// document has a call of a tool of an MCP server, of a web search and of an HTTP API in one agent, an answer that breaks twice before it fits its schema, and a
-// provider that turns calls away.
+// document has calls of an MCP server's tool, of a web search and of an HTTP API in one agent, a
+// reply that breaks off twice before it matches its schema, and a provider that rejects calls.
 const document = `
 agents:
   clerk:
@@ -56,7 +57,7 @@ workflow:
   - {type: agent, name: reporter}
 `
 
-// told are the tokens of an answer by the names of each provider.
+// told returns the token counts of a response under each provider's names.
 func told(in, out int) obj {
 	return obj{
 		"prompt_tokens": in, "completion_tokens": out, "total_tokens": in + out, "input_tokens": in, "output_tokens": out,
@@ -64,7 +65,8 @@ func told(in, out int) obj {
 	}
 }
 
-// conversation is what the models say. The clerk goes on only where the result of the last call is what the counterpart gave.
+// conversation returns the models' replies. The clerk continues only if the result of the last call
+// is what the counterpart returned.
 func conversation(main, backup string) []obj {
 	var out []obj
 	add := func(who string, match, response obj, chaos obj) {
@@ -91,7 +93,7 @@ func conversation(main, backup string) []obj {
 	return out
 }
 
-// entry is what aimock's journal tells of a request.
+// entry is a request as recorded in aimock's journal.
 type entry struct {
 	Path    string `json:"path"`
 	Service string `json:"service"`
@@ -127,8 +129,9 @@ func entries(t *testing.T, origin string) []entry {
 	return list
 }
 
-// A whole run of each protocol against counterparts that we did not write: tools, structured output, an answer that is no JSON, a connection that breaks, a provider
-// that turns calls away. What the run used is what their journal says (P20).
+// TestWorkflow checks an entire run of each protocol against third-party servers: tools, structured
+// output, a reply that is not JSON, a connection that breaks, a provider that rejects calls. The
+// run's recorded usage must match the servers' journal (P20).
 func TestWorkflow(t *testing.T) {
 	t.Parallel()
 	models := []string{"openai/gpt-5-mini", "anthropic/claude-sonnet-4-5", "google/gemini-2.5-flash"}
@@ -207,7 +210,7 @@ func check(t *testing.T, rec service.Recorded, events []engine.Event, list []ent
 			}
 		}
 	}
-	delete(got, "mcp") // how many requests a session takes is its own
+	delete(got, "mcp") // the number of requests of a session is up to the session
 	if d := cmp.Diff(got, map[string]int{"answered": 6, "search": 1, "malformed": 1, "disconnect": 1, "429": 1}); d != "" {
 		t.Errorf("aimock's journal: -got +want\n%s", d)
 	}
@@ -233,7 +236,8 @@ func check(t *testing.T, rec service.Recorded, events []engine.Event, list []ent
 	}
 }
 
-// startAll runs aimock with models, an MCP server and searches until the test ends and gives its origin.
+// startAll runs aimock with models, an MCP server and searches until the test ends and returns its
+// origin.
 func startAll(t *testing.T, fixtures []obj) string {
 	t.Helper()
 	program, node := installed(t, "config-loader.js")

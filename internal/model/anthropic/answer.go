@@ -11,9 +11,9 @@ import (
 	"github.com/hocket-run/hocket/internal/model/adapter"
 )
 
-// answer gathers what comes in.
+// answer accumulates the response.
 type answer struct {
-	// schemaTool is the tool whose arguments are the answer, "" for none.
+	// schemaTool is the tool whose arguments are the reply, "" for none.
 	schemaTool string
 	blocks     []*pending
 	usage      *chat.Usage
@@ -22,10 +22,10 @@ type answer struct {
 	detail     string
 	done       bool
 	sources    adapter.Sources
-	list       string // the text of sources, once all is there
+	list       string // the text of sources, once complete
 }
 
-// pending is a content block of which pieces may still come.
+// pending is a content block that may still receive chunks.
 type pending struct {
 	index               int64
 	kind                string
@@ -33,12 +33,12 @@ type pending struct {
 	text, args          strings.Builder
 	thinking, signature strings.Builder
 	redacted            string
-	raw                 string // the block as it came
-	call                int    // its number among the calls that the caller sees
+	raw                 string // the block as received
+	call                int    // its index among the calls visible to the caller
 	isSchemaTool        bool
 }
 
-// add takes in one event.
+// add processes one event.
 func (a *answer) add(e sdk.MessageStreamEventUnion, onDelta func(model.Delta)) {
 	switch e.Type {
 	case "message_start":
@@ -92,7 +92,7 @@ func (a *answer) start(e sdk.MessageStreamEventUnion, onDelta func(model.Delta))
 	}
 }
 
-// place numbers the calls that the caller sees.
+// place sets the index of b among the calls visible to the caller.
 func (a *answer) place(b *pending) {
 	b.isSchemaTool = b.kind == "tool_use" && b.name == a.schemaTool
 	for _, other := range a.blocks {
@@ -124,7 +124,7 @@ func (a *answer) delta(b *pending, d sdk.MessageStreamEventUnionDelta, onDelta f
 	}
 }
 
-// addWhole takes in an answer that came as one value.
+// addWhole processes a response received as one value.
 func (a *answer) addWhole(m sdk.Message) {
 	a.model, a.id, a.stop, a.detail, a.done = m.Model, m.ID, m.StopReason, m.StopDetails.Explanation, true
 	a.setUsage(m.Usage)
@@ -142,7 +142,7 @@ func (a *answer) addWhole(m sdk.Message) {
 	}
 }
 
-// setUsage counts what was read from the cache and written to it as input, as chat.Usage wants.
+// setUsage counts cache reads and cache writes as input, as chat.Usage requires.
 func (a *answer) setUsage(u sdk.Usage) {
 	if !u.JSON.InputTokens.Valid() && !u.JSON.OutputTokens.Valid() {
 		return
@@ -157,7 +157,7 @@ func (a *answer) setUsage(u sdk.Usage) {
 	}
 }
 
-// updateUsage takes the totals that come last; those for input are often left out there.
+// updateUsage applies the final totals; the input totals are often missing there.
 func (a *answer) updateUsage(u sdk.MessageDeltaUsage) {
 	if !u.JSON.OutputTokens.Valid() {
 		return
@@ -175,7 +175,8 @@ func (a *answer) updateUsage(u sdk.MessageDeltaUsage) {
 	}
 }
 
-// problem tells why a is no Reply, nil where it is one. The API's "refusal" is its filter stepping in, not the model's own words.
+// problem returns the reason why a is not a Reply, or nil if it is one. The API's "refusal" is its
+// filter, not the model's own words.
 func (a *answer) problem() error {
 	if a.stop == sdk.StopReasonRefusal {
 		return adapter.Filtered(a.detail)
@@ -189,14 +190,14 @@ func (a *answer) problem() error {
 	return nil
 }
 
-// cite puts the list of what was cited behind the text.
+// cite appends the list of cited sources to the text.
 func (a *answer) cite(onDelta func(model.Delta)) {
 	if a.list = a.sources.Text(); a.list != "" {
 		onDelta(model.Delta{Text: a.list})
 	}
 }
 
-// told is the usage of an answer that came to its end: what a stream says before is a beginning.
+// told returns the usage of a complete response: earlier numbers in a stream are preliminary.
 func (a *answer) told() *chat.Usage {
 	if a.stop == "" {
 		return nil
@@ -204,16 +205,17 @@ func (a *answer) told() *chat.Usage {
 	return a.usage
 }
 
-// used is the block of a tool that the API calls itself, with the arguments that came in pieces.
+// used returns the block of a tool that the API calls itself, with the arguments received in
+// chunks.
 func (b *pending) used() json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal([]byte(b.raw), &fields) != nil {
-		return json.RawMessage("{}") // it was read before
+		return json.RawMessage("{}") // it was parsed before
 	}
 	fields["input"] = adapter.ArgumentsObject(adapter.Arguments(b.args.String()))
 	raw, err := json.Marshal(fields)
 	if err != nil {
-		return json.RawMessage("{}") // it came out of JSON
+		return json.RawMessage("{}") // it was decoded from JSON
 	}
 	return raw
 }

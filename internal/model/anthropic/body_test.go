@@ -18,7 +18,8 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// The messages of a request are byte for byte those that the SDK writes.
+// TestBodyIsTheSDKs checks that the messages of a request are byte for byte those that the SDK
+// writes.
 func TestBodyIsTheSDKs(t *testing.T) {
 	t.Parallel()
 	create := func(h *http.Client) (*Client, error) { return New(Config{BaseURL: "http://127.0.0.1:1", HTTP: h}) }
@@ -29,11 +30,12 @@ func TestBodyIsTheSDKs(t *testing.T) {
 		}
 		p := params(req)
 		p.Messages = messages(req.Messages)
-		_ = c.post(t.Context(), "v1/messages", p, nil, opts...) // nothing answers
+		_ = c.post(t.Context(), "v1/messages", p, nil, opts...) // no server responds
 	}, randomLayout)
 }
 
-// randomLayout draws what the adapter keeps of an answer: blocks that fit it, or do not.
+// randomLayout generates the layout that the adapter keeps of a reply: blocks that fit it, or do
+// not.
 func randomLayout(t *rapid.T, m *chat.Message, i int) json.RawMessage {
 	if i >= 0 || !rapid.Bool().Draw(t, "layout") {
 		return nil
@@ -73,8 +75,8 @@ func randomLayout(t *rapid.T, m *chat.Message, i int) json.RawMessage {
 	return raw
 }
 
-// messages gives the conversation. Results of tools belong to the user, all those of one turn in one message and in front of whatever the
-// user says, so neighbours of one role become one message.
+// messages returns the conversation. Tool results belong to the user, all those of one turn in one
+// message and before any user text, so adjacent messages of one role become one message.
 func messages(list []chat.Message) []sdk.MessageParam {
 	var out []sdk.MessageParam
 	add := func(role sdk.MessageParamRole, blocks ...sdk.ContentBlockParamUnion) {
@@ -116,7 +118,8 @@ func toolResult(m chat.Message) sdk.ContentBlockParamUnion {
 	return sdk.ContentBlockParamUnion{OfToolResult: &block}
 }
 
-// assistant gives the blocks of an answer, thinking in the places where it stood. An answer without text and calls has none.
+// assistant returns the blocks of a reply, with thinking in its original positions. A reply without
+// text and calls has none.
 func assistant(m chat.Message) []sdk.ContentBlockParamUnion {
 	layout := layoutOf(m)
 	var out []sdk.ContentBlockParamUnion

@@ -18,26 +18,27 @@ import (
 	"github.com/hocket-run/hocket/internal/sse"
 )
 
-// Config says where to call.
+// Config holds the settings of a Client.
 type Config struct {
-	// BaseURL is the address in front of /v1/messages. Required.
+	// BaseURL is the part of the address before /v1/messages. Required.
 	BaseURL string
-	// Key goes into the X-Api-Key header; empty: no header.
+	// Key is sent in the X-Api-Key header; if empty, the header is omitted.
 	Key string
-	// HTTP makes the requests. Required, with a transport: internal/outbound makes it.
+	// HTTP makes the requests. Required, with a transport: internal/outbound creates it.
 	HTTP *http.Client
-	// Own tells that this is Anthropic's own service, which has a web search.
+	// Own reports whether this is Anthropic's own service, which has a web search.
 	Own bool
 }
 
-// Client is a model.Client. Safe for concurrent use.
+// Client is a model.Client. It is safe for concurrent use.
 type Client struct {
 	cfg Config
-	// post makes a request. It is a function, since a field of the SDK's client would link every service of it.
+	// post makes a request. It is a function because a field of the SDK's client type would link
+	// all of the SDK's services.
 	post func(ctx context.Context, path string, params, res any, opts ...option.RequestOption) error
 }
 
-// New makes a Client. It does not connect.
+// New returns a Client. It does not connect.
 func New(cfg Config) (*Client, error) {
 	if cfg.BaseURL == "" || cfg.HTTP == nil || cfg.HTTP.Transport == nil {
 		return nil, errors.New("anthropic: base URL and HTTP client are required")
@@ -51,7 +52,7 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Key != "" {
 		opts = append(opts, option.WithAPIKey(cfg.Key))
 	}
-	// Not sdk.NewClient: that one reads the environment.
+	// Not sdk.NewClient, which reads the environment.
 	c := sdk.Client{Options: opts}
 	return &Client{cfg: cfg, post: c.Post}, nil
 }
@@ -108,7 +109,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	return a.reply(), nil
 }
 
-// readStream reads events until the answer is complete.
+// readStream reads events until the response is complete.
 func (a *answer) readStream(r io.Reader, onDelta func(model.Delta)) error {
 	for event, err := range sse.Events(r) {
 		if err != nil {
@@ -133,7 +134,7 @@ func (a *answer) readStream(r io.Reader, onDelta func(model.Delta)) error {
 	return nil
 }
 
-// readWhole reads an answer that is one JSON value.
+// readWhole reads a response that is one JSON value.
 func (a *answer) readWhole(r io.Reader) error {
 	raw, err := io.ReadAll(r)
 	if err != nil {

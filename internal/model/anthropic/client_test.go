@@ -48,7 +48,8 @@ func wantBody(t *testing.T, body []byte, want string) {
 	}
 }
 
-// The request as it goes out: results of one turn in one message, in front of the user's words; the kept thinking in its old place.
+// TestRequestBody checks the request as sent: the results of one turn in one message, before the
+// user's text; the kept thinking in its original position.
 func TestRequestBody(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(t, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: "ok"} })
@@ -132,7 +133,8 @@ func TestThinkingAndBounds(t *testing.T) {
 	}
 }
 
-// A structured answer by the API's own means, and by a forced tool for models from before those.
+// TestSchema checks structured output with the API's own feature, and with a forced tool for models
+// that lack it.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	schema := &model.Schema{JSON: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","minimum":3}},"required":["n"]}`)}
@@ -184,7 +186,8 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// The thinking of an answer comes back to the provider with its signature; another provider's extra is passed over.
+// TestThinkingRoundTrip checks that the thinking of a reply is sent back to the provider with its
+// signature; another provider's extra is ignored.
 func TestThinkingRoundTrip(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(t, modeltest.Conformance)
@@ -212,7 +215,7 @@ func TestNew(t *testing.T) {
 	if _, err := anthropic.New(anthropic.Config{}); err == nil {
 		t.Error("got no error from an empty Config")
 	}
-	// A base URL with the version in it is what other tools take; both mean the same.
+	// Other tools expect a base URL that includes the version; both forms mean the same.
 	srv := modeltest.Start(t, modeltest.Conformance)
 	c, err := anthropic.New(anthropic.Config{BaseURL: srv.URL() + "/v1/", HTTP: outbound.New(outbound.Config{Allow: []string{srv.URL()}})})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 const messagesField = "messages"
 
-// field gives the value of the field of the messages.
+// field returns the value of the messages field.
 func field(x *adapter.Exchange, req model.Request) (any, error) {
 	l, err := list(req)
 	if err != nil {
@@ -27,10 +27,11 @@ func list(req model.Request) (*adapter.List, error) {
 	return adapter.Messages(req.Memo, model.ProtocolAnthropic, front, req.Messages, func() (adapter.Writer, *adapter.Parts) { return &writer{}, adapter.NewParts(true) })
 }
 
-// writer writes the messages of the Messages API. Results of tools belong to the user, all those of one turn in one message and in front of whatever the
-// user says, so neighbours of one role become one message.
+// writer writes the messages of the Messages API. Tool results belong to the user, all those of one
+// turn in one message and before any user text, so adjacent messages of one role become one
+// message.
 type writer struct {
-	role chat.Role // of the message to which blocks are added; "": there is none
+	role chat.Role // of the message to which blocks are added; "" means none
 }
 
 // Add implements adapter.Writer.
@@ -70,7 +71,7 @@ func (w *writer) End() string {
 	return `],"role":"` + string(w.role) + `"}]`
 }
 
-// block begins a block of a message of this role.
+// block starts a block in a message of this role.
 func (w *writer) block(p *adapter.Parts, role chat.Role) {
 	switch w.role {
 	case role:
@@ -90,7 +91,8 @@ func said(p *adapter.Parts, t text.Text) {
 	p.Raw(`,"type":"text"}`)
 }
 
-// assistant writes the blocks of an answer, thinking in the places where it stood. An answer without text and calls has none.
+// assistant writes the blocks of a reply, with thinking in its original positions. A reply without
+// text and calls has none.
 func (w *writer) assistant(p *adapter.Parts, m *chat.Message) {
 	whole, at := m.Text.String(), 0 // a reply is a string
 	for _, b := range layoutOf(*m) {

@@ -12,16 +12,19 @@ import (
 	"github.com/hocket-run/hocket/internal/model/adapter"
 )
 
-// defaultMaxTokens is sent where the caller sets no bound, because the API demands one. What a thinking budget takes comes on top.
+// defaultMaxTokens is sent if the caller sets no limit, because the API requires one. A thinking
+// budget is added to it.
 const defaultMaxTokens = 16384
 
-// maxSearches bounds the web searches of one answer, well below the number at which the API pauses a turn.
+// maxSearches is the maximum number of web searches per reply, well below the number at which the
+// API pauses a turn.
 const maxSearches = 5
 
-// emptyText stands where the API refuses an empty text: a workflow may well begin without input.
+// emptyText replaces an empty string that the API would reject: a workflow may well start without
+// input.
 const emptyText = "(empty)"
 
-// params builds the body of a request but for its messages. The penalties have no counterpart here.
+// params builds the request body except its messages. The penalties have no counterpart here.
 func params(req model.Request) sdk.MessageNewParams {
 	p := sdk.MessageNewParams{
 		Model:         req.Model,
@@ -65,7 +68,8 @@ func params(req model.Request) sdk.MessageNewParams {
 		}
 		return p
 	}
-	// The API takes a part of JSON Schema only; the SDK knows which, and moves the rest into descriptions.
+	// The API supports only a subset of JSON Schema; the SDK knows it, and moves the rest into
+	// descriptions.
 	schema, ok := sdk.BetaJSONSchemaOutputFormat(adapter.Object(req.Schema.JSON)).Schema.(map[string]any)
 	if !ok || schema == nil {
 		schema = adapter.Object(req.Schema.JSON)
@@ -74,8 +78,8 @@ func params(req model.Request) sdk.MessageNewParams {
 	return p
 }
 
-// schemaTool names the tool whose arguments are the structured answer of models from before the API offered one; "" where it is native or
-// nothing structured is asked for.
+// schemaTool returns the name of the tool whose arguments are the structured reply, for models that
+// lack structured output; "" if it is native or not requested.
 func schemaTool(req model.Request) string {
 	if req.Schema == nil {
 		return ""
@@ -122,7 +126,7 @@ func opt[T comparable](v *T) param.Opt[T] {
 	return param.NewOpt(*v)
 }
 
-// system gathers the system prompt and every system message: the API knows one place only.
+// system collects the system prompt and all system messages: the API has only one field for them.
 func system(req model.Request) []sdk.TextBlockParam {
 	var out []sdk.TextBlockParam
 	if req.System != "" {
@@ -136,27 +140,28 @@ func system(req model.Request) []sdk.TextBlockParam {
 	return out
 }
 
-// block is an entry of the layout that Message.Extra keeps: thinking and web searches as they came, or a reference to a stretch of the message's text (its
-// length in bytes) or to one of its calls.
+// block is an entry of the layout that Message.Extra keeps: thinking and web searches as received,
+// or a reference to a section of the message's text (its length in bytes) or to one of its calls.
 type block struct {
 	Thinking  string `json:"thinking,omitempty"`
 	Signature string `json:"signature,omitempty"`
 	Redacted  string `json:"redacted,omitempty"`
 	Text      int    `json:"text,omitempty"`
 	Call      *int   `json:"call,omitempty"`
-	// Used and Found are blocks of a web search by the API, as they came.
+	// Used and Found are blocks of a web search performed by the API, as received.
 	Used  json.RawMessage `json:"used,omitempty"`
 	Found json.RawMessage `json:"found,omitempty"`
-	// List tells that the stretch is our list of sources, which the model did not write.
+	// List reports whether the section is our list of sources, which the model did not write.
 	List bool `json:"list,omitempty"`
 }
 
-// extra is the form of Message.Extra by which this adapter knows its own.
+// extra is the form of Message.Extra by which this adapter recognizes its own data.
 type extra struct {
 	Anthropic []block `json:"anthropic"`
 }
 
-// layoutOf gives the order of a message's blocks: the kept one where it still fits the message, else text and then calls.
+// layoutOf returns the order of a message's blocks: the kept one if it still fits the message,
+// otherwise text followed by calls.
 func layoutOf(m chat.Message) []block {
 	var kept extra
 	if len(m.Extra) > 0 && json.Unmarshal(m.Extra, &kept) == nil && kept.fits(m) {
@@ -172,7 +177,7 @@ func layoutOf(m chat.Message) []block {
 	return out
 }
 
-// fits checks that every stretch of text and every call is there once, in order.
+// fits reports whether every section of text and every call occurs once, in order.
 func (e extra) fits(m chat.Message) bool {
 	text, calls := 0, 0
 	for _, b := range e.Anthropic {

@@ -14,7 +14,8 @@ import (
 	"github.com/hocket-run/hocket/internal/outbound"
 )
 
-// The search of the API: what goes out, and that its blocks go back as they came while our list of sources does not.
+// TestSearchRoundTrip checks the API's search: the request, and that its blocks are sent back
+// unchanged while our list of sources is not.
 func TestSearchRoundTrip(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(t, func(r modeltest.Request) modeltest.Answer {
@@ -60,7 +61,8 @@ func TestSearchRoundTrip(t *testing.T) {
 		{"role":"user","content":[{"type":"text","text":"Sure?"}]}]`)
 }
 
-// A search is never asked of a server in the API's place, nor of a model that has none; nothing is sent.
+// TestSearchRefused checks that a search is never requested from a server other than the API, nor
+// from a model without one; nothing is sent.
 func TestSearchRefused(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(t, modeltest.Conformance)
@@ -87,7 +89,7 @@ func TestSearchRefused(t *testing.T) {
 	}
 }
 
-// A turn that the API paused is no answer.
+// TestPausedTurn checks that a turn paused by the API is not a reply.
 func TestPausedTurn(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(t, func(modeltest.Request) modeltest.Answer {

@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model/script"
 )
 
-// entry is an entry of a reply script as it is written, keys in this order.
+// entry is an entry of a reply script as written, with keys in this order.
 type entry struct {
 	Agent      string           `json:"agent,omitempty"`
 	Contains   string           `json:"contains,omitempty"`
@@ -42,7 +42,7 @@ type failure struct {
 	RetryAfterMs int64           `json:"retryAfterMs,omitempty"`
 }
 
-// entryOf gives what a call came to.
+// entryOf returns the entry for the outcome of a call.
 func entryOf(req model.Request, reply model.Reply, err error) entry {
 	if failed, ok := errors.AsType[*model.Error](err); ok {
 		return entry{Error: &failure{Code: failed.Kind, Message: failed.Message, RetryAfterMs: failed.RetryAfter.Milliseconds()}, Usage: failed.Usage}
@@ -68,7 +68,8 @@ func entryOf(req model.Request, reply model.Reply, err error) entry {
 	return e
 }
 
-// arguments gives what a reply script takes: an object, or a text where a model wrote something else.
+// arguments returns the form that a reply script accepts: an object, or a string if the model wrote
+// something else.
 func arguments(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || (json.Valid(raw) && (raw[0] == '{' || raw[0] == '"')) {
 		return raw
@@ -76,7 +77,7 @@ func arguments(raw json.RawMessage) json.RawMessage {
 	return adapter.Quote(string(raw))
 }
 
-// isCompactJSON tells whether a text would come back as it is from a `json:` key.
+// isCompactJSON reports whether a string would be read back unchanged from a `json:` key.
 func isCompactJSON(text string) bool {
 	if text == "" || (text[0] != '{' && text[0] != '[') {
 		return false
@@ -85,15 +86,15 @@ func isCompactJSON(text string) bool {
 	return node != nil && len(diags) == 0 && string(node.JSON()) == text
 }
 
-// format is how the file looks.
+// format is the layout of the file.
 type format interface {
-	// head gives the text in front of the entries and the one that closes the document.
+	// head returns the string before the entries and the one that closes the document.
 	head() (head, closing string)
-	// entry gives an entry, and the text that closes the document after it.
+	// entry returns an entry, and the string that closes the document after it.
 	entry(e entry, first bool) (text, closing string, err error)
 }
 
-// jsonFormat is one JSON document, an entry on each line.
+// jsonFormat is one JSON document with one entry per line.
 type jsonFormat struct{}
 
 func (jsonFormat) head() (string, string) { return `{"replies": [`, "\n]}\n" }
@@ -111,7 +112,7 @@ func (f jsonFormat) entry(e entry, first bool) (string, string, error) {
 	return comma + "\n  " + line, closing, nil
 }
 
-// encode gives an entry as JSON on one line, without HTML escapes.
+// encode returns an entry as JSON on one line, without HTML escaping.
 func encode(e entry) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -129,7 +130,7 @@ func (yamlFormat) head() (string, string) {
 	return "# Recorded by hocket. Each entry answers one model call; see --replies.\nreplies:\n", ""
 }
 
-// entry gives block text where that reads back as the same entry, and JSON, which is YAML too, where it does not.
+// entry returns block YAML if it reads back as the same entry, otherwise JSON, which is also YAML.
 func (yamlFormat) entry(e entry, _ bool) (string, string, error) {
 	line, err := encode(e)
 	if err != nil {
@@ -142,7 +143,8 @@ func (yamlFormat) entry(e entry, _ bool) (string, string, error) {
 	return plain, "", nil
 }
 
-// escapeOdd escapes the characters that JSON takes as they are and YAML does not. In JSON text they stand inside strings only.
+// escapeOdd escapes the characters that JSON accepts verbatim and YAML does not. In JSON they occur
+// only inside strings.
 func escapeOdd(line string) string {
 	var b strings.Builder
 	for _, r := range line {
@@ -155,7 +157,8 @@ func escapeOdd(line string) string {
 	return b.String()
 }
 
-// blockText turns an entry in JSON into block YAML: texts of several lines as they are, tool calls and usage on one line each.
+// blockText converts an entry in JSON to block YAML: multi-line strings verbatim, tool calls and
+// usage on one line each.
 func blockText(line string) (string, error) {
 	node, diags := source.Parse("", []byte(line))
 	if err := diags.Err(); err != nil {
@@ -173,7 +176,7 @@ func blockText(line string) (string, error) {
 	return string(out), err
 }
 
-// toYAML gives a value in flow style, texts in quotes where they need them.
+// toYAML returns a value in flow style, with strings quoted if necessary.
 func toYAML(n *source.Node) *yaml.Node {
 	switch n.Kind {
 	case source.Map:
@@ -200,7 +203,7 @@ func toYAML(n *source.Node) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: n.Text}
 }
 
-// sameEntry checks that both forms of an entry are read alike.
+// sameEntry reports whether both forms of an entry read alike.
 func sameEntry(block, line string) bool {
 	a, problems := script.Parse("", []byte("replies:\n"+block))
 	b, others := script.Parse("", []byte(fmt.Sprintf(`{"replies":[%s]}`, line)))

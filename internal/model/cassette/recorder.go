@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// Recorder is a client that writes down what the client behind it answers. Safe for concurrent use.
+// Recorder is a client that records the replies of the client that it wraps. It is safe for
+// concurrent use.
 type Recorder struct {
 	client model.Client
 
@@ -22,31 +23,33 @@ type Recorder struct {
 	format format
 	end    int64 // where the next entry goes
 	count  int
-	err    error // the first failure to write; recording ends there
+	err    error // the first write error; recording stops there
 	agents map[string]*agent
 }
 
-// agent is what is known of the calls of one agent.
+// agent is the state of one agent's calls.
 type agent struct {
 	nodes map[string]bool
-	// open are calls under way, past the last messages of calls before.
+	// open are the calls in flight, past the last messages of earlier calls.
 	open []*call
 	past []text.Text
-	// crowded: two calls were under way at once, or two nodes asked. From then on every entry says more than the name.
+	// crowded reports whether two calls were in flight simultaneously, or two nodes made calls.
+	// From then on every entry holds more than the name.
 	crowded bool
 }
 
-// call is one call under way.
+// call is one call in flight.
 type call struct {
 	node string
 	last text.Text
 }
 
-// pastLimit is how many earlier questions an entry is distinguished from.
+// pastLimit is the number of earlier prompts from which an entry is distinguished.
 const pastLimit = 64
 
-// New makes a Recorder for client that writes to path, in place of whatever was there; only its owner may read it, since conversations are private. A path that ends in .json is written as JSON, any
-// other as YAML. Close it after the last call.
+// New returns a Recorder for client that writes to path, replacing any existing file; only its
+// owner may read it, since conversations are private. A path that ends in .json is written as JSON,
+// any other as YAML. Close the Recorder after the last call.
 func New(client model.Client, path string) (*Recorder, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -55,7 +58,7 @@ func New(client model.Client, path string) (*Recorder, error) {
 	return begin(client, f, path)
 }
 
-// formatOf is the format of a recording at a path.
+// formatOf returns the format of a recording at a path.
 func formatOf(path string) format {
 	if strings.HasSuffix(strings.ToLower(path), ".json") {
 		return jsonFormat{}
@@ -63,7 +66,7 @@ func formatOf(path string) format {
 	return yamlFormat{}
 }
 
-// begin makes a Recorder on an empty file, in the format of a path.
+// begin returns a Recorder on an empty file, in the format of a path.
 func begin(client model.Client, f *os.File, path string) (*Recorder, error) {
 	r := &Recorder{client: client, file: f, format: formatOf(path), agents: map[string]*agent{}}
 	head, tail := r.format.head()
@@ -74,7 +77,7 @@ func begin(client model.Client, f *os.File, path string) (*Recorder, error) {
 	return r, nil
 }
 
-// Close ends the recording. It tells the first failure to write, if there was one.
+// Close ends the recording. It returns the first write error, if there was one.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,7 +89,8 @@ func (r *Recorder) Close() error {
 	return errors.Join(r.err, err)
 }
 
-// Call implements model.Client. A recording that cannot be written does not fail the call: Close tells it.
+// Call implements model.Client. A failure to write the recording does not fail the call: Close
+// reports it.
 func (r *Recorder) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
 	c := &call{node: req.Node, last: req.Last()}
 	name := r.begin(req, c)
@@ -95,7 +99,7 @@ func (r *Recorder) Call(ctx context.Context, req model.Request, onDelta func(mod
 	return reply, err
 }
 
-// begin notes a call as under way and gives the name by which its agent is known.
+// begin registers a call as in flight and returns the name by which its agent is known.
 func (r *Recorder) begin(req model.Request, c *call) string {
 	name := req.Agent
 	if name == "" {
@@ -140,9 +144,9 @@ func (r *Recorder) finish(name string, c *call, req model.Request, reply model.R
 	}
 }
 
-// tellApart adds to an entry what tells its call from the agent's others: the node, where the node is no other agent's, and a piece of the
-// last message that the others do not have. Calls that are alike in both get each other's answers, which then makes no difference that
-// they could show.
+// tellApart adds to an entry what distinguishes its call from the agent's other calls: the node,
+// unless another agent uses it too, and a piece of the last message that the other calls lack.
+// Calls that agree in both get each other's replies, which then makes no observable difference.
 func (r *Recorder) tellApart(a *agent, c *call, e *entry) {
 	if c.node != "" && len(a.nodes) > 1 && !r.isSharedNode(a, c.node) {
 		e.Agent = c.node
@@ -156,7 +160,7 @@ func (r *Recorder) tellApart(a *agent, c *call, e *entry) {
 	e.Contains = quotation(c.last, others)
 }
 
-// isSharedNode tells whether another agent asks from the same node, as sub-agents do.
+// isSharedNode reports whether another agent makes calls from the same node, as sub-agents do.
 func (r *Recorder) isSharedNode(a *agent, node string) bool {
 	for _, other := range r.agents {
 		if other != a && other.nodes[node] {
@@ -166,11 +170,11 @@ func (r *Recorder) isSharedNode(a *agent, node string) bool {
 	return false
 }
 
-// maxQuotation bounds a quotation, in bytes.
+// maxQuotation is the maximum length of a quotation in bytes.
 const maxQuotation = 160
 
-// quotation gives a line of last, or a piece of one, that is in none of the others (messages equal to last count for nothing); "" where there is
-// none.
+// quotation returns a line of last, or a piece of one, that occurs in none of the others (messages
+// equal to last are ignored), or "" if there is none.
 func quotation(last text.Text, others []text.Text) string {
 	rivals := slices.DeleteFunc(slices.Clone(others), last.Equal)
 	if len(rivals) == 0 {
@@ -190,7 +194,7 @@ func quotation(last text.Text, others []text.Text) string {
 	return ""
 }
 
-// head and tail cut at rune edges.
+// head and tail cut at rune boundaries.
 func head(s string) string {
 	if len(s) <= maxQuotation {
 		return s
@@ -205,8 +209,8 @@ func tail(s string) string {
 	return strings.ToValidUTF8(s[len(s)-maxQuotation:], "")
 }
 
-// write appends an entry in one write, over the end of the document where the format has one. A half-written entry is cut off again, so
-// that the file stays valid when the disk is full.
+// write appends an entry in one write, overwriting the end of the document if the format has one. A
+// partially written entry is truncated, so that the file stays valid when the disk is full.
 func (r *Recorder) write(e entry) {
 	if r.file == nil || r.err != nil {
 		return
@@ -218,7 +222,7 @@ func (r *Recorder) write(e entry) {
 	if err != nil {
 		r.err = fmt.Errorf("record model calls: %w", err)
 		_, closing := r.format.head()
-		_ = r.file.Truncate(r.end) // the first error is the one to tell
+		_ = r.file.Truncate(r.end) // the first error is the one to report
 		_, _ = r.file.WriteAt([]byte(closing), r.end)
 		return
 	}

@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// clientFunc is a Client made of a function.
+// clientFunc is a function used as a Client.
 type clientFunc func(ctx context.Context, req model.Request) (model.Reply, error)
 
 func (f clientFunc) Call(ctx context.Context, req model.Request, _ func(model.Delta)) (model.Reply, error) {
@@ -87,7 +87,7 @@ func requests() []model.Request {
 	return out
 }
 
-// outcome is what a replay has to give again.
+// outcome is what a replay must return again.
 type outcome struct {
 	Message   chat.Message
 	Reasoning string
@@ -105,7 +105,8 @@ func outcomeOf(reply model.Reply, err error) outcome {
 	return outcome{Message: reply.Message, Reasoning: reply.Reasoning, Usage: reply.Usage, Stop: reply.StopReason}
 }
 
-// What a provider answered is answered again by the recording, failures and usage included; the file is valid after every call.
+// TestRecordAndReplay checks that a recording replays a provider's replies, including failures and
+// usage, and that the file is valid after every call.
 func TestRecordAndReplay(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"replies.yaml", "replies.json"} {
@@ -143,7 +144,7 @@ func TestRecordAndReplay(t *testing.T) {
 	}
 }
 
-// The file is for people: texts of several lines stand as they are.
+// TestLooks checks that the file is readable: multi-line strings are written verbatim.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	replies := []model.Reply{
@@ -195,7 +196,7 @@ replies:
 	}
 }
 
-// Any text comes back as it was, whatever YAML makes of it.
+// TestAnyText checks that any string is read back unchanged, whatever YAML makes of it.
 func TestAnyText(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -243,7 +244,8 @@ func mustJSON(v any) json.RawMessage {
 	return json.RawMessage(strings.TrimSpace(b.String()))
 }
 
-// Calls of one agent that are under way together are told apart, by node or by what was asked, in whatever order they come back.
+// TestConcurrentCalls checks that concurrent calls of one agent are distinguished by node or by
+// prompt, in whatever order they return.
 func TestConcurrentCalls(t *testing.T) {
 	t.Parallel()
 	common := "--- Prior Step Outputs ---\n\nsame for all\n\n"
@@ -267,7 +269,7 @@ func TestConcurrentCalls(t *testing.T) {
 			arrived.Add(len(reqs))
 			behind := clientFunc(func(_ context.Context, req model.Request) (model.Reply, error) {
 				arrived.Done()
-				arrived.Wait() // all are under way before the first answers
+				arrived.Wait() // all calls are in flight before the first reply
 				return model.Reply{Message: chat.Message{Text: chat.NewText("for " + req.Agent + req.Node + req.LastText())}, StopReason: model.StopEnd}, nil
 			})
 			r, path := record(t, behind, "r.yaml")
@@ -294,7 +296,8 @@ func TestConcurrentCalls(t *testing.T) {
 	}
 }
 
-// One agent after another needs no quotations: the recording stays good when a prompt is changed.
+// TestNoNeedlessQuotations checks that consecutive calls of agents need no quotations: the
+// recording stays valid when a prompt changes.
 func TestNoNeedlessQuotations(t *testing.T) {
 	t.Parallel()
 	r, path := record(t, clientFunc(func(context.Context, model.Request) (model.Reply, error) {
@@ -312,7 +315,8 @@ func TestNoNeedlessQuotations(t *testing.T) {
 	}
 }
 
-// A call that its caller gave up had no answer; a recording that cannot be written fails no call and is told at the end.
+// TestNotRecorded checks that a call cancelled by its caller has no entry, and that a recording
+// that cannot be written fails no call and is reported at the end.
 func TestNotRecorded(t *testing.T) {
 	t.Parallel()
 	r, path := record(t, clientFunc(func(ctx context.Context, _ model.Request) (model.Reply, error) { return model.Reply{}, ctx.Err() }), "r.yaml")

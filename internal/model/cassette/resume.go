@@ -15,13 +15,16 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// maxRecording bounds a recording that is continued, in bytes.
+// maxRecording is the maximum size in bytes of a recording that is continued.
 const maxRecording = 1 << 30
 
-// Continue makes a Recorder that goes on with the recording at path. known are the replies that the run has in its journal, in any order.
+// Continue returns a Recorder that continues the recording at path. known are the replies that the
+// run has in its journal, in any order.
 //
-// A reply that is recorded but not known came in the moment in which the process died; its call is made again, so that its entry is dropped. The file is replaced as a
-// whole before anything is appended. Errors: where the file is no recording, or lacks a reply that is known: it is another file then, and is left as it is.
+// A reply that is recorded but not known arrived at the moment the process died; its call is
+// repeated, so its entry is dropped. The file is replaced as a whole before anything is appended.
+// Continue returns an error if the file is not a recording, or lacks a known reply: it is then a
+// different file, and is left unchanged.
 func Continue(client model.Client, path string, known []chat.Message) (*Recorder, error) {
 	entries, err := recorded(path)
 	if err != nil {
@@ -106,7 +109,7 @@ func recorded(path string) ([]entry, error) {
 	return doc.Replies, nil
 }
 
-// keyOf tells replies apart by what they say.
+// keyOf returns a key that distinguishes replies by their content.
 func keyOf(e entry) string {
 	text := ""
 	switch {
@@ -125,7 +128,7 @@ func keyOf(e entry) string {
 	}
 	key, err := json.Marshal(parts)
 	if err != nil {
-		return strings.Join(parts, "\x00") // texts marshal
+		return strings.Join(parts, "\x00") // strings always marshal
 	}
 	return string(key)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model/script"
 )
 
-// answers is a client that gives its replies in order.
+// answers is a client that returns its replies in order.
 type answers struct {
 	list []any // chat.Message or error
 	n    int
@@ -31,8 +31,8 @@ func (a *answers) Call(context.Context, model.Request, func(model.Delta)) (model
 	return model.Reply{Message: one.(chat.Message), StopReason: model.StopEnd}, nil
 }
 
-// A recording that is continued has the replies that the run knows, without the one that was on its way, and the new ones: in both formats, with texts, JSON, tool calls
-// and errors.
+// TestContinue checks that a continued recording has the replies known to the run, without the one
+// in flight, and the new ones: in both formats, with text, JSON, tool calls and errors.
 func TestContinue(t *testing.T) {
 	t.Parallel()
 	call := chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{{ID: "c1", Name: "add", Arguments: json.RawMessage(`{"n": 1.50, "s": "a: b\n# c"}`)}}}
@@ -95,7 +95,7 @@ func TestContinue(t *testing.T) {
 		if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".hocket*")); err != nil || len(left) > 0 {
 			t.Errorf("left behind: %v, %v", left, err)
 		}
-		// A recording that lacks a reply of the run is another one.
+		// A recording that lacks a reply of the run is a different file.
 		for _, known := range [][]chat.Message{{text, text, text}, {{Text: chat.NewText("never")}}} {
 			if _, err := cassette.Continue(client, path, known); err == nil || !strings.Contains(err.Error(), "lacks replies") {
 				t.Errorf("%s: %v", name, err)

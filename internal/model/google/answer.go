@@ -12,11 +12,11 @@ import (
 	"github.com/hocket-run/hocket/internal/model/adapter"
 )
 
-// answer gathers what comes in.
+// answer accumulates the response.
 type answer struct {
-	// turn makes ids of calls unique in the conversation where the API gives none.
+	// turn makes call ids unique in the conversation if the API sends none.
 	turn int
-	// schemaTool is the function whose arguments are the answer, "" for none.
+	// schemaTool is the function whose arguments are the reply, "" for none.
 	schemaTool      string
 	text, reasoning strings.Builder
 	signature       []byte
@@ -29,7 +29,7 @@ type answer struct {
 	sources         adapter.Sources
 }
 
-// add takes in one chunk.
+// add processes one chunk.
 func (a *answer) add(chunk *genai.GenerateContentResponse, onDelta func(model.Delta)) {
 	if chunk.ModelVersion != "" {
 		a.model, a.id = chunk.ModelVersion, chunk.ResponseID
@@ -66,7 +66,7 @@ func (a *answer) add(chunk *genai.GenerateContentResponse, onDelta func(model.De
 	}
 }
 
-// cite puts the list of what was cited behind the text.
+// cite appends the list of cited sources to the text.
 func (a *answer) cite(onDelta func(model.Delta)) {
 	if text := a.sources.Text(); text != "" {
 		a.text.WriteString(text)
@@ -90,11 +90,11 @@ func (a *answer) addPart(p *genai.Part, onDelta func(model.Delta)) {
 	}
 }
 
-// addCall takes in a call, which this API always gives whole.
+// addCall processes a call, which this API always sends whole.
 func (a *answer) addCall(p *genai.Part, onDelta func(model.Delta)) {
 	args := json.RawMessage("{}")
 	if len(p.FunctionCall.Args) > 0 {
-		if raw, err := json.Marshal(p.FunctionCall.Args); err == nil { // it came out of JSON
+		if raw, err := json.Marshal(p.FunctionCall.Args); err == nil { // it was decoded from JSON
 			args = raw
 		}
 	}
@@ -113,7 +113,7 @@ func (a *answer) addCall(p *genai.Part, onDelta func(model.Delta)) {
 	onDelta(model.Delta{ToolCall: &model.ToolCallDelta{Index: i, ID: call.ID, Name: call.Name, Arguments: string(args)}})
 }
 
-// problem tells why a is no Reply, nil where it is one.
+// problem returns the reason why a is not a Reply, or nil if it is one.
 func (a *answer) problem() error {
 	if a.blocked != "" {
 		return adapter.Filtered(a.blocked)
@@ -131,7 +131,8 @@ func (a *answer) problem() error {
 	return nil
 }
 
-// told is the usage of an answer that came to its end or was withheld; chunks before count along.
+// told returns the usage of a response that is complete or was withheld; earlier chunks are
+// cumulative.
 func (a *answer) told() *chat.Usage {
 	if a.finish == "" && a.blocked == "" {
 		return nil

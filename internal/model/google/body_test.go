@@ -16,7 +16,8 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// The messages of a request are byte for byte those that the SDK writes.
+// TestBodyIsTheSDKs checks that the messages of a request are byte for byte those that the SDK
+// writes.
 func TestBodyIsTheSDKs(t *testing.T) {
 	t.Parallel()
 	create := func(h *http.Client) (*Client, error) { return New(Config{BaseURL: "http://127.0.0.1:1", HTTP: h}) }
@@ -28,7 +29,7 @@ func TestBodyIsTheSDKs(t *testing.T) {
 			}
 			return body
 		}
-		for range c.generate(t.Context(), req.Model, contents(req.Messages), cfg) { // nothing answers
+		for range c.generate(t.Context(), req.Model, contents(req.Messages), cfg) { // no server responds
 		}
 	}, func(t *rapid.T, _ *chat.Message, _ int) json.RawMessage {
 		switch rapid.IntRange(0, 3).Draw(t, "signature") {
@@ -41,7 +42,8 @@ func TestBodyIsTheSDKs(t *testing.T) {
 	})
 }
 
-// contents gives the conversation; neighbours of one role become one content, so that all results of a turn stand together.
+// contents returns the conversation; adjacent messages of one role become one content, so that all
+// results of a turn are together.
 func contents(list []chat.Message) []*genai.Content {
 	var out []*genai.Content
 	names := map[string]string{}

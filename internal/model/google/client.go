@@ -14,33 +14,34 @@ import (
 	"github.com/hocket-run/hocket/internal/model/adapter"
 )
 
-// graceTime bounds the wait for the end of a stream whose answer is complete.
+// graceTime is the maximum wait for the end of a stream whose response is complete.
 const graceTime = 250 * time.Millisecond
 
-// noKey is sent where a server needs no key: the SDK insists on one.
+// noKey is sent if a server needs no key, because the SDK requires one.
 const noKey = "none"
 
-// Config says where to call.
+// Config holds the settings of a Client.
 type Config struct {
-	// BaseURL is the address in front of /v1beta. Required.
+	// BaseURL is the part of the address before /v1beta. Required.
 	BaseURL string
-	// Key goes into the X-Goog-Api-Key header; empty: the word none.
+	// Key is sent in the X-Goog-Api-Key header; if empty, the word none is sent.
 	Key string
-	// HTTP makes the requests. Required, with a transport: internal/outbound makes it.
+	// HTTP makes the requests. Required, with a transport: internal/outbound creates it.
 	HTTP *http.Client
-	// Own tells that this is Google's own service, which has a web search.
+	// Own reports whether this is Google's own service, which has a web search.
 	Own bool
 }
 
-// Client is a model.Client. Safe for concurrent use.
+// Client is a model.Client. It is safe for concurrent use.
 type Client struct {
 	key string
 	own bool
-	// generate is a function, since a field of the SDK's client would link every service of it.
+	// generate is a function because a field of the SDK's client type would link all of the SDK's
+	// services.
 	generate func(ctx context.Context, model string, contents []*genai.Content, config *genai.GenerateContentConfig) iter.Seq2[*genai.GenerateContentResponse, error]
 }
 
-// New makes a Client. It does not connect.
+// New returns a Client. It does not connect.
 func New(cfg Config) (*Client, error) {
 	if cfg.BaseURL == "" || cfg.HTTP == nil || cfg.HTTP.Transport == nil {
 		return nil, errors.New("google: base URL and HTTP client are required")
@@ -48,14 +49,15 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Key == "" {
 		cfg.Key = noKey
 	}
-	c, err := genai.NewClient(context.Background(), &genai.ClientConfig{ // the context is for credentials of Vertex AI
+	c, err := genai.NewClient(context.Background(), &genai.ClientConfig{ // the context is for Vertex AI credentials
 		APIKey:      cfg.Key,
 		Backend:     genai.BackendGeminiAPI,
 		HTTPClient:  adapter.Client(cfg.HTTP),
 		HTTPOptions: genai.HTTPOptions{BaseURL: cfg.BaseURL},
 	})
 	if err != nil {
-		return nil, errors.New("google: " + model.Scrub(err.Error(), cfg.Key)) // its errors print the whole configuration
+		// its errors print the whole configuration
+		return nil, errors.New("google: " + model.Scrub(err.Error(), cfg.Key))
 	}
 	return &Client{key: cfg.Key, own: cfg.Own, generate: c.Models.GenerateContentStream}, nil
 }
@@ -75,7 +77,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	defer cancel()
 
 	defer func() {
-		if v := recover(); v != nil { // the SDK does, of null where an object belongs
+		if v := recover(); v != nil { // the SDK panics on null in place of an object
 			err = x.Failure(ctx, fmt.Errorf("%v", v), nil, c.key)
 		}
 	}()
@@ -97,7 +99,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 			defer grace.Stop()
 		}
 	}
-	// What breaks after the answer is complete takes nothing away from it.
+	// A failure after the reply is complete does not affect it.
 	if a.finish != "" {
 		err = nil
 	}
@@ -111,10 +113,11 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	return a.reply(), nil
 }
 
-// none is a conversation that takes the place of the real one until the body is made: the SDK wants one.
+// none is a conversation that replaces the real one until the body is built: the SDK requires one.
 var none = genai.Text("none")
 
-// told turns an error that came inside the stream into one of ours; the SDK's other errors stay for Exchange.Failure.
+// told converts an error received inside the stream to one of ours; the SDK's other errors are left
+// to Exchange.Failure.
 func told(err error) error {
 	var api genai.APIError
 	if !errors.As(err, &api) {

@@ -21,7 +21,7 @@ import (
 	"github.com/hocket-run/hocket/internal/outbound"
 )
 
-// One goroutine belongs to a package deep below the SDK, which starts it when the program starts.
+// TestMain ignores one goroutine that a transitive dependency of the SDK starts at program start.
 func TestMain(m *testing.M) {
 	leaktest.Main(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
@@ -163,7 +163,8 @@ func TestThinking(t *testing.T) {
 	}
 }
 
-// Before Gemini 3 a response schema beside functions is refused: the answer is then the arguments of a function.
+// TestSchemaBesideTools checks that for models before Gemini 3, which reject a response schema
+// along with functions, the reply is the arguments of a function.
 func TestSchemaBesideTools(t *testing.T) {
 	t.Parallel()
 	for name, tool := range map[string]string{"gemini-2.5-flash": "final_answer", "gemini-3-pro": ""} {
@@ -193,7 +194,8 @@ func TestSchemaBesideTools(t *testing.T) {
 	}
 }
 
-// Signatures come back with the parts that they came with; calls without ids get ids.
+// TestSignaturesAndIDs checks that signatures are sent back with the parts they came with, and that
+// calls without ids get ids.
 func TestSignaturesAndIDs(t *testing.T) {
 	t.Parallel()
 	c := canned(t, `{"candidates":[{"content":{"parts":[{"text":"Let","thoughtSignature":"AQ=="},{"text":" me"},{"functionCall":{"name":"f"},"thoughtSignature":"Ag=="},{"functionCall":{"name":"g","args":{"a":1}}}]},"finishReason":"STOP"}]}`)
@@ -216,7 +218,7 @@ func TestSignaturesAndIDs(t *testing.T) {
 	}
 }
 
-// canned answers every call with one event.
+// canned returns a client for a server that answers every call with one event.
 func canned(t *testing.T, event string) *google.Client {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -257,7 +259,8 @@ func TestFinishReasons(t *testing.T) {
 	}
 }
 
-// A server that leaves the stream open after a complete answer does not hold the call up for long.
+// TestOpenEnd checks that a server that leaves the stream open after a complete response does not
+// delay the call for long.
 func TestOpenEnd(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,11 +1,12 @@
-// Package google speaks Google's Gemini API (not Vertex AI).
+// Package google is a client for Google's Gemini API (not Vertex AI).
 //
-// It refuses to retry and to hand on an answer that was cut off. No type of the SDK leaves it. The key and the address are always given to
-// the SDK, which would else look into the environment; when both GOOGLE_API_KEY and GEMINI_API_KEY are set there, it says so on the
-// standard logger whatever it is given.
+// It does not retry and does not return truncated replies. No type of the SDK is exposed. The key
+// and the address are always passed to the SDK, which would otherwise read the environment; if both
+// GOOGLE_API_KEY and GEMINI_API_KEY are set there, it says so on the standard logger regardless.
 //
-// The flow of a call: request and stream are the SDK's. What it would print or lose about the exchange is seen by package adapter.
+// The flow of a call: the SDK handles the request and the stream. Information about the exchange
+// that it would print or lose is captured by package adapter.
 //
-// Thought signatures are kept in ToolCall.Extra and Message.Extra and sent back with the part that they came with, without which newer
-// models refuse the conversation.
+// Thought signatures are kept in ToolCall.Extra and Message.Extra and sent back with the part they
+// came with; without them newer models reject the conversation.
 package google

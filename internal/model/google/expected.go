@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model/adapter"
 )
 
-// Expected describes the answers that this adapter expects.
+// Expected describes the responses that this adapter expects.
 func Expected() adapter.Answers {
 	return adapter.Answers{
 		Types: []reflect.Type{reflect.TypeFor[genai.GenerateContentResponse]()},

@@ -15,10 +15,11 @@ func list(req model.Request) (*adapter.List, error) {
 	})
 }
 
-// writer writes the contents of generateContent; neighbours of one role become one content, so that all results of a turn stand together.
+// writer writes the contents of generateContent; adjacent messages of one role become one content,
+// so that all results of a turn are together.
 type writer struct {
-	role  string            // of the content to which parts are added; "": there is none
-	names map[string]string // of the functions that were called, by the id of the call
+	role  string            // of the content to which parts are added; "" means none
+	names map[string]string // names of the called functions, by call id
 }
 
 const roleUser, roleModel = "user", "model"
@@ -52,7 +53,7 @@ func (w *writer) End() string {
 	return `],"role":"` + w.role + `"}]`
 }
 
-// part begins a part of a content of this role.
+// part starts a part in a content of this role.
 func (w *writer) part(p *adapter.Parts, role string) {
 	switch w.role {
 	case role:
@@ -83,7 +84,7 @@ func (w *writer) result(p *adapter.Parts, m *chat.Message) {
 	p.Raw(`}}}`)
 }
 
-// field writes a member of an object that others follow, unless it is empty.
+// field writes an object member followed by a separator for the next one, unless it is empty.
 func field(p *adapter.Parts, name, value string) {
 	if value != "" {
 		p.Raw(`"` + name + `":`)
@@ -120,7 +121,7 @@ func (w *writer) assistant(p *adapter.Parts, m *chat.Message) {
 	}
 }
 
-// signature writes the member that a part has behind its content, where there is one.
+// signature writes the signature that follows a part's content, if there is one.
 func signature(p *adapter.Parts, extra []byte) {
 	if s := signatureOf(extra); len(s) > 0 {
 		p.Raw(`,"thoughtSignature":`)

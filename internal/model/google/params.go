@@ -12,10 +12,11 @@ import (
 	"github.com/hocket-run/hocket/internal/model/adapter"
 )
 
-// emptyText stands where the API refuses an empty part: a workflow may well begin without input.
+// emptyText replaces an empty part that the API would reject: a workflow may well start without
+// input.
 const emptyText = "(empty)"
 
-// config builds everything of a request but the conversation, for which contents stands.
+// config builds the request except the conversation, which contents represents.
 func config(req model.Request, contents any) *genai.GenerateContentConfig {
 	p := req.Params
 	cfg := &genai.GenerateContentConfig{
@@ -70,8 +71,9 @@ func config(req model.Request, contents any) *genai.GenerateContentConfig {
 	return cfg
 }
 
-// schemaTool names the function whose arguments are the structured answer: models before Gemini 3 refuse a response schema beside
-// functions. "" where it is not needed.
+// schemaTool returns the name of the function whose arguments are the structured reply: models
+// before Gemini 3 reject a response schema along with functions. It returns "" if that is not
+// needed.
 func schemaTool(req model.Request) string {
 	name := strings.TrimPrefix(strings.ToLower(req.Model), "models/")
 	if req.Schema == nil || len(req.Tools) == 0 || (!strings.HasPrefix(name, "gemini-1") && !strings.HasPrefix(name, "gemini-2")) {
@@ -106,7 +108,7 @@ func float(v *float64) *float32 {
 	return &f
 }
 
-// system gathers the system prompt and every system message: the API knows one place only.
+// system collects the system prompt and all system messages: the API has only one field for them.
 func system(req model.Request) *genai.Content {
 	var parts []*genai.Part
 	if req.System != "" {
@@ -123,7 +125,8 @@ func system(req model.Request) *genai.Content {
 	return &genai.Content{Parts: parts}
 }
 
-// extra is the form of Message.Extra and ToolCall.Extra by which this adapter knows its own.
+// extra is the form of Message.Extra and ToolCall.Extra by which this adapter recognizes its own
+// data.
 type extra struct {
 	Google struct {
 		Signature []byte `json:"signature"`
@@ -151,7 +154,7 @@ func signatureOf(raw json.RawMessage) []byte {
 	return e.Google.Signature
 }
 
-// setPath sets value in a tree of objects, making those that are missing.
+// setPath sets value in a tree of objects, creating missing ones.
 func setPath(in map[string]any, path []string, value any) {
 	for _, name := range path[:len(path)-1] {
 		next, ok := in[name].(map[string]any)

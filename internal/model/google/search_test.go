@@ -30,7 +30,8 @@ func TestSearch(t *testing.T) {
 	wantBody(t, srv.Requests()[0].Body, `{"contents":[{"role":"user","parts":[{"text":"Rain?"}]}],"generationConfig":{},"tools":[{"googleSearch":{}}]}`)
 }
 
-// A search is never asked of a server in the API's place, nor beside functions; nothing is sent.
+// TestSearchRefused checks that a search is never requested from a server other than the API, nor
+// along with functions; nothing is sent.
 func TestSearchRefused(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(t, modeltest.Conformance)

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 )
 
-// anthropicWire is Anthropic's Messages.
+// anthropicWire implements Anthropic's Messages API.
 type anthropicWire struct{}
 
 type anthropicBlock struct {
@@ -71,7 +71,8 @@ func (anthropicWire) decode(_ string, body []byte) (Request, error) {
 	return req, nil
 }
 
-// fromBlocks gives the messages that one message of blocks stands for: each tool result is one.
+// fromBlocks returns the messages that one message of blocks represents: each tool result is a
+// separate message.
 func fromBlocks(role chat.Role, blocks []anthropicBlock) []chat.Message {
 	var out []chat.Message
 	msg := chat.Message{Role: role}

@@ -11,11 +11,11 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// Canary is the key that clients under test are given. It must never be seen again (SEC11); error scenarios of Conformance quote it, as
-// careless providers do.
+// Canary is the key passed to clients under test. It must never reappear (SEC11); error scenarios
+// of Conformance quote it, as careless providers do.
 const Canary = "sk-canary-0123456789"
 
-// Prompts of the suite's scenarios. ErrorPrompt makes those of the error scenarios.
+// Prompts of the suite's scenarios. ErrorPrompt returns those of the error scenarios.
 const (
 	PromptText      = "conformance: text"
 	PromptReasoning = "conformance: reasoning"
@@ -35,24 +35,25 @@ const (
 	PromptSearch    = "conformance: search"
 )
 
-// What the scenarios answer.
+// Replies of the scenarios.
 const (
 	ReplyText      = "Grüße aus dem Modell: 18 °C, sonnig 🌞. A second sentence follows."
 	ReplyReasoning = "First I thought about it."
 	ReplySchema    = `{"ok":true,"items":["a","b"]}`
 	ReplyToolDone  = "It is 18 degrees in Paris."
 	ToolResult     = "18C"
-	// ReplySearch is what becomes of two pages, one of them cited twice, and of one without an address that can be followed.
+	// ReplySearch is the reply that cites two pages, one of them twice, and one with an address
+	// that cannot be followed.
 	ReplySearch = "It rained.\n\nSources:\n- Paris weather: https://weather.example/paris\n- https://rain.example/"
 )
 
-// ErrorPrompt is the prompt of the scenario that fails with kind.
+// ErrorPrompt returns the prompt of the scenario that fails with kind.
 func ErrorPrompt(kind model.ErrorKind) string { return "conformance: error " + string(kind) }
 
-// ErrorText is the provider's own text in that scenario.
+// ErrorText returns the provider's own message in that scenario.
 func ErrorText(kind model.ErrorKind) string { return "provider says: " + string(kind) }
 
-// statusOf are the error scenarios of HTTP providers.
+// statusOf returns the HTTP statuses of the error scenarios.
 func statusOf() map[model.ErrorKind]int {
 	return map[model.ErrorKind]int{
 		model.KindRateLimit:      http.StatusTooManyRequests,
@@ -65,10 +66,10 @@ func statusOf() map[model.ErrorKind]int {
 	}
 }
 
-// RetryAfter is what the rate limit scenario asks for.
+// RetryAfter is the wait that the rate limit scenario requests.
 const RetryAfter = 7 * time.Second
 
-// Conformance answers the scenarios of the suite.
+// Conformance replies to the scenarios of the suite.
 func Conformance(req Request) Answer {
 	prompt := req.LastUser()
 	if len(req.Messages) > 0 && req.Messages[len(req.Messages)-1].Role == chat.RoleTool {
@@ -124,7 +125,8 @@ func Conformance(req Request) Answer {
 	return Answer{}
 }
 
-// afterTools answers once every tool call of the last assistant message has its result, and complains otherwise, as providers do.
+// afterTools replies once every tool call of the last assistant message has its result, and returns
+// an error otherwise, as providers do.
 func afterTools(req Request) Answer {
 	got := map[string]string{}
 	for _, m := range slices.Backward(req.Messages) {

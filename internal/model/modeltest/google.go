@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 )
 
-// googleWire is Gemini's generateContent, streamed.
+// googleWire implements Gemini's generateContent, streamed.
 type googleWire struct{}
 
 type googlePart struct {
@@ -87,7 +87,7 @@ func fromParts(role chat.Role, parts []googlePart) []chat.Message {
 				Output any `json:"output"`
 				Error  any `json:"error"`
 			}
-			_ = json.Unmarshal(p.FunctionResponse.Response, &r) // the fake reads our own form only
+			_ = json.Unmarshal(p.FunctionResponse.Response, &r) // the fake reads only our own form
 			m := chat.Message{Role: chat.RoleTool, ToolCallID: p.FunctionResponse.ID, ToolName: p.FunctionResponse.Name}
 			said, _ := r.Output.(string)
 			if r.Error != nil {

@@ -22,13 +22,14 @@ import (
 // Capture is a transport that keeps the body of the last request and sends nothing.
 type Capture struct {
 	Body []byte
-	// Length is what the request says of the length of its body.
+	// Length is the request's declared body length.
 	Length int64
 }
 
 var errCaptured = errors.New("captured")
 
-// RoundTrip implements http.RoundTripper. The body is read twice, as it is when a connection breaks.
+// RoundTrip implements http.RoundTripper. It reads the body twice, as happens when a connection
+// breaks.
 func (c *Capture) RoundTrip(req *http.Request) (*http.Response, error) {
 	first, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -45,7 +46,7 @@ func (c *Capture) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, errors.Join(errCaptured, err)
 }
 
-// body gives the body of the request that call makes, nil where it makes none.
+// body returns the body of the request that call makes, or nil if it makes none.
 func (c *Capture) body(t *rapid.T, call func()) []byte {
 	c.Body, c.Length = nil, 0
 	call()
@@ -55,14 +56,14 @@ func (c *Capture) body(t *rapid.T, call func()) []byte {
 	return c.Body
 }
 
-// CheckBodies checks that requests of a client are those that its SDK writes of the same messages (former), and that requests which go on from a memo
-// are those that are written without one.
+// CheckBodies checks that a client's requests are those that its SDK writes for the same messages
+// (former), and that requests continued from a memo equal those written without one.
 func CheckBodies[C model.Client](t *testing.T, create func(*http.Client) (C, error), former func(C, model.Request), extra ExtraFunc) {
 	t.Helper()
 	client := func(h *http.Client) C {
 		c, err := create(h)
 		if err != nil {
-			panic(err) // the configuration is the test's
+			panic(err) // the configuration comes from the test
 		}
 		return c
 	}
@@ -108,7 +109,7 @@ func CheckBodies[C model.Client](t *testing.T, create func(*http.Client) (C, err
 	})
 }
 
-// sameBody compares two bodies, as JSON unless they are to be exactly the same.
+// sameBody compares two bodies, as JSON unless exact is set.
 func sameBody(t *rapid.T, got, want []byte, exact bool) {
 	same := bytes.Equal(bytes.TrimSpace(got), bytes.TrimSpace(want))
 	if !same && !exact {
@@ -128,8 +129,9 @@ func decoded(t *rapid.T, body []byte) (v any) {
 	return v
 }
 
-// isPlain tells whether the bodies of a request are to be exactly the same. Where a text is not UTF-8, SDKs differ in how they write what takes the place of a byte; where an
-// option changes something in the messages, they are written anew.
+// isPlain reports whether the bodies of a request must be exactly equal. If a string is not UTF-8,
+// SDKs differ in how they write the replacement of a byte; if an option changes something in the
+// messages, they are rewritten.
 func isPlain(req model.Request) bool {
 	for path := range req.Params.ProviderOptions {
 		if strings.HasSuffix(path, ".0") || strings.HasSuffix(path, ".content") {

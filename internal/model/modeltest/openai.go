@@ -11,7 +11,7 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// toJSON encodes what always encodes.
+// toJSON encodes a value that always encodes.
 func toJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -31,7 +31,7 @@ func countWords(req Request, a Answer) *chat.Usage {
 	return &chat.Usage{InputTokens: int64(in), OutputTokens: int64(len(strings.Fields(a.Text)) + 3*len(a.ToolCalls) + 1)}
 }
 
-// pieces cuts a text into at most four parts at rune edges.
+// pieces splits a string into at most four parts at rune boundaries.
 func pieces(s string) []string {
 	runes := []rune(s)
 	size := max((len(runes)+3)/4, 1)
@@ -44,7 +44,7 @@ func pieces(s string) []string {
 	return out
 }
 
-// textOf reads a content that is a text or a list of parts with texts.
+// textOf reads content that is a string or a list of parts with text.
 func textOf(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -61,7 +61,7 @@ func textOf(raw json.RawMessage) string {
 	return strings.Join(all, "\n")
 }
 
-// openaiWire is Chat Completions.
+// openaiWire implements Chat Completions.
 type openaiWire struct{}
 
 func (openaiWire) decode(_ string, body []byte) (Request, error) {
@@ -124,7 +124,8 @@ func rawArguments(text string) json.RawMessage {
 	return json.RawMessage(toJSON(text))
 }
 
-// wireArguments gives arguments as the text that a model wrote; a JSON string stands for a text that is no JSON.
+// wireArguments returns arguments as the string that a model wrote; a JSON string represents output
+// that is not JSON.
 func wireArguments(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

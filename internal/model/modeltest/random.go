@@ -13,10 +13,12 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// ExtraFunc draws what an adapter keeps of a message, or of one of its calls where i is not negative; nil for nothing.
+// ExtraFunc generates the data that an adapter keeps for a message, or for one of its calls if i is
+// not negative; nil for none.
 type ExtraFunc func(t *rapid.T, m *chat.Message, i int) json.RawMessage
 
-// RandomRequest draws a request with a conversation as no model would have it: any order of roles, empty and long texts, texts that are not UTF-8.
+// RandomRequest generates a request with a conversation that no model would produce: any order of
+// roles, empty and long strings, strings that are not UTF-8.
 func RandomRequest(t *rapid.T, extra ExtraFunc) model.Request {
 	req := model.Request{
 		Model:    rapid.SampledFrom([]string{"m", "claude-3-x", "gemini-2.5"}).Draw(t, "model"),
@@ -34,7 +36,7 @@ func RandomRequest(t *rapid.T, extra ExtraFunc) model.Request {
 	return req
 }
 
-// RandomMessages draws n messages.
+// RandomMessages generates n messages.
 func RandomMessages(t *rapid.T, n int, extra ExtraFunc) []chat.Message {
 	out := make([]chat.Message, n)
 	for i := range out {
@@ -65,7 +67,7 @@ func randomText(t *rapid.T, name string) string {
 	return strings.Join(rapid.SliceOfN(piece, 0, 4).Draw(t, name), "")
 }
 
-// randomRope draws how a text is put together.
+// randomRope splits a string into random pieces.
 func randomRope(t *rapid.T, s string) (out text.Text) {
 	for s != "" {
 		n := len(s)

@@ -15,29 +15,30 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 )
 
-// Request is a model call as the server saw it.
+// Request is a model call as the server received it.
 type Request struct {
 	// Seq counts from 1 in the order of arrival.
 	Seq   int    `json:"seq"`
 	Path  string `json:"path"`
 	Model string `json:"model"`
-	// System is the system prompt, all parts joined by LF; Messages is the conversation without it.
+	// System is the system prompt, all parts joined with LF; Messages is the conversation without
+	// it.
 	System   string          `json:"system"`
 	Messages []chat.Message  `json:"messages"`
 	Tools    []chat.ToolDef  `json:"tools,omitempty"`
 	Schema   json.RawMessage `json:"schema,omitempty"`
 	Stream   bool            `json:"stream"`
-	// Search tells that the provider's own web search was asked for.
+	// Search reports whether the provider's own web search was requested.
 	Search bool `json:"search,omitempty"`
-	// Remote is the client's address: one for each connection.
+	// Remote is the client's address, which is unique per connection.
 	Remote string          `json:"-"`
 	Header http.Header     `json:"-"`
 	Body   json.RawMessage `json:"-"`
-	// Context ends when the client goes away.
+	// Context ends when the client disconnects.
 	Context context.Context `json:"-"`
 }
 
-// LastText is the text of the last message.
+// LastText returns the text of the last message.
 func (r Request) LastText() string {
 	if len(r.Messages) == 0 {
 		return ""
@@ -45,7 +46,7 @@ func (r Request) LastText() string {
 	return r.Messages[len(r.Messages)-1].Text.String()
 }
 
-// LastUser is the text of the last message of the user.
+// LastUser returns the text of the last user message.
 func (r Request) LastUser() string {
 	for _, v := range slices.Backward(r.Messages) {
 		if v.Role == chat.RoleUser {
@@ -55,54 +56,57 @@ func (r Request) LastUser() string {
 	return ""
 }
 
-// Fault is a way in which an answer goes wrong.
+// Fault is a way in which a response fails.
 type Fault string
 
 const (
-	// FaultHang accepts the call and never answers.
+	// FaultHang accepts the call and never responds.
 	FaultHang Fault = "hang"
-	// FaultDrop closes the connection in place of an answer.
+	// FaultDrop closes the connection instead of responding.
 	FaultDrop Fault = "drop"
-	// FaultCut closes the connection in the middle of the answer.
+	// FaultCut closes the connection in the middle of the response.
 	FaultCut Fault = "cut"
-	// FaultEnd ends the stream properly, but in the middle of the answer.
+	// FaultEnd ends the stream properly, but in the middle of the response.
 	FaultEnd Fault = "end"
-	// FaultMalformed answers with what is no JSON.
+	// FaultMalformed responds with invalid JSON.
 	FaultMalformed Fault = "malformed"
-	// FaultWhole ignores that a stream was asked for and answers with one JSON value (Chat Completions only).
+	// FaultWhole ignores that a stream was requested and responds with one JSON value (Chat
+	// Completions only).
 	FaultWhole Fault = "whole"
-	// FaultLate sends the error inside the stream, after half of the answer.
+	// FaultLate sends the error inside the stream, after half of the response.
 	FaultLate Fault = "late"
 )
 
-// Answer is what the server does with a call. The zero Answer is an empty text.
+// Answer is the server's response to a call. The zero Answer is an empty text.
 type Answer struct {
 	Text, Reasoning string
-	// ToolCalls get ids where they have none.
+	// ToolCalls are assigned ids if they have none.
 	ToolCalls []chat.ToolCall
-	// Sources are pages that the answer cites, after a search for SearchQuery by the provider where the protocol shows it (Messages).
+	// Sources are pages that the reply cites, after a search for SearchQuery by the provider if the
+	// protocol shows it (Messages).
 	Sources     []Source
 	SearchQuery string
-	// Finish is Chat Completions' word (stop, length, tool_calls, content_filter), translated for the others. Empty: by the content.
+	// Finish is the finish reason in terms of Chat Completions (stop, length, tool_calls,
+	// content_filter), translated for the other protocols. If empty, it follows from the content.
 	Finish string
-	// Usage is counted in words where nil; NoUsage leaves it out.
+	// Usage is counted in words if nil; NoUsage omits it.
 	Usage   *chat.Usage
 	NoUsage bool
-	// Status of 400 or more answers with an error of Code and Error.
+	// Status of 400 or more responds with an error made of Code and Error.
 	Status     int
 	Error      string
 	Code       string
 	RetryAfter time.Duration
-	// Latency delays the answer; Wait, where not nil, until it is closed.
+	// Latency delays the response; Wait, if not nil, delays it until the channel is closed.
 	Latency time.Duration
 	Wait    <-chan struct{}
 	Fault   Fault
 }
 
-// Source is a page.
+// Source is a cited page.
 type Source struct{ Title, URL string }
 
-// Func answers a call. It is called from several goroutines at once.
+// Func returns the response to a call. It is called concurrently by several goroutines.
 type Func func(Request) Answer
 
 // Server is a fake model server. Its methods are safe for concurrent use.
@@ -117,36 +121,37 @@ type Server struct {
 	maxFlight int
 }
 
-// New makes a Server that serves nothing yet; it is an http.Handler.
+// New returns a Server that serves nothing yet; it is an http.Handler.
 func New(answer Func) *Server { return &Server{answer: answer} }
 
-// Start serves answer on loopback until the test ends.
+// Start serves answer on the loopback interface until the test ends.
 func Start(t testing.TB, answer Func) *Server {
 	t.Helper()
 	s := New(answer)
 	srv := httptest.NewServer(s)
 	s.url = srv.URL
 	t.Cleanup(func() {
-		srv.CloseClientConnections() // else a hanging call keeps Close waiting
+		srv.CloseClientConnections() // otherwise a hanging call blocks Close
 		srv.Close()
 	})
 	return s
 }
 
-// URL is the origin of a started server, which Anthropic's and Google's clients want; OpenAI's want BaseURL.
+// URL returns the origin of a started server, which the clients of Anthropic and Google need;
+// OpenAI's need BaseURL.
 func (s *Server) URL() string { return s.url }
 
-// BaseURL is what OPENAI_BASE_URL is set to.
+// BaseURL returns the value for OPENAI_BASE_URL.
 func (s *Server) BaseURL() string { return s.url + "/v1" }
 
-// Requests gives the calls so far, in order of arrival.
+// Requests returns the calls so far, in order of arrival.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Request(nil), s.requests...)
 }
 
-// Count is the number of calls so far whose system prompt contains marker; "" counts all.
+// Count returns the number of calls so far whose system prompt contains marker; "" counts all.
 func (s *Server) Count(marker string) int {
 	n := 0
 	for _, r := range s.Requests() {
@@ -157,7 +162,7 @@ func (s *Server) Count(marker string) int {
 	return n
 }
 
-// Counts is the number of calls by the first line of the system prompt.
+// Counts returns the number of calls by the first line of the system prompt.
 func (s *Server) Counts() map[string]int {
 	out := map[string]int{}
 	for _, r := range s.Requests() {
@@ -167,28 +172,28 @@ func (s *Server) Counts() map[string]int {
 	return out
 }
 
-// Ledger is the sum of what the complete answers said of their tokens.
+// Ledger returns the sum of the tokens reported in complete responses.
 func (s *Server) Ledger() chat.Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.used
 }
 
-// MaxInFlight is the largest number of calls that were under way at once.
+// MaxInFlight returns the maximum number of calls that were in flight simultaneously.
 func (s *Server) MaxInFlight() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.maxFlight
 }
 
-// Reset forgets requests, ledger and the largest number in flight.
+// Reset clears requests, ledger and the maximum number in flight.
 func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests, s.used, s.maxFlight = nil, chat.Usage{}, s.inFlight
 }
 
-// Report is what GET /__calls answers, for tests in other processes.
+// Report is the response to GET /__calls, for tests in other processes.
 type Report struct {
 	Total       int            `json:"total"`
 	Counts      map[string]int `json:"counts"`
@@ -201,9 +206,9 @@ type Report struct {
 type wire interface {
 	decode(path string, body []byte) (Request, error)
 	errorBody(a Answer) string
-	// lateError gives an error as an event of a stream.
+	// lateError returns an error as an event of a stream.
 	lateError(a Answer) string
-	// events gives the answer as the parts of a stream, whole as one value.
+	// events returns the response as the parts of a stream, whole as one value.
 	events(req Request, a Answer) []string
 	whole(req Request, a Answer) string
 }
@@ -261,7 +266,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.write(w, r, wire, req, a)
 }
 
-// pay enters an answer into the ledger, before its end is sent: a reader of the answer finds it there.
+// pay adds a response to the ledger before its end is sent, so that a reader of the response finds
+// it there.
 func (s *Server) pay(a Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -283,7 +289,7 @@ func (s *Server) enter(req *Request) func() {
 	}
 }
 
-// pause waits as the answer says; false: the client went away.
+// pause waits as the answer specifies. It reports false if the client disconnected.
 func pause(ctx context.Context, a Answer) bool {
 	if a.Fault == FaultHang {
 		<-ctx.Done()
@@ -308,7 +314,7 @@ func pause(ctx context.Context, a Answer) bool {
 	return true
 }
 
-// write sends the answer. One that is whole and good is paid for.
+// write sends the response. A complete and successful response is added to the ledger.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, wire wire, req Request, a Answer) {
 	switch {
 	case a.Fault == FaultDrop:

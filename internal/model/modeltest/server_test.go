@@ -29,7 +29,8 @@ func post(t *testing.T, url, body string) (int, string) {
 	return resp.StatusCode, string(raw)
 }
 
-// Counts, ledger and kept requests are what a test compares a journal with; /__calls tells them to other processes.
+// TestLedger checks the counts, the ledger and the kept requests, with which a test compares a
+// journal; /__calls reports them to other processes.
 func TestLedger(t *testing.T) {
 	t.Parallel()
 	s := modeltest.New(func(r modeltest.Request) modeltest.Answer {
@@ -73,7 +74,8 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// How many calls were under way at once is known, whatever order they end in.
+// TestMaxInFlight checks that the number of calls in flight simultaneously is known, whatever order
+// they end in.
 func TestMaxInFlight(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})

@@ -17,17 +17,20 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// Harness says what is under test and what cannot be asked of it. Each Skip entry is a scenario's name (the name of its subtest) with the
-// reason, which is printed.
+// Harness describes the client under test and the scenarios that it cannot support. Each Skip entry
+// is a scenario's name (the name of its subtest) with the reason, which is printed.
 type Harness struct {
-	// Client is asked by several goroutines at once. A provider's client is given Canary as its key.
+	// Client is called concurrently by several goroutines. A provider's client uses Canary as its
+	// key.
 	Client model.Client
-	// Model is the name that the client is asked for.
+	// Model is the model name used in requests.
 	Model string
 	Skip  map[string]string
-	// SearchModel is a model that has a web search of its provider's own, Model where empty. Scenario search asks it twice.
+	// SearchModel is a model with its provider's own web search; if empty, it is Model. The search
+	// scenario calls it twice.
 	SearchModel string
-	// Wait bounds the scenarios that hang, 50 ms where zero: long enough for the fake to be reached, short enough for a test.
+	// Wait is the timeout of the scenarios that hang, 50 ms if zero: long enough for the fake to be
+	// reached, short enough for a test.
 	Wait time.Duration
 }
 
@@ -68,7 +71,7 @@ func (h Harness) request(prompt string) model.Request {
 	return model.Request{Model: h.Model, System: "You take part in a test.", Messages: user(prompt), Agent: "Tester", Node: "n1"}
 }
 
-// watch gathers deltas and checks that they come one at a time and never late.
+// watch collects deltas and checks that they arrive one at a time and never late.
 type watch struct {
 	t               *testing.T
 	mu              sync.Mutex
@@ -187,7 +190,7 @@ func (h Harness) tool(t *testing.T) {
 		t.Errorf("got arguments in deltas %q; want %s", w.args[0], call.Arguments)
 	}
 
-	// The second turn: what the provider wants to see again goes back with the message.
+	// The second turn: data that the provider must get back is sent with the message.
 	req.Messages = append(req.Messages, reply.Message,
 		chat.Message{Role: chat.RoleTool, ToolCallID: call.ID, ToolName: call.Name, Text: chat.NewText(ToolResult)})
 	done, _ := h.call(t, req)
@@ -214,7 +217,8 @@ func (h Harness) twoTools(t *testing.T) {
 	}
 }
 
-// badArguments: what is no JSON comes as a JSON string (chat.ToolCall), and can be sent back.
+// badArguments checks that arguments that are not JSON are returned as a JSON string
+// (chat.ToolCall), and can be sent back.
 func (h Harness) badArguments(t *testing.T) {
 	req := h.request(PromptBadTool)
 	req.Tools = tools()
@@ -242,7 +246,7 @@ func wantArguments(t *testing.T, call chat.ToolCall, name, args string) {
 func sameJSON(a, b string) bool {
 	var x, y any
 	if a == "" {
-		a = "{}" // a call without arguments may come without a delta for them
+		a = "{}" // a call without arguments may have no delta for them
 	}
 	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && cmp.Equal(x, y)
 }
@@ -256,7 +260,8 @@ func (h Harness) schema(t *testing.T) {
 	}
 }
 
-// search: the provider's own web search is asked for, and citations are at the end; the answer can be sent back. A call that cannot have it fails.
+// search checks that the provider's own web search is requested, that citations are at the end, and
+// that the reply can be sent back. A call to a model without a search fails.
 func (h Harness) search(t *testing.T) {
 	req := h.request(PromptSearch)
 	if req.Search = true; h.SearchModel != "" {
@@ -301,7 +306,8 @@ func (h Harness) concurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// cancel: a done context ends a call to a provider that never answers, with the context's error (P11).
+// cancel checks that a done context ends a call to a provider that never responds, with the
+// context's error (P11).
 func (h Harness) cancel(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), h.Wait)
 	defer cancel()
@@ -322,7 +328,7 @@ func (h Harness) cancelledBefore(t *testing.T) {
 	}
 }
 
-// timeout: a server that accepts and never answers fails the call on time (P11).
+// timeout checks that a server that accepts and never responds fails the call on time (P11).
 func (h Harness) timeout(t *testing.T) {
 	_, err := model.WithTimeouts(h.Client, -1, h.Wait).Call(t.Context(), h.request(PromptHang), nil)
 	var failed *model.Error
@@ -331,12 +337,12 @@ func (h Harness) timeout(t *testing.T) {
 	}
 }
 
-// broken: half an answer is an error, never a reply (P30).
+// broken returns a scenario that checks that a partial response is an error, never a reply (P30).
 func broken(prompt string, kind model.ErrorKind) func(Harness, *testing.T) {
 	return func(h Harness, t *testing.T) { h.wantError(t, prompt, kind) }
 }
 
-// filtered: an answer that was withheld is still paid for (P20).
+// filtered checks that a withheld response is still charged (P20).
 func (h Harness) filtered(t *testing.T) {
 	failed := h.wantError(t, PromptFiltered, model.KindContentFilter)
 	if failed == nil || h.Skip["exact usage"] != "" {
@@ -389,7 +395,7 @@ func (h Harness) wantError(t *testing.T, prompt string, kind model.ErrorKind) *m
 	return failed
 }
 
-// errorChain gives the texts of all errors in err's chain.
+// errorChain returns the messages of all errors in err's chain.
 func errorChain(err error) []string {
 	var out []string
 	for err != nil && !slices.Contains(out, err.Error()) {

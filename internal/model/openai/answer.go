@@ -14,9 +14,9 @@ import (
 	"github.com/hocket-run/hocket/internal/model/adapter"
 )
 
-// answer gathers what comes in.
+// answer accumulates the response.
 type answer struct {
-	// turn makes ids of tool calls unique in the conversation where a server gives none.
+	// turn makes ids of tool calls unique in the conversation if a server sends none.
 	turn                     int
 	text, reasoning, refusal strings.Builder
 	calls                    []*pendingCall
@@ -28,14 +28,14 @@ type answer struct {
 	sources                  adapter.Sources
 }
 
-// pendingCall is a tool call of which pieces may still come.
+// pendingCall is a tool call that may still receive chunks.
 type pendingCall struct {
-	index    int64 // the server's number of it
+	index    int64 // its index as sent by the server
 	id, name string
 	args     strings.Builder
 }
 
-// add takes in one chunk.
+// add processes one chunk.
 func (a *answer) add(chunk sdk.ChatCompletionChunk, onDelta func(model.Delta)) {
 	a.chunks++
 	if chunk.Model != "" {
@@ -69,7 +69,8 @@ func (a *answer) add(chunk sdk.ChatCompletionChunk, onDelta func(model.Delta)) {
 	}
 }
 
-// addCall takes in a piece of a tool call. Pieces belong together by their index; a server that numbers every call 0 is recognized by a second id.
+// addCall processes a chunk of a tool call. Chunks belong together if they have the same index; a
+// server that numbers every call 0 is recognized by a second id.
 func (a *answer) addCall(piece sdk.ChatCompletionChunkChoiceDeltaToolCall, onDelta func(model.Delta)) {
 	at := -1
 	for i, c := range a.calls {
@@ -94,7 +95,7 @@ func (a *answer) addCall(piece sdk.ChatCompletionChunkChoiceDeltaToolCall, onDel
 	}})
 }
 
-// addWhole takes in an answer that came as one value.
+// addWhole processes a response received as one value.
 func (a *answer) addWhole(c sdk.ChatCompletion) {
 	a.model, a.id, a.done = c.Model, c.ID, true
 	if c.JSON.Usage.Valid() {
@@ -118,7 +119,7 @@ func (a *answer) addWhole(c sdk.ChatCompletion) {
 	}
 }
 
-// addCitations takes in the citations of a chunk, which the SDK has no field for.
+// addCitations adds the citations of a chunk, for which the SDK has no field.
 func (a *answer) addCitations(f respjson.Field) {
 	var list []sdk.ChatCompletionMessageAnnotation
 	if f.Raw() == "" || json.Unmarshal([]byte(f.Raw()), &list) != nil {
@@ -129,7 +130,7 @@ func (a *answer) addCitations(f respjson.Field) {
 	}
 }
 
-// cite puts the list of what was cited behind the text.
+// cite appends the list of cited sources to the text.
 func (a *answer) cite(onDelta func(model.Delta)) {
 	if text := a.sources.Text(); text != "" {
 		a.text.WriteString(text)
@@ -146,7 +147,8 @@ func (a *answer) setUsage(u sdk.CompletionUsage) {
 	}
 }
 
-// problem tells why a is no Reply, nil where it is one. Complete is what said so: by a finish reason or by the end mark.
+// problem returns the reason why a is not a Reply, or nil if it is one. A response is complete if
+// it says so, with a finish reason or the end mark.
 func (a *answer) problem(contentType string) error {
 	if a.finish == "content_filter" {
 		return adapter.Filtered(a.refusal.String())
@@ -163,10 +165,10 @@ func (a *answer) problem(contentType string) error {
 	return nil
 }
 
-// told is the usage of an answer that came to its end; nil where it did not, or where nothing was said.
+// told returns the usage of a complete response, or nil if it is not complete or reported none.
 func (a *answer) told() *chat.Usage {
 	if a.finish == "" && !a.done {
-		return nil // some servers count along
+		return nil // some servers send running totals
 	}
 	return a.usage
 }
@@ -201,7 +203,8 @@ func (a *answer) reply() model.Reply {
 	return r
 }
 
-// reasoningOf reads the model's shown thinking, for which compatible servers have two names and OpenAI none.
+// reasoningOf reads the model's visible thinking, for which compatible servers use two names and
+// OpenAI none.
 func reasoningOf(extra map[string]respjson.Field) string {
 	for _, name := range []string{"reasoning_content", "reasoning"} {
 		if f, ok := extra[name]; ok {

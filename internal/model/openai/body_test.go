@@ -17,7 +17,8 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// The messages of a request are byte for byte those that the SDK writes.
+// TestBodyIsTheSDKs checks that the messages of a request are byte for byte those that the SDK
+// writes.
 func TestBodyIsTheSDKs(t *testing.T) {
 	t.Parallel()
 	create := func(h *http.Client) (*Client, error) { return New(Config{BaseURL: "http://127.0.0.1:1", HTTP: h}) }
@@ -28,12 +29,12 @@ func TestBodyIsTheSDKs(t *testing.T) {
 		}
 		p := c.params(req)
 		p.Messages = messages(req)
-		_ = c.post(t.Context(), "chat/completions", p, nil, opts...) // nothing answers
+		_ = c.post(t.Context(), "chat/completions", p, nil, opts...) // no server responds
 	}, func(*rapid.T, *chat.Message, int) json.RawMessage { return nil })
 }
 
-// messages gives the conversation. chat.Message.Name is not sent: names with spaces are refused, and the engine writes speakers into
-// the text where they matter (D30).
+// messages returns the conversation. chat.Message.Name is not sent: names with spaces are rejected,
+// and the engine writes speakers into the text if they matter (D30).
 func messages(req model.Request) []sdk.ChatCompletionMessageParamUnion {
 	out := make([]sdk.ChatCompletionMessageParamUnion, 0, len(req.Messages)+1)
 	if req.System != "" {

@@ -19,26 +19,28 @@ import (
 	"github.com/hocket-run/hocket/internal/sse"
 )
 
-// Config says where to call.
+// Config holds the settings of a Client.
 type Config struct {
-	// BaseURL is the address in front of /chat/completions. Required.
+	// BaseURL is the part of the address before /chat/completions. Required.
 	BaseURL string
-	// Key goes into the Authorization header; empty: no header.
+	// Key is sent in the Authorization header; if empty, the header is omitted.
 	Key string
-	// Own tells that this is OpenAI's own service, which knows parameters that compatible servers mostly do not.
+	// Own reports whether this is OpenAI's own service, which supports parameters that compatible
+	// servers mostly do not.
 	Own bool
-	// HTTP makes the requests. Required, with a transport: internal/outbound makes it.
+	// HTTP makes the requests. Required, with a transport: internal/outbound creates it.
 	HTTP *http.Client
 }
 
-// Client is a model.Client. Safe for concurrent use.
+// Client is a model.Client. It is safe for concurrent use.
 type Client struct {
 	cfg Config
-	// post makes a request. It is a function, since a field of the SDK's client would link every service of it.
+	// post makes a request. It is a function because a field of the SDK's client type would link
+	// all of the SDK's services.
 	post func(ctx context.Context, path string, params, res any, opts ...option.RequestOption) error
 }
 
-// New makes a Client. It does not connect.
+// New returns a Client. It does not connect.
 func New(cfg Config) (*Client, error) {
 	if cfg.BaseURL == "" || cfg.HTTP == nil || cfg.HTTP.Transport == nil {
 		return nil, errors.New("openai: base URL and HTTP client are required")
@@ -51,7 +53,7 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Key != "" {
 		opts = append(opts, option.WithAPIKey(cfg.Key))
 	}
-	// Not sdk.NewClient: that one reads the environment.
+	// Not sdk.NewClient, which reads the environment.
 	c := sdk.Client{Options: opts}
 	return &Client{cfg: cfg, post: c.Post}, nil
 }
@@ -108,12 +110,13 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	return a.reply(), nil
 }
 
-// failure makes sure that an error which was not noticed elsewhere is not lost.
+// failure ensures that an error not noticed elsewhere is not lost.
 func (c *Client) failure(ctx context.Context, x *adapter.Exchange, err error, used *chat.Usage) error {
 	return x.Failure(ctx, err, used, c.cfg.Key)
 }
 
-// startsWithBrace tells an answer in JSON that does not say so.
+// startsWithBrace reports whether the response looks like JSON although its content type does not
+// say so.
 func startsWithBrace(r *bufio.Reader) bool {
 	for {
 		b, err := r.ReadByte()
@@ -128,7 +131,7 @@ func startsWithBrace(r *bufio.Reader) bool {
 	}
 }
 
-// readStream reads events until the answer is complete.
+// readStream reads events until the response is complete.
 func (a *answer) readStream(r io.Reader, onDelta func(model.Delta)) error {
 	for event, err := range sse.Events(r) {
 		if err != nil {
@@ -150,7 +153,8 @@ func (a *answer) readStream(r io.Reader, onDelta func(model.Delta)) error {
 	return nil
 }
 
-// toldError finds an error that was told in place of an answer, nil where there is none. Most events do not even contain the word.
+// toldError returns an error sent in place of a response, or nil if there is none. Most events do
+// not even contain the word.
 func toldError(data []byte) error {
 	if !bytes.Contains(data, []byte(`"error"`)) {
 		return nil
@@ -164,7 +168,7 @@ func toldError(data []byte) error {
 	return nil
 }
 
-// readWhole reads an answer that is one JSON value.
+// readWhole reads a response that is one JSON value.
 func (a *answer) readWhole(r io.Reader) error {
 	raw, err := io.ReadAll(r)
 	if err != nil {

@@ -1,9 +1,10 @@
-// Package openai speaks Chat Completions: to OpenAI, and to any server that is compatible with it.
+// Package openai is a client for Chat Completions: for OpenAI, and for any compatible server.
 //
-// It refuses to retry, to read the environment (the SDK's own clients would), and to hand on an answer that was cut off. No type of the
-// SDK leaves it.
+// It does not retry, does not read the environment (as the SDK's own clients would), and does not
+// return truncated replies. No type of the SDK is exposed.
 //
-// The flow of a call: the request is built with the SDK's types and sent by the SDK; the answer is read event by event here,
-// because compatible servers send comments, leave out final empty lines, or answer a request for a stream with one JSON value, and the
-// SDK's own reader takes each of these for an error.
+// The flow of a call: the request is built with the SDK's types and sent by the SDK; the response
+// is read event by event here, because compatible servers send comments, omit final empty lines, or
+// respond to a request for a stream with one JSON value, each of which the SDK's own reader treats
+// as an error.
 package openai

@@ -9,7 +9,7 @@ import (
 
 const messagesField = "messages"
 
-// field gives the value of the field of the messages.
+// field returns the value of the messages field.
 func field(x *adapter.Exchange, req model.Request) (any, error) {
 	l, err := list(req)
 	if err != nil {
@@ -31,8 +31,8 @@ func list(req model.Request) (*adapter.List, error) {
 	return adapter.Messages(req.Memo, model.ProtocolOpenAI, front, req.Messages, func() (adapter.Writer, *adapter.Parts) { return &writer{}, adapter.NewParts(false) })
 }
 
-// writer writes the messages of Chat Completions. chat.Message.Name is not sent: names with spaces are refused, and the engine writes speakers into
-// the text where they matter (D30).
+// writer writes the messages of Chat Completions. chat.Message.Name is not sent: names with spaces
+// are rejected, and the engine writes speakers into the text if they matter (D30).
 type writer struct{ any bool }
 
 // Add implements adapter.Writer.

@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/model/adapter"
 )
 
-// params builds the body of a request but for its messages. Params.ThinkingBudget has no counterpart in Chat Completions.
+// params builds the request body except its messages. Params.ThinkingBudget has no counterpart in
+// Chat Completions.
 func (c *Client) params(req model.Request) sdk.ChatCompletionNewParams {
 	p := sdk.ChatCompletionNewParams{
 		Model:            req.Model,
@@ -23,7 +24,8 @@ func (c *Client) params(req model.Request) sdk.ChatCompletionNewParams {
 		PresencePenalty:  opt(req.Params.PresencePenalty),
 		ReasoningEffort:  shared.ReasoningEffort(req.Params.ReasoningEffort),
 	}
-	// OpenAI's newer models take max_completion_tokens only, many compatible servers max_tokens only.
+	// OpenAI's newer models accept only max_completion_tokens, many compatible servers only
+	// max_tokens.
 	if c.cfg.Own {
 		p.MaxCompletionTokens = opt(req.Params.MaxTokens)
 	} else {
@@ -40,7 +42,7 @@ func (c *Client) params(req model.Request) sdk.ChatCompletionNewParams {
 		p.Tools = append(p.Tools, sdk.ChatCompletionFunctionTool(def))
 	}
 	if req.Search {
-		p.WebSearchOptions.SearchContextSize = "medium" // the default; an empty object would be left out
+		p.WebSearchOptions.SearchContextSize = "medium" // the default; an empty object would be omitted
 	}
 	if req.Schema != nil {
 		p.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
@@ -59,7 +61,7 @@ func opt[T comparable](v *T) param.Opt[T] {
 	return param.NewOpt(*v)
 }
 
-// schemaName makes a name of the letters that the API takes, 64 of them at most.
+// schemaName converts name to the characters that the API accepts, at most 64 of them.
 func schemaName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {

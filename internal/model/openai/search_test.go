@@ -41,7 +41,8 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// A search is never asked of a server that is merely compatible, nor of a model that has none; nothing is sent.
+// TestSearchRefused checks that a search is never requested from a server that is merely
+// compatible, nor from a model without one; nothing is sent.
 func TestSearchRefused(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(t, modeltest.Conformance)

@@ -43,7 +43,8 @@ func fullRequest() model.Request {
 	}
 }
 
-// The request as it goes out: zero values that are set are sent (D28), options come last and win.
+// TestRequestBody checks the request as sent: explicitly set zero values are sent (D28), options
+// are applied last and take precedence.
 func TestRequestBody(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -105,7 +106,7 @@ func TestRequestBody(t *testing.T) {
 	}
 }
 
-// The smallest request has only what was asked for.
+// TestSmallRequestBody checks that the smallest request has only what was specified.
 func TestSmallRequestBody(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(t, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: "ok"} })
@@ -122,7 +123,7 @@ func TestSmallRequestBody(t *testing.T) {
 	}
 }
 
-// canned answers every call with the same bytes.
+// canned returns a client for a server that answers every call with the same bytes.
 func canned(t *testing.T, status int, contentType, body string) *openai.Client {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -142,7 +143,7 @@ func canned(t *testing.T, status int, contentType, body string) *openai.Client {
 
 const sse = "text/event-stream"
 
-// What compatible servers do that OpenAI does not.
+// TestOddServers checks the deviations of compatible servers from OpenAI.
 func TestOddServers(t *testing.T) {
 	t.Parallel()
 	call := func(id, name, args string) chat.ToolCall {
@@ -259,7 +260,7 @@ func TestErrorAnswers(t *testing.T) {
 	}
 }
 
-// No listener, a refused address: each has its error.
+// TestUnreachable checks that a missing listener and a forbidden address each have their own error.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.NotFoundHandler())
@@ -293,7 +294,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// One connection serves one call after another.
+// TestConnectionReuse checks that one connection serves successive calls.
 func TestConnectionReuse(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(t, modeltest.Conformance)

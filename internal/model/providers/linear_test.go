@@ -11,7 +11,7 @@ import (
 // pieces repeats an event, n times.
 func pieces(n int, event string) string { return strings.Repeat("data: "+event+"\n\n", n) }
 
-// longReplies are streams of n pieces, by protocol and kind.
+// longReplies are streams of n chunks, by protocol and kind.
 var longReplies = map[string]func(n int) string{
 	"openai/text": func(n int) string {
 		return pieces(n, `{"id":"1","model":"m","choices":[{"index":0,"delta":{"content":"twenty bytes of text"}}]}`) +
@@ -50,7 +50,8 @@ func anthropicStream(n int, start, delta string) string {
 		pieces(1, `{"type":"content_block_stop","index":0}`) + pieces(1, `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":2}}`) + pieces(1, `{"type":"message_stop"}`)
 }
 
-// A reply of two times the pieces takes two times the memory to read. Not parallel: it counts what is allocated.
+// TestRepliesAreReadInLinearMemory checks that reading a reply with twice the chunks takes twice
+// the memory. It is not parallel because it counts allocations.
 func TestRepliesAreReadInLinearMemory(t *testing.T) {
 	for name, stream := range longReplies {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +67,7 @@ func TestRepliesAreReadInLinearMemory(t *testing.T) {
 				}
 				return after.TotalAlloc - before.TotalAlloc
 			}
-			read(10) // what is made once
+			read(10) // one-time allocations
 			const n = 1000
 			once, twice := read(n), read(2*n)
 			if ratio := float64(twice) / float64(once); ratio > 2.2 {

@@ -1,7 +1,8 @@
-// Package providers puts the registry, the adapters and the HTTP client together: what a command needs to call models.
+// Package providers combines the registry, the adapters and the HTTP client: everything that a
+// command needs to call models.
 //
-// It refuses to hold state or decide anything: it is the one place that imports every adapter, so that neither the port nor the driver
-// knows an SDK.
+// It holds no state and makes no decisions: it is the one place that imports every adapter, so that
+// neither the port nor the driver depends on an SDK.
 package providers
 
 import (
@@ -17,9 +18,10 @@ import (
 	"github.com/hocket-run/hocket/internal/outbound"
 )
 
-// New makes a registry with an adapter for every protocol; cfg.Adapters, where set, wins. proxy chooses the proxy of a request, nil follows
-// the process environment. Each endpoint gets an HTTP client of its own, which may reach that endpoint and nothing else that is
-// private (SEC8). Nothing is connected or built before the first call.
+// New returns a registry with an adapter for every protocol; cfg.Adapters, if set, takes
+// precedence. proxy chooses the proxy of a request; nil uses the process environment. Each endpoint
+// gets its own HTTP client, which may reach that endpoint and no other private address (SEC8).
+// Nothing is connected or built before the first call.
 func New(cfg model.Config, proxy func(*http.Request) (*url.URL, error)) *model.Registry {
 	if cfg.Adapters == nil {
 		cfg.Adapters = Adapters(proxy)
@@ -27,7 +29,8 @@ func New(cfg model.Config, proxy func(*http.Request) (*url.URL, error)) *model.R
 	return model.NewRegistry(cfg)
 }
 
-// Adapters returns the factory of each protocol. proxy chooses the proxy of a request, nil follows the process environment.
+// Adapters returns the factory of each protocol. proxy chooses the proxy of a request; nil uses the
+// process environment.
 func Adapters(proxy func(*http.Request) (*url.URL, error)) map[model.Protocol]model.Factory {
 	return AdaptersWith(func(e model.Endpoint) *http.Client { return Client(e, proxy) })
 }
@@ -41,7 +44,8 @@ func Client(e model.Endpoint, proxy func(*http.Request) (*url.URL, error)) *http
 	return outbound.New(cfg)
 }
 
-// AdaptersWith returns the factory of each protocol. Its adapters use the HTTP clients that client returns.
+// AdaptersWith returns the factory of each protocol. Its adapters use the HTTP clients that client
+// returns.
 func AdaptersWith(client func(model.Endpoint) *http.Client) map[model.Protocol]model.Factory {
 	return map[model.Protocol]model.Factory{
 		model.ProtocolOpenAI: func(e model.Endpoint) (model.Client, error) {
@@ -56,7 +60,8 @@ func AdaptersWith(client func(model.Endpoint) *http.Client) map[model.Protocol]m
 	}
 }
 
-// Expected returns the answers that the adapter of a protocol expects. ok is false for an unknown protocol.
+// Expected returns the responses that the adapter of a protocol expects. ok is false for an unknown
+// protocol.
 func Expected(p model.Protocol) (expected adapter.Answers, ok bool) {
 	switch p {
 	case model.ProtocolOpenAI:
@@ -69,7 +74,7 @@ func Expected(p model.Protocol) (expected adapter.Answers, ok bool) {
 	return adapter.Answers{}, false
 }
 
-// wrap keeps a nil adapter from becoming a Client that is not nil.
+// wrap prevents a nil adapter from becoming a non-nil Client.
 func wrap[C model.Client](c C, err error) (model.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the adapter: %w", err)

@@ -33,7 +33,7 @@ func env(pairs ...string) model.Env {
 	}
 }
 
-// Every provider, from reference to reply, with the addresses of the environment.
+// TestCalls checks every provider, from reference to reply, with addresses from the environment.
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(t, modeltest.Conformance)
@@ -69,7 +69,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// D8, D11: one call is one request, however it fails; the SDKs would retry.
+// TestOneRequestPerCall checks D8 and D11: one call is one request, however it fails; the SDKs
+// would retry.
 func TestOneRequestPerCall(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(t, modeltest.Conformance)
@@ -81,7 +82,7 @@ func TestOneRequestPerCall(t *testing.T) {
 	calls := 0
 	for _, ref := range []string{"openai/m", "anthropic/m", "google/m"} {
 		for _, prompt := range prompts {
-			_, _ = r.Call(t.Context(), model.Request{ // what came of it is checked elsewhere
+			_, _ = r.Call(t.Context(), model.Request{ // the result is checked elsewhere
 				Model: ref, IdempotencyKey: "k", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(prompt)}},
 			}, nil)
 			if calls++; srv.Count("") != calls {
@@ -91,12 +92,13 @@ func TestOneRequestPerCall(t *testing.T) {
 	}
 }
 
-// SEC8: an address of a document is private only where the operator stands behind it.
+// TestPrivateAddressOfDocument checks SEC8: a document's address may be private only if the
+// operator vouches for it.
 func TestPrivateAddressOfDocument(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(t, modeltest.Conformance)
 	for _, trusted := range []bool{false, true} {
-		t.Run(strconv.FormatBool(trusted), func(t *testing.T) { // one after the other: the calls are counted below
+		t.Run(strconv.FormatBool(trusted), func(t *testing.T) { // sequential: the calls are counted below
 			r := providers.New(model.Config{Providers: map[string]model.ProviderDef{"gw": {BaseURL: srv.BaseURL(), Trusted: trusted}}}, outboundtest.NoProxy)
 			_, err := r.Call(t.Context(), model.Request{Model: "gw/m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(modeltest.PromptText)}}}, nil)
 			if refused := errors.Is(err, outbound.ErrRefused); refused == trusted {
@@ -109,7 +111,8 @@ func TestPrivateAddressOfDocument(t *testing.T) {
 	}
 }
 
-// A call that fails says nothing on the standard logger: one of the SDKs would. Not parallel: the logger is the process's.
+// TestNothingOnTheLogger checks that a failed call writes nothing to the standard logger, as one of
+// the SDKs would. It is not parallel because the logger is global to the process.
 func TestNothingOnTheLogger(t *testing.T) {
 	var out bytes.Buffer
 	log.SetOutput(&out)
@@ -128,7 +131,8 @@ func TestNothingOnTheLogger(t *testing.T) {
 	}
 }
 
-// Keys and addresses come from the Env that was given, never from the process. Not parallel: the environment is the process's.
+// TestProcessEnvironmentIsLeftAlone checks that keys and addresses come from the given Env, never
+// from the process. It is not parallel because the environment is global to the process.
 func TestProcessEnvironmentIsLeftAlone(t *testing.T) {
 	for _, name := range []string{
 		"OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "GEMINI_API_KEY",
@@ -153,10 +157,11 @@ func TestProcessEnvironmentIsLeftAlone(t *testing.T) {
 	}
 }
 
-// officialClient tests our OpenAI-compatible endpoint with the SDK as one of its clients.
+// officialClient is the test that uses the SDK as one of the clients of our OpenAI-compatible
+// endpoint.
 const officialClient = "internal/api/openaiapi/client_test.go"
 
-// Only model/<provider> imports that provider's SDK.
+// TestSDKsStayInside checks that only model/<provider> imports that provider's SDK.
 func TestSDKsStayInside(t *testing.T) {
 	t.Parallel()
 	home := map[string]string{

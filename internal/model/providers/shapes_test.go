@@ -19,7 +19,7 @@ import (
 	"github.com/hocket-run/hocket/internal/outbound"
 )
 
-// served gives the adapter of a protocol for a server that always answers so.
+// served returns the adapter of a protocol for a server that always sends the same response.
 func served(t *testing.T, protocol string, status int, header http.Header, body string) model.Client {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -52,7 +52,8 @@ func served(t *testing.T, protocol string, status int, header http.Header, body 
 
 var hello = model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("hello")}}}
 
-// Item 18: what providers say of a used-up account, of a prompt that is too long, and of a wait, before and inside a stream.
+// TestErrorShapes checks item 18: provider errors for a used-up account, for a prompt that is too
+// long, and with a wait, before and inside a stream.
 func TestErrorShapes(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -100,7 +101,8 @@ func TestErrorShapes(t *testing.T) {
 	}
 }
 
-// Item 6, P20: whatever numbers a server reports as usage, through every adapter, what counts is not negative, no more than is possible, and a sum of it does not wrap.
+// TestHostileUsage checks item 6 and P20: whatever numbers a server reports as usage, through every
+// adapter, the counted usage is not negative, is not implausibly large, and sums without overflow.
 func TestHostileUsage(t *testing.T) {
 	t.Parallel()
 	// Each body has the numbers a (input), b (output), c (cached), d (reasoning).
@@ -123,7 +125,7 @@ func TestHostileUsage(t *testing.T) {
 					client := model.WithUsage(served(t, protocol, 200, nil, strings.ReplaceAll(text, "\x00", "[DONE]")), nil)
 					name := fmt.Sprintf("%s: %s in, %s out, %s cached", protocol, a, b, c)
 					reply, err := client.Call(t.Context(), hello, nil)
-					if err != nil { // numbers that are no counts may make the answer one that cannot be read
+					if err != nil { // invalid counts may make the response unreadable
 						if u := model.UsageOf(err); u != nil && min(u.InputTokens, u.OutputTokens) < 0 {
 							t.Errorf("%s: the failure used %+v", name, *u)
 						}
@@ -131,7 +133,7 @@ func TestHostileUsage(t *testing.T) {
 					}
 					u := reply.Usage
 					switch {
-					case u == nil: // unknown, which counts as all that was reserved
+					case u == nil: // unknown, which counts as the entire reservation
 					case min(u.InputTokens, u.OutputTokens, u.CachedTokens, u.ReasoningTokens, u.CacheWriteTokens) < 0, u.CachedTokens > u.InputTokens, u.ReasoningTokens > u.OutputTokens:
 						t.Errorf("%s counts as %+v", name, *u)
 					case u.InputTokens > 16<<20 || u.OutputTokens > 16<<20:

@@ -13,18 +13,21 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// Client answers from a Script. Safe for concurrent use: calls that arrive together take their entries in the order of arrival.
+// Client answers model calls from a Script. It is safe for concurrent use: calls that arrive
+// together use their entries in the order of arrival.
 type Client struct {
 	entries []Entry
 
 	mu   sync.Mutex
-	used []int // by entry
-	// first is the number of entries at the beginning that are used up, so that long recordings are not searched from the start.
+	used []int // uses by entry
+	// first is the number of used-up entries at the start, so that long recordings are not searched
+	// from the beginning.
 	first int
 }
 
-// New makes a client of s. used are the entries that were used before, as Reply.Source and SourceOf told them, one for each use, in any order;
-// numbers that are no entry of s count for nothing, since the script may have been exchanged since.
+// New returns a client of s. used are the previously used entries, as reported by Reply.Source and
+// SourceOf, one for each use, in any order; numbers that are not entries of s are ignored, since
+// the script may have been replaced since.
 func New(s *Script, used []int) *Client {
 	c := &Client{entries: s.Entries, used: make([]int, len(s.Entries))}
 	for _, n := range used {
@@ -35,8 +38,8 @@ func New(s *Script, used []int) *Client {
 	return c
 }
 
-// Call implements model.Client. Errors: *model.Error with the entry's code, or with KindNoReply; *model.Interrupted when ctx was done while
-// the entry waited.
+// Call implements model.Client. Errors: *model.Error with the entry's code, or with KindNoReply;
+// *model.Interrupted if ctx was done during the entry's delay.
 func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
 	if err := ctx.Err(); err != nil {
 		return model.Reply{}, err
@@ -79,7 +82,8 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	return reply, nil
 }
 
-// take finds the entry of a call and uses it once: its place, or -1, and how often it had been used before.
+// take finds the entry for a call and uses it once. It returns its index, or -1, and the number of
+// its previous uses.
 func (c *Client) take(req model.Request) (at, use int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,7 +105,8 @@ func (c *Client) isUsedUp(i int) bool {
 	return times != Always && c.used[i] >= max(times, 1)
 }
 
-// isFor tells whether the caller is the entry's. A node may be named by the end of its path, as people see it.
+// isFor reports whether the entry matches the caller. A node may be named by the last part of its
+// path, as people see it.
 func (e *Entry) isFor(req model.Request) bool {
 	switch e.Agent {
 	case "", req.Agent, req.Node:
@@ -111,7 +116,7 @@ func (e *Entry) isFor(req model.Request) bool {
 	return n >= 0 && req.Node[n] == '/' && req.Node[n+1:] == e.Agent
 }
 
-// Unused gives the numbers of the entries that were never used, in order.
+// Unused returns the numbers of the entries that were never used, in order.
 func (c *Client) Unused() []int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,8 +129,8 @@ func (c *Client) Unused() []int {
 	return out
 }
 
-// calls gives the entry's tool calls with ids that no other use of an entry gives, and that the conversation of req does not have:
-// another script may have answered its beginning.
+// calls returns the entry's tool calls with ids that are unique across all uses of all entries and
+// do not occur in the conversation of req, whose start may have been answered by another script.
 func (e *Entry) calls(source, use int, req model.Request) []chat.ToolCall {
 	isTaken := func(id string) bool {
 		return slices.ContainsFunc(req.Messages, func(m chat.Message) bool {
@@ -156,7 +161,7 @@ func (e *Entry) stop() model.StopReason {
 	return model.StopEnd
 }
 
-// noReply says what was asked for and what the script had.
+// noReply describes what was requested and what the script had.
 func (c *Client) noReply(req model.Request) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -188,7 +193,8 @@ func (c *Client) noReply(req model.Request) string {
 	return msg + fmt.Sprintf(" (last message: %q)", shorten(req.LastText()))
 }
 
-// others gives the agents for which there are entries, so that a misspelling is seen; "" without any.
+// others returns the agents for which there are entries, so that a misspelling is visible, or "" if
+// there are none.
 func (c *Client) others() string {
 	const most = 5
 	var names []string
@@ -208,7 +214,7 @@ func (c *Client) others() string {
 	return "; there are entries for " + strings.Join(names, ", ")
 }
 
-// shorten gives the beginning of a text on one line.
+// shorten returns the start of a string on one line.
 func shorten(s string) string {
 	const limit = 120
 	r := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(s[:min(len(s), 8*limit)], "")), " "))
@@ -218,7 +224,7 @@ func shorten(s string) string {
 	return string(r)
 }
 
-// stream tells a reply as a provider would: text in a few pieces, each tool call at once.
+// stream sends a reply as deltas, as a provider would: text in a few chunks, each tool call whole.
 func stream(r model.Reply, onDelta func(model.Delta)) {
 	for piece := range pieces(r.Reasoning) {
 		onDelta(model.Delta{Reasoning: piece})
@@ -231,7 +237,7 @@ func stream(r model.Reply, onDelta func(model.Delta)) {
 	}
 }
 
-// pieces cuts a text into at most four parts at rune edges.
+// pieces splits a string into at most four parts at rune boundaries.
 func pieces(s string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		size := len(s)/4 + 1

@@ -70,7 +70,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// ask makes a call and gives what came of it on one line.
+// ask makes a call and returns the outcome on one line.
 func ask(t *testing.T, c model.Client, agent, node, last string) string {
 	t.Helper()
 	reply, err := c.Call(t.Context(), model.Request{Agent: agent, Node: node, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(last)}}}, nil)
@@ -93,7 +93,8 @@ const order = `replies:
 - {agent: B, text: b, times: always}
 `
 
-// First match wins, in file order; each entry is used once, or as often as it says.
+// TestOrder checks that the first match in file order is used, and each entry once, or as often as
+// it specifies.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	c := script.New(parse(t, order), nil)
@@ -118,7 +119,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// D19: used replies are derived from what was recorded. Whatever prefix of the calls is recorded, the rest goes on alike.
+// TestResume checks D19: used replies are derived from what was recorded. Whatever prefix of the
+// calls is recorded, the remaining calls get the same replies.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	calls := []struct{ agent, node, last string }{
@@ -137,7 +139,7 @@ func TestResume(t *testing.T) {
 			fmt.Sscan(w, &source)
 			used = append(used, source)
 		}
-		slices.Reverse(used) // their order says nothing
+		slices.Reverse(used) // their order is irrelevant
 		rest := script.New(s, append(used, 0, -3, 99))
 		for i, c := range calls[n:] {
 			if got := ask(t, rest, c.agent, c.node, c.last); got != want[n+i] {
@@ -147,7 +149,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// Ids of tool calls differ from those of the conversation, whose beginning another script may have answered.
+// TestCallIDsOfAnotherScript checks that ids of tool calls differ from those in the conversation,
+// whose start another script may have answered.
 func TestCallIDsOfAnotherScript(t *testing.T) {
 	t.Parallel()
 	c := script.New(parse(t, "replies: [{toolCalls: [{name: a}, {name: b}]}]\n"), nil)
@@ -166,7 +169,7 @@ func TestCallIDsOfAnotherScript(t *testing.T) {
 	}
 }
 
-// A call without an entry names the agent, and says what there was.
+// TestNoReply checks that a call without an entry names the agent, and what entries there were.
 func TestNoReply(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("wörd ", 100)
@@ -199,7 +202,8 @@ func TestNoReply(t *testing.T) {
 	}
 }
 
-// Ids of tool calls differ between uses of an entry and between entries, on resume too.
+// TestCallIDs checks that ids of tool calls differ between uses of an entry and between entries,
+// also after resume.
 func TestCallIDs(t *testing.T) {
 	t.Parallel()
 	s := parse(t, "replies:\n- {agent: A, times: 2, toolCalls: [{name: f}, {name: g}]}\n- {toolCalls: [{name: f}, {id: own, name: g}]}\n")
@@ -224,7 +228,7 @@ func TestCallIDs(t *testing.T) {
 	}
 }
 
-// Many at once: every entry is used exactly once.
+// TestConcurrentUse checks that with many concurrent calls every entry is used exactly once.
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	const n = 200
@@ -251,7 +255,8 @@ func TestConcurrentUse(t *testing.T) {
 	}
 }
 
-// A delay passes in full; a context that ends first ends it, and the entry counts as used (see model.Interrupted).
+// TestDelay checks that a delay is waited for in full; if the context ends first, the wait ends,
+// and the entry counts as used (see model.Interrupted).
 func TestDelay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -290,7 +295,8 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// A recording of a long run: the cost of a call does not grow with what was used before.
+// BenchmarkLongRecording measures a recording of a long run: the cost of a call does not grow with
+// the number of used entries.
 func BenchmarkLongRecording(b *testing.B) {
 	const n = 10_000
 	var text strings.Builder

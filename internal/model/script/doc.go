@@ -1,13 +1,16 @@
-// Package script answers model calls from a reply script: a file that says what the models answer, so that a workflow runs without network
-// and key, and runs the same again.
+// Package script answers model calls from a reply script: a file with the models' replies, so that
+// a workflow runs without network and key, and runs the same every time.
 //
-// It refuses to guess: a call for which no entry is left fails with the code no_reply and names the agent. It knows no provider and no
-// workflow.
+// It does not guess: a call without a remaining entry fails with the code no_reply and names the
+// agent. It is independent of any provider and workflow.
 //
 // The flow:
 //
-//  1. [Parse] reads the file (YAML or JSON, the form is in the contract) into a [Script], or says what is wrong where.
-//  2. [New] makes a client of it. Each call takes the first entry, in file order, that fits and is not used up.
-//  3. Each answer, and each failure, says which entry it was ([model.Reply.Source], [model.SourceOf]). A recorder of that can make, after a
-//     crash, a client that goes on where the first one was (D19): what is recorded is used, what was in flight is not.
+//  1. [Parse] reads the file (YAML or JSON, the form is in the contract) into a [Script], or
+//     reports what is wrong and where.
+//  2. [New] returns a client of it. Each call uses the first entry, in file order, that matches and
+//     is not used up.
+//  3. Each reply, and each failure, identifies its entry ([model.Reply.Source], [model.SourceOf]).
+//     Code that records them can, after a crash, create a client that continues where the first one
+//     was (D19): entries that were recorded are used, entries in flight are not.
 package script

@@ -13,49 +13,51 @@ import (
 	"github.com/hocket-run/hocket/internal/model/adapter"
 )
 
-// Always is the value of Entry.Times of an entry that is never used up.
+// Always is the value of Entry.Times for an entry that is never used up.
 const Always = -1
 
-// maxDelay bounds delayMs and retryAfterMs: more is a slip of the pen.
+// maxDelay is the maximum value of delayMs and retryAfterMs: a larger value is a mistake.
 const maxDelay = 24 * time.Hour
 
-// CodeBadReply is the code of diagnostics about entries that contradict themselves or say nothing.
+// CodeBadReply is the code of diagnostics about contradictory or empty entries.
 const CodeBadReply = "bad-reply"
 
-// bounds allow recordings of long runs.
+// bounds are large enough for recordings of long runs.
 var bounds = source.Options{MaxBytes: 256 << 20, MaxValues: 5_000_000}
 
-// Script is a reply script as read. It does not change.
+// Script is a parsed reply script. It is immutable.
 type Script struct{ Entries []Entry }
 
-// Entry is one reply. Exactly one of an answer (text, json, tool calls) and Error is there.
+// Entry is one reply. It has either an answer (text, json, tool calls) or an Error.
 type Entry struct {
-	// Agent is the name of the agent or the id of the node that may be answered; "": any.
+	// Agent is the name of the agent or the id of the node that the entry may answer; "" means any.
 	Agent string
-	// Contains must be in the text of the last message; "": whatever it says.
+	// Contains must occur in the text of the last message; "" matches any message.
 	Contains string
-	// Text is the answer; of an entry with `json:` it is that value, compact.
+	// Text is the reply; for an entry with `json:` it is that value, compact.
 	Text      string
 	Reasoning string
-	// ToolCalls have an id only where the script gives one.
+	// ToolCalls have an id only if the script specifies one.
 	ToolCalls  []chat.ToolCall
 	Error      *Failure
 	StopReason model.StopReason
 	Delay      time.Duration
 	Usage      *chat.Usage
-	// Times is how often the entry may be used, 1 where the script says nothing, or Always.
+	// Times is how often the entry may be used: 1 if the script does not specify it, or Always.
 	Times int
-	// Span is where the entry stands.
+	// Span is the position of the entry.
 	Span diag.Span
 }
 
-// Failure is the error that an entry tells. Code is any word; those of model.ErrorKinds mean what they mean there.
+// Failure is the error that an entry returns. Code is any word; the codes in model.ErrorKinds have
+// their meaning there.
 type Failure struct {
 	Code, Message string
 	RetryAfter    time.Duration
 }
 
-// Parse reads a reply script. The Script holds the entries that could be read; it is fit for use only where the list has no errors.
+// Parse parses a reply script. The Script holds the entries that could be read; use it only if the
+// list has no errors.
 func Parse(file string, data []byte) (*Script, diag.List) {
 	root, diags := bounds.Parse(file, data)
 	s := &Script{}
@@ -63,7 +65,7 @@ func Parse(file string, data []byte) (*Script, diag.List) {
 		return s, diags
 	}
 	top := root.Fields(&diags)
-	// A recording that has no entry yet is `replies:` without a value.
+	// A recording without entries is `replies:` without a value.
 	if _, begun := entryOf(root, "replies"); top != nil && !begun {
 		top.Require("replies")
 	}
@@ -76,7 +78,7 @@ func Parse(file string, data []byte) (*Script, diag.List) {
 	return s, diags
 }
 
-// entryOf gives a value, null included, and whether its key is there.
+// entryOf returns a value, including null, and reports whether its key exists.
 func entryOf(n *source.Node, key string) (*source.Node, bool) {
 	e := n.Entry(key)
 	if e == nil {
@@ -125,7 +127,7 @@ func readEntry(f *source.Fields, diags *diag.List) Entry {
 	return e
 }
 
-// bad reports a problem of an entry, at the value of a key where there is one.
+// bad reports a problem of an entry, at the value of a key if there is one.
 func bad(f *source.Fields, key string, diags *diag.List, message string) {
 	n := f.Node()
 	if at := n.Get(key); at != nil {
@@ -146,7 +148,7 @@ func readCalls(f *source.Fields, diags *diag.List) []chat.ToolCall {
 		case args.IsNull():
 		case args.Kind == source.Map:
 			call.Arguments = args.JSON()
-		case args.Kind == source.String: // what a model wrote, JSON or not
+		case args.Kind == source.String: // the model's output, JSON or not
 			call.Arguments = adapter.Arguments(args.Text)
 		default:
 			bad(c, "arguments", diags, "arguments must be a map, or a text in place of it")

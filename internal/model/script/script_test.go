@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model/script"
 )
 
-// contract is the example of the contract, word by word.
+// contract is the example in the contract, verbatim.
 const contract = `replies:
   - agent: Writer            # agent name or node id; absent: any agent
     contains: "quarterly"    # optional: the last message must contain this
@@ -104,7 +104,7 @@ func TestParseProblems(t *testing.T) {
 			var got []string
 			for i, d := range diags {
 				line := d.String()
-				// A star in the wanted line stands for words that belong to the reader of documents.
+				// A star in the expected line stands for words that come from the document reader.
 				if i < len(tc.want) {
 					if before, after, star := strings.Cut(tc.want[i], "*"); star && strings.HasPrefix(line, before) && strings.Contains(line, after) {
 						line = tc.want[i]
@@ -119,7 +119,7 @@ func TestParseProblems(t *testing.T) {
 	}
 }
 
-// Every entry knows where it stands.
+// TestSpans checks that every entry has its position.
 func TestSpans(t *testing.T) {
 	t.Parallel()
 	s, _ := script.Parse("r.yaml", []byte(contract))

@@ -1,6 +1,7 @@
-// Package outboundtest has what tests of HTTP clients share: a server that ends with the test, and the absence of a proxy.
+// Package outboundtest provides what tests of HTTP clients share: a server that is closed with the
+// test, and a setting without a proxy.
 //
-// It refuses to be imported outside of tests.
+// Only tests may import it.
 package outboundtest
 
 import (
@@ -10,7 +11,7 @@ import (
 	"testing"
 )
 
-// NoProxy keeps tests independent of the environment's proxy.
+// NoProxy returns no proxy, which keeps tests independent of the environment's.
 func NoProxy(*http.Request) (*url.URL, error) { return nil, nil } //nolint:nilnil // that is how net/http says that there is none
 
 // Serve starts a server that is closed at the end of the test.

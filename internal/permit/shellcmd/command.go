@@ -7,28 +7,30 @@ import (
 	"strings"
 )
 
-// starters are commands that run another command, which is somewhere among their arguments. Their options are not read: whatever follows them, from each
-// argument on, is taken for a command.
+// starters are commands that run another command, located somewhere among their arguments. Their
+// options are not parsed: the words from each argument on are treated as a command.
 var starters = set(`builtin busybox capsh choom chroot chrt command coproc coreutils dbus-run-session docker doas entr env exec faketime fakeroot find
 	flock gdb i386 ionice jobs kubectl linux32 linux64 ltrace nice nohup nsenter numactl parallel perf pkexec podman prlimit proot rlwrap rsh run-parts
 	runuser script setarch setpriv setsid ssh start-stop-daemon stdbuf strace su sudo systemd-run taskset time timeout torsocks toybox unbuffer unshare
 	valgrind watch xargs xvfb-run screen tmux proxychains proxychains4 uv npx tar gtar bsdtar rsync scp zip`)
 
-// placers put other text in the place of some of their arguments.
+// placers replace some of their arguments with other text.
 var placers = set("find parallel xargs")
 
-// shells run scripts. What they read from a file or from standard input is not known.
+// shells run scripts. Scripts that they read from a file or from standard input are unknown.
 var shells = set("sh bash dash ash ksh ksh93 mksh oksh loksh lksh zsh fish csh tcsh rbash rksh yash posh pwsh powershell cmd elvish nu xonsh")
 
-// readers run commands that their text does not say: from a file, from standard input, or from a language that is not the shell's.
+// readers run commands that their text does not contain: from a file, from standard input, or in a
+// language other than the shell's.
 var readers = set(`. source alias hash enable bind complete compgen mapfile readarray fc history at batch crontab login newgrp sg
 	expect osascript jshell irb octave
 	ex vi vim nvim view vimdiff ed emacs nano gdb dc m4 psql mysql sqlite3`)
 
-// interpreters run a file that their first argument names, which is a command like others, or code that an option gives, which is not read.
+// interpreters run a file named by their first argument, which is a command like any other, or code
+// passed in an option, which is not parsed.
 var interpreters = set("perl python ruby node nodejs php lua luajit tclsh wish deno bun groovy scala R Rscript julia guile racket")
 
-// awks are interpreters whose programs start commands by few words.
+// awks are interpreters whose programs can start commands in a few words.
 var awks = set("awk gawk mawk nawk original-awk")
 
 func set(words string) map[string]bool {
@@ -39,22 +41,23 @@ func set(words string) map[string]bool {
 	return out
 }
 
-// runs are long options by which many programs take a command.
+// runs matches long options with which many programs accept a command.
 var runs = regexp.MustCompile(`^--?(to-command|checkpoint-action|use-compress-program|rsh|rsync-path|exec|exec-path|command|cmd|pager|editor|shell|shell-command|compress-program|upload-pack|receive-pack|extcmd|open-files-in-pager|unzip-command|info-script|new-volume-script|filter|preprocessor|init-file|rcfile)(=|$)`)
 
-// version is what names of interpreters may end in.
+// version matches the suffix that names of interpreters may have.
 var version = regexp.MustCompile(`[0-9.-]*$`)
 
-// command takes one simple command: its text, and what it starts. given are the texts that it can read.
+// command processes one simple command: its text, and the commands it starts. given are the strings
+// that it can read.
 func (r *reader) command(words []field, given []string) {
 	r.one(words, given)
-	// What may be no word leaves its place to the next.
+	// If a word may be missing, the next one takes its position.
 	for i := 0; i < len(words)-1 && words[i].vanishes(); i++ {
 		r.one(words[i+1:], given)
 	}
 }
 
-// one takes a simple command whose first word is there.
+// one processes a simple command whose first word is certain.
 func (r *reader) one(words []field, given []string) {
 	if len(words) == 0 {
 		return
@@ -62,10 +65,10 @@ func (r *reader) one(words []field, given []string) {
 	r.text(words)
 	name := base(words[0].text)
 	if !words[0].known() {
-		return // any command: the text says so
+		return // any command: its text is already unknown
 	}
 	r.starts(name, words, given)
-	if gnu := strings.TrimPrefix(name, "g"); starters[gnu] { // as GNU's programs are called elsewhere
+	if gnu := strings.TrimPrefix(name, "g"); starters[gnu] { // names of GNU programs on other systems
 		name = gnu
 	}
 	if !starters[name] {
@@ -91,7 +94,7 @@ func (r *reader) one(words []field, given []string) {
 		}
 		r.inside(words[i].text)
 		if placers[name] && (replaces.MatchString(words[i].text) || starters[base(words[i].text)]) {
-			r.unknown() // what is put there may be the command that is started
+			r.unknown() // the substituted text may be the command that is started
 		}
 		if n, value, ok := strings.Cut(words[i].text, "="); ok {
 			r.assigned(n, value)
@@ -101,15 +104,16 @@ func (r *reader) one(words []field, given []string) {
 	}
 }
 
-// acts tells whether find takes what follows a word for a command.
+// acts reports whether find treats the words after f as a command.
 func acts(f field) bool {
 	return !f.known() || slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, f.text)
 }
 
-// replaces are the options of placers that choose another text than {} to be replaced.
+// replaces matches the options of placers that choose a replacement string other than {}.
 var replaces = regexp.MustCompile(`^(-[a-zA-Z0-9]*[IiJ]|--replace|--rpl|-U)`)
 
-// inside takes the text of one argument for a script, where it could be one: with blanks, or behind the letter or the name of an option.
+// inside treats the text of one argument as a script if it could be one: with blanks, or after the
+// letter or the name of an option.
 func (r *reader) inside(text string) {
 	if strings.ContainsAny(text, " \t\n;|&<>$`(){}\"'\\") {
 		r.script(text)
@@ -120,12 +124,12 @@ func (r *reader) inside(text string) {
 	if !strings.HasPrefix(text, "-") {
 		return
 	}
-	for i := 2; i < min(len(text), 6); i++ { // behind a letter, or several
+	for i := 2; i < min(len(text), 6); i++ { // after one or more letters
 		r.script(text[i:])
 	}
 }
 
-// starts takes what a command of a known name runs.
+// starts processes the commands that a command with a known name runs.
 func (r *reader) starts(name string, words []field, given []string) {
 	args := words[1:]
 	plain := version.ReplaceAllString(name, "")
@@ -169,15 +173,15 @@ func (r *reader) starts(name string, words []field, given []string) {
 	}
 }
 
-// asksOnly tells whether an interpreter is asked for its version or its help and nothing else.
+// asksOnly reports whether an interpreter is only asked for its version or its help.
 func asksOnly(args []field) bool {
 	return len(args) == 1 && slices.Contains([]string{"--version", "-V", "-version", "--help", "-h"}, args[0].text)
 }
 
-// flags are the options of shells that change nothing about where commands come from.
+// flags matches the options of shells that do not change where commands come from.
 var flags = regexp.MustCompile(`^[-+][abCefhkmnuvxBEHPT]*c?[abCefhkmnuvxBEHPT]*$`)
 
-// shell takes the arguments of a shell. Only -c says what it runs.
+// shell processes the arguments of a shell. Only -c shows what it runs.
 func (r *reader) shell(args []field, given []string) {
 	script := false
 	for i := range args {
@@ -203,10 +207,10 @@ func (r *reader) shell(args []field, given []string) {
 	}
 }
 
-// gitKeys are the configuration of git that names no command.
+// gitKeys matches the git configuration keys that name no command.
 var gitKeys = regexp.MustCompile(`(?i)^(color|user|log|advice|status|format\.pretty|core\.(quotepath|autocrlf|filemode|ignorecase)|init\.defaultbranch|safe|gc|pull|push\.default)(\.|=|$)`)
 
-// git takes the arguments of git, by some of which it runs commands.
+// git processes the arguments of git, some of which run commands.
 func (r *reader) git(args []field) {
 	has := func(word string) bool {
 		return slices.ContainsFunc(args, func(f field) bool { return f.text == word })
@@ -230,7 +234,7 @@ func (r *reader) git(args []field) {
 	}
 }
 
-// plainConfig tells whether `git config` with args sets nothing that names a command.
+// plainConfig reports whether `git config` with args sets nothing that names a command.
 func plainConfig(args []field) bool {
 	for len(args) > 0 && slices.Contains([]string{"--global", "--local", "--system", "--worktree", "--get", "--get-all", "--list", "--unset", "--add", "--bool", "--int"}, args[0].text) {
 		if slices.Contains([]string{"--get", "--get-all", "--list", "--unset"}, args[0].text) {
@@ -241,7 +245,8 @@ func plainConfig(args []field) bool {
 	return len(args) < 2 || slices.Contains([]string{"get", "list", "unset"}, args[0].text) || gitKeys.MatchString(args[0].text)
 }
 
-// sed takes the arguments of sed. Scripts of other commands than s, d, p, q and = are not read.
+// sed processes the arguments of sed. Scripts with commands other than s, d, p, q and = are not
+// parsed.
 func (r *reader) sed(args []field) {
 	taken := false
 	for i := 0; i < len(args); i++ {
@@ -265,7 +270,7 @@ func (r *reader) sed(args []field) {
 	}
 }
 
-// sedAddress is an address of lines by number.
+// sedAddress matches an address of lines by number.
 var sedAddress = regexp.MustCompile(`^([0-9]+|\$)?(,([0-9]+|\$))?!?`)
 
 func plainSed(f field) bool {
@@ -283,7 +288,8 @@ func plainSed(f field) bool {
 	return len(parts) == 3 && strings.Trim(parts[2], "gpIi0123456789") == ""
 }
 
-// text adds the text of a command, also with the last element of its program's path alone. Where a word may be none, its blanks may be none too.
+// text adds the text of a command, and a second form with only the last element of its program's
+// path. If a word may be missing, its blanks may be missing too.
 func (r *reader) text(words []field) {
 	var spaced, tight strings.Builder
 	for i, w := range words {
@@ -304,7 +310,8 @@ func (r *reader) text(words []field) {
 	}
 }
 
-// base gives the last element of a program's path, without what Windows adds to programs.
+// base returns the last element of a program's path, without the extension that Windows adds to
+// programs.
 func base(program string) string {
 	if i := strings.LastIndexByte(program, '/'); i >= 0 && i+1 < len(program) {
 		program = program[i+1:]

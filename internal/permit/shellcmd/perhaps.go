@@ -2,19 +2,21 @@ package shellcmd
 
 import "strings"
 
-// Perhaps begins a command that a program may start, of which it is not known whether it starts commands: one that is neither among those that do nor among
-// those that do not.
+// Perhaps is the prefix of a command that a program may start if the program is not known to start
+// commands or not to start any.
 const Perhaps = "\x01"
 
-// silent are commands that start no other, whatever their arguments are; what options let them do is looked for elsewhere.
+// silent are commands that start no other command, whatever their arguments are; commands made
+// possible by options are detected elsewhere.
 var silent = set(`: [ [[ alias basename bg break cal cat cd chgrp chmod chown cksum cmp column comm continue cut date dd df diff dirname dirs disown du echo egrep
 	exit expand export expr false fg fgrep file fmt fold grep groups head hexdump hostname id join jobs kill let local ls md5sum mkdir mktemp nl nproc od
 	paste pathchk popd printenv printf ps pushd pwd read readlink readonly realpath return rev rmdir seq set sha1sum sha256sum shift shopt shuf sleep sort
 	stat strings sum sync tac tail tee test touch tr true tty type typeset declare ulimit umask unalias uname unexpand uniq unset wait wc whatis whereis
 	which whoami yes rm unlink shred awk gawk mawk nawk sed gsed eval trap command`)
 
-// perhaps adds what a command starts if it is one that starts others: the rest of its words from each word on, and words that could be scripts. Those of
-// git are its own commands, and a program of the project is not looked into.
+// perhaps adds the commands that a command starts if it starts any: the words from each word on,
+// and words that could be scripts. Words of git are its own subcommands, and a program of the
+// project is not examined.
 func (r *reader) perhaps(name string, words []field) {
 	program := words[0].text
 	own := strings.Contains(program, "/") && !strings.HasPrefix(program, "/") && !strings.HasPrefix(program, "../")

@@ -7,28 +7,31 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Unknown marks text of a command that is not known before the command runs: any text, blanks and no text among them.
+// Unknown marks text of a command that is not known before the command runs: any string, including
+// blanks and the empty string.
 const Unknown = "\x00"
 
-// Limits. What exceeds one of them is an unknown command.
+// Limits. Anything that exceeds one of them is an unknown command.
 const (
 	maxScript   = 16 << 10 // bytes of a script
-	maxNested   = 8        // scripts inside of scripts, as in sh -c
+	maxNested   = 8        // nested scripts, as in sh -c
 	maxCommands = 4000
-	maxText     = 512 << 10 // bytes of all commands together
-	maxRead     = 512 << 10 // bytes of all scripts together
-	maxBraces   = 64        // words that one word with braces becomes
+	maxText     = 512 << 10 // total bytes of all commands
+	maxRead     = 512 << 10 // total bytes of all scripts
+	maxBraces   = 64        // words that one word with braces expands to
 )
 
-// Script gives the commands that a shell may run for a script, each once, its words joined by single blanks and without quotes. A command whose program is
-// a path is there by the last element of that path too. A script that cannot be read, and one that runs what it does not say, has the command [Unknown].
+// Script returns the commands that a shell may run for a script, each once, with words joined by
+// single spaces and without quotes. A command whose program is a path is also returned with only
+// the last element of that path. A script that cannot be read, or that runs commands it does not
+// contain, has the command [Unknown].
 func Script(text string) []string {
 	r := &reader{}
 	r.script(text)
 	return r.out
 }
 
-// Argv gives the commands that a program and its arguments may run, as Script does.
+// Argv returns the commands that a program and its arguments may run, in the form of Script.
 func Argv(words []string) []string {
 	r := &reader{}
 	fields := make([]field, 0, len(words))
@@ -47,7 +50,7 @@ type reader struct {
 	read  int // bytes of scripts so far
 	depth int
 	full  bool
-	// ifs tells that the script sets the variable IFS, so that its value is not known.
+	// ifs reports whether the script sets the variable IFS, so that its value is unknown.
 	ifs bool
 }
 
@@ -72,7 +75,7 @@ func (r *reader) add(text string) {
 
 func (r *reader) unknown() { r.add(Unknown) }
 
-// script reads one script in both dialects.
+// script parses one script in both dialects.
 func (r *reader) script(text string) {
 	if strings.Contains(text, Unknown) {
 		r.unknown()
@@ -93,15 +96,16 @@ func (r *reader) script(text string) {
 	}
 }
 
-// setsIFS tells whether a text names IFS elsewhere than in $IFS and ${IFS}.
+// setsIFS reports whether text names IFS other than as $IFS or ${IFS}.
 func setsIFS(text string) bool {
 	return strings.Count(text, "IFS") != strings.Count(text, "$IFS")+strings.Count(text, "${IFS}")
 }
 
-// dialect reads a script as one shell does. A shell runs a script statement by statement, so that what is before an error has run when it is met.
+// dialect parses a script as one shell does. A shell runs a script statement by statement, so
+// statements before an error have already run when the error is found.
 func (r *reader) dialect(text string, lang syntax.LangVariant) {
 	defer func() {
-		if recover() != nil { // a defect of the parser is one more script that cannot be read
+		if recover() != nil { // a bug in the parser makes the script unreadable
 			r.unknown()
 		}
 	}()
@@ -138,30 +142,33 @@ func (r *reader) node(n syntax.Node, lang syntax.LangVariant) {
 		}
 	case *syntax.Word:
 		if text := joined(r.word(n, lang)); strings.Contains(text, "[$(") || strings.Contains(text, "[`") {
-			r.unknown() // a subscript, which builtins evaluate although it is quoted
+			r.unknown() // a subscript, which builtins evaluate even if it is quoted
 		}
 	case *syntax.ParamExp:
-		if n.Excl || n.Exp != nil && n.Exp.Op == syntax.OtherParamOps { // ${!x} and ${x@P} evaluate what a variable holds
+		// ${!x} and ${x@P} evaluate the contents of a variable
+		if n.Excl || n.Exp != nil && n.Exp.Op == syntax.OtherParamOps {
 			r.unknown()
 		}
 	}
 }
 
-// evaluated are the variables whose values shells, or the programs that they start, run as commands or read commands from.
+// evaluated are the variables whose values shells, or the programs that they start, run as commands
+// or read commands from.
 var evaluated = []string{"BASH_ENV", "ENV", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4", "SHELLOPTS", "BASHOPTS", "EDITOR", "VISUAL", "PAGER", "MANPAGER", "BROWSER", "LESSOPEN", "LESSCLOSE", "LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "PERL5OPT", "PYTHONSTARTUP", "RUBYOPT", "NODE_OPTIONS", "MAKEFLAGS", "RSYNC_RSH", "SHELL"}
 
-// assigned looks at the value of a variable, which may be run later.
+// assigned checks the value of a variable, which may be run later.
 func (r *reader) assigned(name, value string) {
 	switch {
 	case slices.Contains(evaluated, name), strings.HasPrefix(name, "GIT_"), strings.HasPrefix(name, "BASH_FUNC_"):
 		r.script(value)
 		r.unknown()
 	case strings.Contains(value, "$(") || strings.Contains(value, "`") || strings.Contains(value, "${"):
-		r.unknown() // arithmetic and prompts evaluate what variables hold
+		r.unknown() // arithmetic and prompts evaluate the contents of variables
 	}
 }
 
-// given tells what a statement is given to read by here-documents and here-strings; each is one text.
+// given returns the input that a statement receives from here-documents and here-strings; each is
+// one string.
 func (r *reader) given(redirs []*syntax.Redirect, lang syntax.LangVariant) []string {
 	var out []string
 	for _, d := range redirs {

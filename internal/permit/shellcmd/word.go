@@ -11,13 +11,13 @@ import (
 // field is one word of a command as far as it is known.
 type field struct {
 	text string
-	// loose tells that it may become several words, or none.
+	// loose reports whether it may become several words, or none.
 	loose bool
 }
 
 func (f field) known() bool { return !strings.Contains(f.text, Unknown) }
 
-// vanishes tells whether nothing of a field is known, so that there may be no such word.
+// vanishes reports whether nothing of a field is known, so that the word may not exist.
 func (f field) vanishes() bool { return f.loose && strings.Trim(f.text, Unknown) == "" }
 
 func joined(fields []field) string {
@@ -33,7 +33,8 @@ type fields struct {
 	done  []field
 	now   strings.Builder
 	loose bool
-	// class tells that a class of characters began, with which the rest of the word is not known.
+	// class reports whether a character class has started, after which the rest of the word is
+	// unknown.
 	class bool
 }
 
@@ -68,7 +69,8 @@ func (r *reader) word(w *syntax.Word, lang syntax.LangVariant) []field {
 	return r.parts(w.Parts)
 }
 
-// parts expands the parts of a word without braces. There is at least one field, which may be empty.
+// parts expands the parts of a word without braces. It returns at least one field, which may be
+// empty.
 func (r *reader) parts(parts []syntax.WordPart) []field {
 	if len(parts) == 1 {
 		if l, ok := parts[0].(*syntax.Lit); ok && (l.Value == "[" || l.Value == "[[") {
@@ -99,14 +101,14 @@ func (r *reader) part(b *fields, p syntax.WordPart, first bool) {
 			b.hole(false)
 			return
 		}
-		text, _, _ = strings.Cut(text, Unknown) // as in Bash, a NUL ends the text
+		text, _, _ = strings.Cut(text, Unknown) // as in Bash, a NUL ends the string
 		b.text(text)
 	case *syntax.DblQuoted:
 		for _, q := range p.Parts {
 			if l, ok := q.(*syntax.Lit); ok {
 				quoted(b, l.Value)
 			} else {
-				b.hole(isList(q)) // "$@" may be no word
+				b.hole(isList(q)) // "$@" may yield no word
 			}
 		}
 	case *syntax.ParamExp:
@@ -120,13 +122,13 @@ func (r *reader) part(b *fields, p syntax.WordPart, first bool) {
 	}
 }
 
-// isList tells whether a quoted expansion may be several words or none.
+// isList reports whether a quoted expansion may yield several words or none.
 func isList(p syntax.WordPart) bool {
 	e, ok := p.(*syntax.ParamExp)
 	return ok && (e.Param == nil || e.Param.Value == "@" || e.Index != nil || e.Excl)
 }
 
-// literal takes unquoted text: backslashes quote, and what stands for names of files is not known.
+// literal adds unquoted text: backslashes quote, and file name patterns are unknown.
 func literal(b *fields, s string, first bool) {
 	if first && strings.HasPrefix(s, "~") {
 		b.hole(false)
@@ -154,7 +156,7 @@ func literal(b *fields, s string, first bool) {
 	}
 }
 
-// quoted takes text between double quotes.
+// quoted adds text between double quotes.
 func quoted(b *fields, s string) {
 	for i := 0; i < len(s); i++ {
 		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("$`\"\\\n", s[i+1]) >= 0 {
@@ -166,7 +168,7 @@ func quoted(b *fields, s string) {
 	}
 }
 
-// heredoc expands a here-document, which reads like double quotes.
+// heredoc expands a here-document, which follows the rules of double quotes.
 func heredoc(w *syntax.Word) string {
 	var b fields
 	for _, p := range w.Parts {
@@ -179,7 +181,7 @@ func heredoc(w *syntax.Word) string {
 	return b.now.String()
 }
 
-// braces expands a word with braces; more than maxBraces words, and sequences, are not known.
+// braces expands a word with braces; more than maxBraces words, and sequences, are unknown.
 func (r *reader) braces(w *syntax.Word) []field {
 	words := [][]syntax.WordPart{nil}
 	for _, p := range w.Parts {

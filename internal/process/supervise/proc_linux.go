@@ -8,28 +8,28 @@ import (
 	"syscall"
 )
 
-// Entry is what /proc/N/stat says of a process.
+// Entry is the content of /proc/N/stat for a process.
 type Entry struct {
 	PID, Parent int
 	Comm        string
-	state       byte // Z and X have ended
+	state       byte // Z and X mean ended
 	exiting     bool
 }
 
-// Ended tells whether it has ended, whether or not it was reaped.
+// Ended reports whether the process has ended, whether or not it was reaped.
 func (e Entry) Ended() bool { return e.state == 'Z' || e.state == 'X' || e.exiting }
 
-// exitingFlag is PF_EXITING of the flags of a process.
+// exitingFlag is PF_EXITING in the flags of a process.
 const exitingFlag = 4
 
-// Processes gives all processes that can be seen; what ends meanwhile may be missing.
+// Processes returns all visible processes; those that end meanwhile may be missing.
 func Processes() []Entry {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
 	}
 	defer dir.Close()
-	names, _ := dir.Readdirnames(-1) // what could be read is better than nothing
+	names, _ := dir.Readdirnames(-1) // a partial listing is better than nothing
 	var list []Entry
 	for _, n := range names {
 		if pid, err := strconv.Atoi(n); err == nil {
@@ -41,11 +41,11 @@ func Processes() []Entry {
 	return list
 }
 
-// Look reads what is known of one process; false where there is none.
+// Look reads the entry of one process, and reports whether the process exists.
 func Look(pid int) (Entry, bool) {
 	var buf [512]byte
 	data := readSmall("/proc/"+strconv.Itoa(pid)+"/stat", buf[:])
-	// `12 (any text) S 1 …`: the text may hold brackets and blanks.
+	// `12 (any text) S 1 …`: the text may contain brackets and blanks.
 	begin, end := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')
 	if begin < 0 || end < begin {
 		return Entry{}, false
@@ -62,7 +62,8 @@ func Look(pid int) (Entry, bool) {
 	return Entry{PID: pid, Parent: parent, Comm: string(data[begin+1 : end]), state: f[0][0], exiting: flags&exitingFlag != 0}, true
 }
 
-// Children gives the processes whose parent is pid, those that have ended and were not reaped among them.
+// Children returns the processes whose parent is pid, including those that have ended but were not
+// reaped.
 func Children(pid int) []int {
 	var list []int
 	for _, e := range Processes() {
@@ -73,7 +74,8 @@ func Children(pid int) []int {
 	return list
 }
 
-// readSmall reads the beginning of a file into buf with as few system calls as can be; nothing where it cannot be read.
+// readSmall reads the start of a file into buf with as few system calls as possible; it returns
+// nothing if the file cannot be read.
 func readSmall(path string, buf []byte) []byte {
 	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {

@@ -5,15 +5,17 @@ import (
 	"strings"
 )
 
-// Name is the first argument by which an executable knows that it was started as a supervisor; the second is the process id of the process that started it. Comm is the name that
-// the process then takes, of at most 15 bytes, until it has reported processes that it may not kill.
+// Name is the first argument that tells an executable that it was started as a supervisor; the
+// second is the process id of the process that started it. Comm is the name that the process then
+// uses, of at most 15 bytes, until it has reported processes that it may not kill.
 const (
 	Name   = "hocket-supervisor"
 	Comm   = "hocket-superv"
 	gaveUp = "hocket-gave-up"
 )
 
-// Messages of the socket. A supervisor reads a [Program] and then commands of one byte; it answers with messages.
+// Messages on the socket. A supervisor reads a [Program] and then one-byte commands; it replies
+// with messages.
 const (
 	CmdTerminate = 't' // SIGTERM to the program's process group
 	CmdKill      = 'k' // SIGKILL to all descendants
@@ -22,21 +24,24 @@ const (
 	MsgFailed  = 'F' // errno, 0
 	MsgEnded   = 'X' // wait status, number of descendants that could not be killed
 
-	// ControlFD is the descriptor of the supervisor's end.
+	// ControlFD is the descriptor of the supervisor's end of the socket pair.
 	ControlFD = 3
 )
 
-// Program is a program to be started, as a supervisor reads it.
+// Program is a program to be started, as read by a supervisor.
 type Program struct {
-	// Path is the executable file, absolute or relative to Dir. Argv are its arguments with its name as the first.
+	// Path is the executable file, absolute or relative to Dir. Argv is its arguments, starting
+	// with its name.
 	Path string
 	Argv []string
-	// Dir is the working directory; "": that of this process. Env is the whole environment, as `NAME=value`.
+	// Dir is the working directory; "" means the directory of this process. Env is the whole
+	// environment, as `NAME=value`.
 	Dir string
 	Env []string
 }
 
-// Encode gives the bytes that are sent; false where a text holds NUL, which no program can be given.
+// Encode returns the bytes to send. It reports false if a string contains NUL, which cannot be
+// passed to a program.
 func (p Program) Encode() ([]byte, bool) {
 	fields := append([]string{p.Path, p.Dir, strconv.Itoa(len(p.Argv))}, p.Argv...)
 	fields = append(fields, p.Env...)
@@ -49,7 +54,8 @@ func (p Program) Encode() ([]byte, bool) {
 	return append(number(nil, uint32(len(text))), text...), true
 }
 
-// Decode is the reverse of Encode, without the length; false for what Encode did not make.
+// Decode is the inverse of Encode, without the length. It reports false for text that Encode did
+// not produce.
 func Decode(text string) (p Program, ok bool) {
 	f := strings.Split(text, "\x00")
 	if len(f) < 4 {
@@ -62,7 +68,7 @@ func Decode(text string) (p Program, ok bool) {
 	return Program{Path: f[0], Dir: f[1], Argv: f[3 : 3+n], Env: f[3+n:]}, true
 }
 
-// Message is an answer of a supervisor.
+// Message is a reply of a supervisor.
 type Message struct {
 	Kind byte
 	A, B uint32
@@ -71,15 +77,16 @@ type Message struct {
 // MessageBytes is the length of a Message.
 const MessageBytes = 9
 
-// Encode gives the bytes that are sent.
+// Encode returns the bytes to send.
 func (m Message) Encode() []byte { return number(number([]byte{m.Kind}, m.A), m.B) }
 
-// DecodeMessage is the reverse of Encode.
+// DecodeMessage is the inverse of Encode.
 func DecodeMessage(b [MessageBytes]byte) Message {
 	return Message{Kind: b[0], A: toNumber([4]byte(b[1:5])), B: toNumber([4]byte(b[5:9]))}
 }
 
-// Package encoding/binary would be initialized before a supervisor could begin.
+// Written by hand because package encoding/binary would be initialized before a supervisor could
+// start.
 func number(b []byte, n uint32) []byte {
 	return append(b, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
 }

@@ -7,10 +7,11 @@ import (
 	"github.com/hocket-run/hocket/internal/process/supervise"
 )
 
-// lengthBytes come before the fields.
+// lengthBytes precede the fields.
 const lengthBytes = 4
 
-// FuzzDecode: what is encoded is decoded to the same, and nothing that is decoded is a program without a name.
+// FuzzDecode checks that encoded programs decode to the same, and that no decoded program lacks a
+// name.
 func FuzzDecode(f *testing.F) {
 	f.Add("/bin/sh\x00dir\x002\x00sh\x00-c\x00A=1")
 	f.Add("/bin/sh\x00\x001\x00sh")

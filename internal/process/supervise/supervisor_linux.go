@@ -10,14 +10,15 @@ import (
 	"time"
 )
 
-// init takes a process over that Start made. It is an init function since those of other packages cost several times as much as the whole work of a supervisor.
+// init takes over a process created as a supervisor. It is an init function because those of other
+// packages cost several times as much as all the work of a supervisor.
 func init() { //nolint:gochecknoinits // see above and ADR 42
 	if len(os.Args) == 2 && os.Args[0] == Name {
 		syscall.Exit(supervise()) // not os.Exit, in which the race detector sleeps for a second
 	}
 }
 
-// giveUp is how long processes that may not be killed are waited for before the end is reported.
+// giveUp is how long to wait for processes that may not be killed before the end is reported.
 const giveUp = 5 * time.Second
 
 // Options of Prctl.
@@ -34,19 +35,21 @@ func Prctl(option, arg uintptr) error {
 	return nil
 }
 
-// supervisor is the state of a supervisor process. Its methods are called from one goroutine, so that a process id is not used after the process was reaped.
+// supervisor is the state of a supervisor process. Its methods are called from one goroutine, so
+// that a process id is not used after the process was reaped.
 type supervisor struct {
 	control *os.File
 	program int
 	status  syscall.WaitStatus
-	running bool // the program was not reaped yet
-	ending  bool // everything is to be killed
+	running bool // the program has not been reaped yet
+	ending  bool // everything must be killed
 	told    bool // the end was reported
 	denied  int  // children that the last pass was not allowed to kill
 	since   time.Time
 }
 
-// supervise runs one program and gives the exit status of the supervisor: 0, or 2 where nothing was started.
+// supervise runs one program and returns the exit status of the supervisor: 0, or 2 if nothing was
+// started.
 func supervise() int {
 	for _, err := range []error{setName(Comm), Prctl(SetDumpable, 0), Prctl(SetChildSubreaper, 1)} {
 		if err != nil {
@@ -55,7 +58,7 @@ func supervise() int {
 	}
 	closeOnExec()
 	s := &supervisor{control: os.NewFile(ControlFD, "control")}
-	// Handled rather than ignored: what is ignored stays ignored in the program.
+	// Handled rather than ignored: an ignored signal stays ignored in the program.
 	stop, reap := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)
 	signal.Notify(reap, syscall.SIGCHLD)
@@ -93,12 +96,12 @@ func supervise() int {
 	}
 }
 
-// setName gives the process the name by which ending finds it.
+// setName sets the name by which starting processes find this supervisor.
 func setName(text string) error {
 	return os.WriteFile("/proc/self/comm", []byte(text), 0)
 }
 
-// closeOnExec keeps the descriptors of the supervisor from the program.
+// closeOnExec prevents the program from inheriting the supervisor's descriptors.
 func closeOnExec() {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -112,7 +115,8 @@ func closeOnExec() {
 	}
 }
 
-// start reads the program and starts it with the supervisor's standard streams, which it then gives up: who reads them is to see their end.
+// start reads the program and starts it with the supervisor's standard streams, which it then
+// closes so that their readers see the end.
 func (s *supervisor) start() error {
 	var size [4]byte
 	if _, err := io.ReadFull(s.control, size[:]); err != nil {
@@ -143,7 +147,7 @@ func (s *supervisor) start() error {
 	return nil
 }
 
-// listen hands commands on; the end of the socket is the end of Hocket.
+// listen forwards commands; the end of the socket means that Hocket has ended.
 func (s *supervisor) listen(commands chan<- byte) {
 	var b [1]byte
 	for {
@@ -164,7 +168,7 @@ func (s *supervisor) obey(command byte) {
 	}
 }
 
-// reap takes in the children that have ended and tells whether there are none any more.
+// reap reaps the children that have ended and reports whether there are none left.
 func (s *supervisor) reap() (none bool) {
 	for {
 		var status syscall.WaitStatus
@@ -181,8 +185,9 @@ func (s *supervisor) reap() (none bool) {
 	}
 }
 
-// kill kills all children, and the process groups that they are in, and says when to look again: what was killed may have started others, which become
-// children when their parents have ended. Groups are killed since a group cannot gain members while it is killed.
+// kill kills all children, and their process groups, and returns the delay before the next pass:
+// killed processes may have started others, which become children when their parents have ended.
+// Groups are killed because a group cannot gain members while it is being killed.
 func (s *supervisor) kill() time.Duration {
 	if s.since.IsZero() {
 		s.since = time.Now()
@@ -204,7 +209,8 @@ func (s *supervisor) kill() time.Duration {
 	return min(max(time.Millisecond, waited/4), 200*time.Millisecond)
 }
 
-// end reports the end once. With processes left it gives up the name by which starts find supervisors that they wait for: those processes may stay for ever.
+// end reports the end once. If processes are left, it changes the name by which starting processes
+// find supervisors to wait for, since those processes may stay forever.
 func (s *supervisor) end(left int) {
 	if left > 0 {
 		_ = setName(gaveUp) // at worst starts wait in vain
@@ -219,7 +225,7 @@ func (s *supervisor) end(left int) {
 	}
 }
 
-// tell sends a message. Hocket may have ended, and then it is not read.
+// tell sends a message. If Hocket has ended, the message is not read.
 func (s *supervisor) tell(kind byte, a, b uint32) {
 	_, _ = s.control.Write(Message{kind, a, b}.Encode())
 }

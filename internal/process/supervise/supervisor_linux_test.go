@@ -5,10 +5,11 @@ import (
 	"testing"
 )
 
-// Item 36 of issue 12: a supervisor that has reported processes which it may not kill is not waited for by later starts: those processes may stay for ever. It takes another
-// name than that by which package process finds supervisors.
+// TestGivenUpIsNotWaitedFor checks item 36 of issue 12: later starts do not wait for a supervisor
+// that has reported processes it may not kill, since those processes may stay forever. It changes
+// the name by which package process finds supervisors.
 func TestGivenUpIsNotWaitedFor(t *testing.T) {
-	t.Cleanup(func() { _ = setName("supervise.test") }) // as the test binary is called
+	t.Cleanup(func() { _ = setName("supervise.test") }) // the name of the test binary
 	for left, want := range map[int]bool{0: true, 1: false} {
 		if err := setName(Comm); err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Driver is what is asked of a driver: see driver.Driver.
+// Driver is the part of driver.Driver that Runs uses.
 type Driver interface {
 	Wait(ctx context.Context, run string) (driver.State, error)
 	Cancel(ctx context.Context, run, reason string) error
@@ -21,34 +21,35 @@ type Driver interface {
 	Extend(ctx context.Context, run string, parent *workflow.Budget) error
 }
 
-// Journal is what is asked of a store: see journal.Lists.
+// Journal is the part of a store that Runs uses; see journal.Lists.
 type Journal interface {
 	Head(ctx context.Context, run string) (journal.Head, error)
 	List(ctx context.Context, q journal.Query) (heads []journal.Head, next string, err error)
 }
 
-// Host knows what runs are.
+// Host provides information about runs.
 type Host interface {
-	// Inherit gives a run the files that were given to its parent when that was taken up.
+	// Inherit passes the files that the parent received when it was resumed on to a run.
 	Inherit(run, parent string)
-	// Resume continues an interrupted run. Errors: journal.ErrOwned, engine.ErrEnded.
+	// Resume continues an interrupted run. It returns journal.ErrOwned or engine.ErrEnded.
 	Resume(ctx context.Context, run string) error
-	// WaitUntil waits until a run has ended, or is at rest in a state for which done holds.
+	// WaitUntil waits until a run has ended, or is at rest in a state for which done returns true.
 	WaitUntil(ctx context.Context, run string, done func(driver.State) bool) (driver.State, error)
-	// Usage reads what a run has used. Errors: journal.ErrNotFound.
+	// Usage returns the usage of a run. It returns journal.ErrNotFound if there is no such run.
 	Usage(ctx context.Context, run string) (Usage, error)
 }
 
-// Usage is what a run has used, with all runs below it.
+// Usage is the usage of a run, including its child runs.
 type Usage struct {
 	Status engine.Status
 	Used   engine.Used
-	// Short is what the parent left for the run, where it ended because it had used that, and Limit what of it was used up; nil and "" otherwise.
+	// Short is the budget that the parent had left for the run, if the run ended because it was
+	// used up, and Limit is the limit that was reached; otherwise nil and "".
 	Short *workflow.Budget
 	Limit string
 }
 
-// Config is what Runs are made of. All fields are needed.
+// Config configures Runs. All fields are required.
 type Config struct {
 	Driver  Driver
 	Journal Journal
@@ -56,29 +57,37 @@ type Config struct {
 	Logger  *slog.Logger
 }
 
-// Runs drives child runs. Safe for concurrent use.
+// Runs drives child runs. It is safe for concurrent use.
 type Runs struct{ Config }
 
-// Work is what a call of a run starts a child run for.
+// Work describes a child run that a call of a run starts.
 type Work struct {
-	// Parent is the run of the call, Run the id of the child run: see driver.ChildRunID.
+	// Parent is the run of the call, Run the id of the child run; see driver.ChildRunID.
 	Parent, Run string
 	// Caller is the call.
 	Caller driver.Caller
-	// Shares is in how many parts what the parent's budgets leave is divided, this one included, where calls start runs beside one another; 0 is 1.
+	// Shares is the number of parts into which the rest of the parent's budgets is divided,
+	// including this one, if calls start runs concurrently; 0 means 1.
 	Shares int
-	// WaitsForPerson: a child that is paused is waited for. Otherwise Drive returns when it is, and the call says what becomes of it.
+	// WaitsForPerson means that Drive waits while a child is paused. Otherwise Drive returns when
+	// the child pauses, and the call decides what happens.
 	WaitsForPerson bool
-	// Start starts the run, within what the parent left for it; nil: no budget bounds it.
+	// Start starts the run, within what the parent has left for it; nil means that no budget limits
+	// it.
 	Start func(ctx context.Context, parent *workflow.Budget) error
-	// Ended, if not nil, is called where the call is made again and the run has ended by then. It may reopen the run.
+	// Ended, if not nil, is called if the call is repeated and the run has ended by then. It may
+	// reopen the run.
 	Ended func(ctx context.Context) error
 }
 
-// Drive starts a run, or takes it up where the call started it before, and waits until it has ended or is paused. What it used counts in its parent. The call
-// holds no slot from then on. Where ctx is cancelled, the run and all runs below it are; where it is interrupted, the run is, and it goes on with its parent.
+// Drive starts a run, or resumes it if the call started it before, and waits until it has ended or
+// is paused. Its usage counts in its parent. The call holds no slot meanwhile. If ctx is cancelled,
+// the run and all its child runs are cancelled; if ctx is interrupted, the run is interrupted and
+// continues with its parent.
 //
-// Errors: *engine.BudgetError where the parent's budgets leave nothing (more) for it: the call is to be made again under a larger one; those of Start and Ended; that of ctx.
+// It returns a *engine.BudgetError if the parent's budgets leave nothing (more) for the run: the
+// call must be repeated under a larger budget. It also returns the errors of Start and Ended, and
+// that of ctx.
 func (r *Runs) Drive(ctx context.Context, w Work) error {
 	w.Caller.Idle()
 	r.Host.Inherit(w.Run, w.Parent)
@@ -95,12 +104,13 @@ func (r *Runs) Drive(ctx context.Context, w Work) error {
 		}
 	}
 	if err != nil && ctx.Err() != nil {
-		r.stop(ctx, w) // also while it begins: it may have been stored
+		r.stop(ctx, w) // even while it begins: it may have been stored
 	}
 	return err
 }
 
-// begin asks for what the run may use, waits while others hold what is left, and starts it.
+// begin reserves the run's share of the budget, waits while others hold the rest, and starts the
+// run.
 func (r *Runs) begin(ctx context.Context, w Work) error {
 	isNew, err := r.isNew(ctx, w)
 	if err != nil {
@@ -121,13 +131,14 @@ func (r *Runs) begin(ctx context.Context, w Work) error {
 		return r.takeUp(ctx, w)
 	}
 	if err != nil && ctx.Err() == nil {
-		_, told := r.report(ctx, w.Caller, w.Run) // nothing is kept for it any more
+		_, told := r.report(ctx, w.Caller, w.Run) // its reservation is released
 		err = errors.Join(err, told)
 	}
 	return err
 }
 
-// isNew tells whether the run was not started yet. Errors: there is a run with its id that another one started, or a person.
+// isNew reports whether the run has not been started yet. It returns an error if a run with its id
+// was started by another run or by a person.
 func (r *Runs) isNew(ctx context.Context, w Work) (bool, error) {
 	head, err := r.Journal.Head(ctx, w.Run)
 	switch {
@@ -161,7 +172,8 @@ func (r *Runs) takeUp(ctx context.Context, w Work) error {
 	return err
 }
 
-// settle reports what a run used that has ended or is paused. One that ended because it had used what was left for it goes on if there is more by now.
+// settle reports the usage of a run that has ended or is paused. A run that ended because it used
+// up its share continues if more is available by now.
 func (r *Runs) settle(ctx context.Context, w Work) (goesOn bool, err error) {
 	u, err := r.report(ctx, w.Caller, w.Run)
 	if err != nil || u.Short == nil {
@@ -175,7 +187,8 @@ func (r *Runs) settle(ctx context.Context, w Work) (goesOn bool, err error) {
 	return err == nil, err
 }
 
-// Report tells the run of the call that ledger belongs to what a child run has used. short, where not "", is what that run left too little of: the child ended because of that.
+// Report reports the usage of a child run to the run of the call that ledger belongs to. short, if
+// not "", is the limit of which that run had too little left: the child ended because of it.
 func (r *Runs) Report(ctx context.Context, ledger driver.Ledger, run string) (short string, err error) {
 	u, err := r.report(ctx, ledger, run)
 	if err != nil || u.Short == nil {
@@ -195,10 +208,10 @@ func (r *Runs) report(ctx context.Context, ledger driver.Ledger, run string) (Us
 	return u, ledger.Use(engine.CallUse{Run: run, Ended: u.Status.Ended(), Used: u.Used})
 }
 
-// stopTime bounds how long a run is told to stop, and how long its end is waited for.
+// stopTime is the timeout for telling a run to stop, and for waiting for its end.
 const stopTime = time.Second
 
-// stop ends the run of a call that is over: see Drive.
+// stop ends the run of a call that has ended; see Drive.
 func (r *Runs) stop(ctx context.Context, w Work) {
 	isInterrupted := errors.Is(context.Cause(ctx), driver.ErrInterrupted)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
@@ -217,7 +230,8 @@ func (r *Runs) stop(ctx context.Context, w Work) {
 	r.leave(ctx, w)
 }
 
-// leave reports what a run used that was told to stop, once it has: ctx bounds how long that is waited for. What is not known by then stays unknown.
+// leave reports the usage of a run that was told to stop, once it has stopped; ctx limits the wait.
+// Usage that is unknown by then remains unknown.
 func (r *Runs) leave(ctx context.Context, w Work) {
 	_, err := r.Driver.Wait(ctx, w.Run)
 	if err != nil && !errors.Is(err, journal.ErrNotFound) {
@@ -230,8 +244,8 @@ func (r *Runs) leave(ctx context.Context, w Work) {
 	}
 }
 
-// CancelBelow cancels all runs below a run that have not ended, the outer ones first, and tells whether there were any. Below a run that has ended by itself it
-// does not look.
+// CancelBelow cancels all unfinished descendants of a run, the outer ones first, and reports
+// whether there were any. It does not look at the child runs of a run that has ended by itself.
 func (r *Runs) CancelBelow(ctx context.Context, run, reason string) (found bool, err error) {
 	q := journal.Query{Parent: run, Statuses: []journal.Status{journal.StatusPending, journal.StatusRunning, journal.StatusPaused}}
 	for {

@@ -19,13 +19,14 @@ import (
 
 var part, more = &workflow.Budget{MaxCalls: 3}, &workflow.Budget{MaxCalls: 5}
 
-// world is a store, a driver, a host and a ledger that write down what is asked of them.
+// world is a store, a driver, a host and a ledger that record calls.
 type world struct {
 	log []string
-	// parent is whose child run c is; "": there is no such run. below are the runs below runs.
+	// parent is the run whose child run c is; "" means that there is no such run. below are the
+	// child runs of runs.
 	parent string
 	below  map[string][]string
-	// states are those in which c is found, one after another, and short what is said of each of them.
+	// states are the successive states in which c is found, and short what is reported of each.
 	states       []driver.State
 	short        []bool
 	resume, most error
@@ -120,7 +121,7 @@ func (l ledger) Use(u engine.CallUse) error {
 	return nil
 }
 
-// P11, P12, P20: one lifecycle for all child runs.
+// P11, P12, P20: all child runs have the same lifecycle.
 func TestDrive(t *testing.T) {
 	t.Parallel()
 	completed, paused, lost := driver.State{Status: engine.StatusCompleted}, driver.State{Status: engine.StatusPaused}, driver.State{Status: engine.StatusRunning, Interrupted: true}
@@ -175,7 +176,8 @@ func TestDrive(t *testing.T) {
 	}
 }
 
-// P12: a run with the id of the work that another one started, or a person, is neither taken up nor stopped.
+// P12: a run with the id of the work that was started by another run, or by a person, is neither
+// resumed nor stopped.
 func TestDriveOfAnothersRun(t *testing.T) {
 	t.Parallel()
 	w := &world{parent: "other"}

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service/failure"
 )
 
-// between is a catalog in which something happens right before an agent is deleted, once.
+// between is a catalog that calls a hook right before an agent is deleted, once.
 type between struct {
 	catalog.Store
 
@@ -27,8 +27,9 @@ func (b *between) DeleteAgent(ctx context.Context, id, expect string, may func([
 	return b.Store.DeleteAgent(ctx, id, expect, may)
 }
 
-// Deleting an agent while another process stores a workflow that needs it gives an error that names the workflow: there is no moment between the look for users
-// and the deletion.
+// TestDeleteAgentWhileItIsTaken checks that deleting an agent while another process stores a
+// workflow that needs it returns an error that names the workflow: there is no gap between the
+// search for users and the deletion.
 func TestDeleteAgentWhileItIsTaken(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

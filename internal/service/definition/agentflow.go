@@ -12,13 +12,14 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// agentNode is the id of the only node of a workflow that is one agent.
+// agentNode is the id of the only node of a single-agent workflow.
 const agentNode = "agent"
 
-// AgentFlow gives the workflow that is one agent, with those that it names and those name: agents that the program gave, else those of the catalog. own: all of them are the program's, so that
-// what they start and reach was allowed by it.
+// AgentFlow returns a workflow that consists of one agent, with the agents that it names directly
+// or indirectly: agents that the program provides, else those of the catalog. own means that all of
+// them belong to the program, so that everything they start and reach was allowed by it.
 //
-// Errors: the list of problems; the catalog cannot be read.
+// It returns the problems, or an error if the catalog cannot be read.
 func (c *Catalog) AgentFlow(ctx context.Context, a workflow.Agent) (w *workflow.Workflow, own bool, err error) {
 	given := func(id string) *workflow.Agent {
 		if i := slices.IndexFunc(c.cfg.Agents, func(g workflow.Agent) bool { return g.ID == id }); i >= 0 {
@@ -55,7 +56,8 @@ func (c *Catalog) AgentFlow(ctx context.Context, a workflow.Agent) (w *workflow.
 	return w, own, problems.Err()
 }
 
-// CheckAgents tells what is wrong with agents that a program gives, each by itself: what they name is looked up when they are asked.
+// CheckAgents returns the problems of agents that a program provides, each checked separately: the
+// agents they name are looked up when they are used.
 func CheckAgents(list []workflow.Agent) (problems diag.List) {
 	for _, a := range list {
 		named := append([]string(nil), a.Handoffs...)

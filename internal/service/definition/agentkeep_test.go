@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// wholeAgents say every key of agents that works.
+// wholeAgents uses every key of agents that works.
 const wholeAgents = `{"agents": [{"id": "a", "name": "A", "description": "does <it>", "systemPrompt": "Do.", "model": "openai/a", "tools": ["x"],
   "params": {"temperature": 0.5, "topP": 0.9, "frequencyPenalty": 0.1, "presencePenalty": 0.2, "maxTokens": 7, "thinkingBudget": -1, "reasoningEffort": "high",
     "stop": ["<END>"], "provider": {"seed": 12345678901234567890}},
@@ -27,8 +27,9 @@ const wholeAgents = `{"agents": [{"id": "a", "name": "A", "description": "does <
   "permissions": [{"allow": ["x"], "deny": ["shell:cmd=rm *"], "default": "ask"}, {"ask": ["think/*"]}]},
   {"id": "b"}]}`
 
-// TestCatalogKeepsAgents: every key of an agent is kept, in both spellings; what is stored is the same when it is written out and stored again, from the
-// document and from the list that has all keys too, and nothing is warned of (P29).
+// TestCatalogKeepsAgents checks that every key of an agent is kept, in both spellings; that the
+// stored agent is the same when it is exported and stored again, from the document and from the
+// list with all keys, without warnings (P29).
 func TestCatalogKeepsAgents(t *testing.T) {
 	t.Parallel()
 	want, problems := agents.Read("agents.json", []byte(wholeAgents))

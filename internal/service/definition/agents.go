@@ -16,11 +16,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Agents gives the rows of all stored agents by id.
+// Agents returns the rows of all stored agents by id.
 func (c *Catalog) Agents(ctx context.Context) ([]catalog.Row, error) { return c.stored.Agents(ctx) }
 
-// CatalogAgents gives all agents of the catalog: it is a LoadOptions.Catalog. An agent whose row cannot be read is left out; the list says why, if it
-// is wanted.
+// CatalogAgents returns all agents of the catalog; it is a LoadOptions.Catalog. An agent whose row
+// cannot be read is left out; if it is wanted, problems contains the reason.
 func (c *Catalog) CatalogAgents(ctx context.Context, wanted []string) (out []workflow.Agent, problems diag.List, err error) {
 	rows, err := c.stored.Agents(ctx)
 	if err != nil {
@@ -45,19 +45,22 @@ func (c *Catalog) CatalogAgents(ctx context.Context, wanted []string) (out []wor
 	return out, problems, nil
 }
 
-// ApplyAgentsRequest says which agents to store.
+// ApplyAgentsRequest specifies which agents to store.
 type ApplyAgentsRequest struct {
 	Documents []Document
 	// Replace deletes the rows of these agents before they are written.
 	Replace bool
-	// Expect has the tags that the agents must have, by id (catalog.AgentTag, catalog.TagAbsent); an id that is not in it may have any.
+	// Expect contains the required tags of agents, by id (catalog.AgentTag, catalog.TagAbsent); an
+	// agent whose id is missing may have any tag.
 	Expect map[string]string
-	// AllowUnknown makes unknown keys and types of toolsets warnings: see [diag.List.AllowUnknown].
+	// AllowUnknown turns unknown keys and types of toolsets into warnings; see
+	// [diag.List.AllowUnknown].
 	AllowUnknown bool
 }
 
-// ApplyAgents stores the agents of lists and gives their ids. Where a list has errors nothing is stored, and the list of problems says why. Errors: *ChangedError
-// where an agent is not as Expect says.
+// ApplyAgents stores the agents of lists and returns their ids. If a list has errors nothing is
+// stored, and problems contains the reasons. It returns a *ChangedError if an agent does not match
+// Expect.
 func (c *Catalog) ApplyAgents(ctx context.Context, q ApplyAgentsRequest) (ids []string, problems diag.List, err error) {
 	var rows []catalog.Row
 	for _, d := range q.Documents {
@@ -87,9 +90,10 @@ func (c *Catalog) ApplyAgents(ctx context.Context, q ApplyAgentsRequest) (ids []
 	return ids, problems, failure.Changed("agent", strings.Join(ids, ", "), c.stored.PutAgents(ctx, rows, q.Replace, q.Expect))
 }
 
-// agentRow gives the row that says all of an agent.
+// agentRow returns a row with the complete definition of an agent.
 func agentRow(a workflow.Agent) (catalog.Row, error) {
-	rest, _ := agents.RestOf(&a, true, func(string) string { return "" }) // tools of sub-agents are made where the agent is used
+	// tools of sub-agents are created where the agent is used
+	rest, _ := agents.RestOf(&a, true, func(string) string { return "" })
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -99,7 +103,8 @@ func agentRow(a workflow.Agent) (catalog.Row, error) {
 	return catalog.FromAgent(a, bytes.TrimSpace(b.Bytes())), nil
 }
 
-// AgentsText gives agents as the document that ApplyAgents takes, all where ids is empty. Errors: *NotFoundError.
+// AgentsText returns agents in the document form that ApplyAgents accepts, all agents if ids is
+// empty. It returns a *NotFoundError if an agent does not exist.
 func (c *Catalog) AgentsText(ctx context.Context, ids []string) ([]byte, error) {
 	rows, err := c.stored.Agents(ctx)
 	if err != nil {
@@ -108,7 +113,8 @@ func (c *Catalog) AgentsText(ctx context.Context, ids []string) ([]byte, error) 
 	return AgentsTextOf(rows, ids)
 }
 
-// AgentsTextOf is AgentsText where all stored agents are known. Errors: *NotFoundError.
+// AgentsTextOf is AgentsText for the given rows of all stored agents. It returns a *NotFoundError
+// if an agent does not exist.
 func AgentsTextOf(rows []catalog.Row, ids []string) ([]byte, error) {
 	if len(ids) > 0 {
 		all := rows
@@ -124,7 +130,7 @@ func AgentsTextOf(rows []catalog.Row, ids []string) ([]byte, error) {
 	return catalog.AgentsDocument(rows), nil
 }
 
-// AgentTag gives the tag of a stored agent. Errors: *NotFoundError.
+// AgentTag returns the tag of a stored agent, or a *NotFoundError.
 func (c *Catalog) AgentTag(ctx context.Context, id string) (string, error) {
 	rows, err := c.stored.Agents(ctx)
 	if err != nil {
@@ -146,13 +152,15 @@ func agentNotFound(all []catalog.Row, id string) error {
 	return &failure.NotFoundError{What: "Agent", ID: id, Hint: diag.DidYouMean(id, ids)}
 }
 
-// DeleteAgent deletes a stored agent. Unless anyway is set it refuses one that stored workflows need, those that another process stores meanwhile too.
-// Errors: *NotFoundError, *InUseError.
+// DeleteAgent deletes a stored agent. Unless anyway is set, it does not delete an agent that stored
+// workflows need, including workflows that another process stores meanwhile. It returns a
+// *NotFoundError or an *InUseError.
 func (c *Catalog) DeleteAgent(ctx context.Context, id string, anyway bool) error {
 	return c.DeleteAgentIf(ctx, id, "", anyway)
 }
 
-// DeleteAgentIf is DeleteAgent where the agent has the tag expect; "" is any. Errors: *ChangedError too.
+// DeleteAgentIf is DeleteAgent if the agent has the tag expect; "" means any. It also returns a
+// *ChangedError.
 func (c *Catalog) DeleteAgentIf(ctx context.Context, id, expect string, anyway bool) error {
 	rows, err := c.stored.Agents(ctx)
 	if err != nil {
@@ -186,13 +194,14 @@ func (c *Catalog) DeleteAgentIf(ctx context.Context, id, expect string, anyway b
 	}
 }
 
-// AgentUsers gives the stored workflows, published or drafts, that name an agent and do not define it themselves.
+// AgentUsers returns the stored workflows, published or drafts, that name an agent and do not
+// define it themselves.
 func (c *Catalog) AgentUsers(ctx context.Context, id string) ([]string, error) {
 	users, _, err := c.agentUsers(ctx, id)
 	return users, err
 }
 
-// agentUsers gives the entries too, as they were before it looked at any.
+// agentUsers also returns the entries, as they were before it examined any.
 func (c *Catalog) agentUsers(ctx context.Context, id string) (users []string, entries []catalog.Entry, err error) {
 	if entries, err = c.stored.Entries(ctx); err != nil {
 		return nil, nil, err
@@ -201,7 +210,7 @@ func (c *Catalog) agentUsers(ctx context.Context, id string) (users []string, en
 		for _, which := range []Which{{}, {Draft: true}} {
 			d, err := c.Definition(ctx, e.ID, which)
 			if _, isInvalid := errors.AsType[*failure.InvalidError](err); isInvalid || errors.Is(err, catalog.ErrNotFound) {
-				continue // there is no such document, or none any more
+				continue // there is no such document, or no longer
 			}
 			if err != nil {
 				return nil, nil, err

@@ -11,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAgentUsers: an agent is needed by published workflows and drafts of every format that name it and do not define it.
+// TestAgentUsers checks that published workflows and drafts of every format that name an agent
+// without defining it are reported as its users.
 func TestAgentUsers(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
@@ -36,7 +37,8 @@ func TestAgentUsers(t *testing.T) {
 	}
 }
 
-// TestAgentsRoundTrip: what agents show prints is what agents apply takes, byte for byte (P29).
+// TestAgentsRoundTrip checks that agents apply accepts the output of agents show, byte for byte
+// (P29).
 func TestAgentsRoundTrip(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)

@@ -18,35 +18,39 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Document is a text and what it is called where it comes from.
+// Document is the text of a document and its name at its source.
 type Document struct {
 	File string
 	Data []byte
 }
 
-// ApplyRequest says what to store.
+// ApplyRequest specifies what to store.
 type ApplyRequest struct {
 	Documents []Document
-	// ID names a document that has no id of its own; "" takes the name of its file.
+	// ID is the id of a document that has none itself; "" means the name of its file.
 	ID string
-	// LoadOptions say how documents are read. Agents of AgentsFile are stored too.
+	// LoadOptions specify how documents are read. Agents of AgentsFile are stored too.
 	LoadOptions
-	// Draft stores drafts and publishes nothing; Replace deletes rows before they are written (S3-20).
+	// Draft stores drafts and publishes nothing; Replace deletes rows before they are written
+	// (S3-20).
 	Draft, Replace bool
-	// Expect is the tag that the workflow of the only document must have (Definition.Tag), or catalog.TagAbsent; "": any.
+	// Expect is the tag that the workflow of the only document must have (Definition.Tag), or
+	// catalog.TagAbsent; "" means any.
 	Expect string
 }
 
-// Applied says what became of a request.
+// Applied is the result of a request.
 type Applied struct {
 	Workflows []catalog.Stored
-	Agents    []string // ids of the agents that came with them
+	Agents    []string // ids of the agents stored along with them
 }
 
-// Apply stores documents in the catalog, and publishes them. All are checked first: where any has an error, nothing is stored, and the list says why
-// (S1-22). Agents that a document names and that are not defined are warnings (P29): a run of it will say so as an error.
+// Apply stores documents in the catalog, and publishes them. All are checked first: if any has an
+// error, nothing is stored, and the list contains the reason (S1-22). Agents that a document names
+// and that are not defined result in warnings (P29): a run of it will report them as an error.
 //
-// The error is for what is not a document's fault: *ChangedError where the workflow is not as Expect says.
+// The error is for failures that no document causes: a *ChangedError if the workflow does not match
+// Expect.
 func (c *Catalog) Apply(ctx context.Context, q ApplyRequest) (Applied, diag.List, error) {
 	var done Applied
 	if (q.ID != "" || q.Expect != "") && len(q.Documents) > 1 {
@@ -146,14 +150,15 @@ func (q ApplyRequest) put(ctx context.Context, d Document, beside []workflow.Age
 	return p, problems, nil
 }
 
-// rowsOf gives the rows of a document that was read without errors.
+// rowsOf returns the rows of a document that was read without errors.
 func rowsOf(p catalog.Put) *catalog.Rows {
 	root, _ := source.Parse(p.File, p.Text)
 	rows := catalog.FromDocument(root, p.ID)
 	return &rows
 }
 
-// workflowID gives the id under which a document is stored: its own, else the one that is given, else the name of its file. It is "" after an error.
+// workflowID returns the id under which a document is stored: its own, else the given one, else the
+// name of its file. It is "" after an error.
 func workflowID(own, given, file string, problems *diag.List) string {
 	refused := func(format string, args ...any) *diag.Diagnostic {
 		return problems.Errorf(diag.Span{File: file}, "id", codeID, format, args...)
@@ -187,13 +192,15 @@ func workflowID(own, given, file string, problems *diag.List) string {
 	return id
 }
 
-// Publish makes a version of a stored workflow the one that runs: the draft where number is 0. The version is checked as it is now, like one that is applied.
+// Publish makes a version of a stored workflow the one that runs, or the draft if number is 0. The
+// version is checked against the current state, like an applied one.
 func (c *Catalog) Publish(ctx context.Context, id string, number int) (catalog.Entry, diag.List, error) {
 	st, problems, err := c.PublishIf(ctx, id, number, "")
 	return st.Entry, problems, err
 }
 
-// PublishIf is Publish where the workflow has the tag expect; "" is any. Errors: *ChangedError too.
+// PublishIf is Publish if the workflow has the tag expect; "" means any. It also returns a
+// *ChangedError.
 func (c *Catalog) PublishIf(ctx context.Context, id string, number int, expect string) (st catalog.Stored, problems diag.List, err error) {
 	e, err := c.Entry(ctx, id)
 	if err != nil {

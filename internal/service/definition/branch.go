@@ -11,14 +11,15 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// AllBranches stands for every branch that runs by hand, unless a branch has that id.
+// AllBranches selects every branch that runs manually, unless a branch has that id.
 const AllBranches = "all"
 
-// Choose gives the graph that a run of the branch runs, the main graph for "". For AllBranches it is a workflow that runs the one_time branches at
-// once, each as a run of its own (ADR 8).
+// Choose returns the graph that a run of the branch executes, or the main graph for "". For
+// AllBranches it returns a workflow that runs the one_time branches concurrently, each as a
+// separate run (ADR 8).
 //
-// Errors: *InvalidError where there is no such branch (S1-21), or where the main graph is empty and there are branches: none of them is run in
-// its place.
+// It returns an *InvalidError if there is no such branch (S1-21), or if the main graph is empty and
+// there are branches: none of them runs in its place.
 func Choose(w *workflow.Workflow, branch string) (*workflow.Workflow, error) {
 	if branch == "" && len(w.Nodes) == 0 && len(w.Branches) > 0 {
 		return nil, failure.Refuse(errcode.MainGraphEmpty, errcode.Fields{"branches": branches(w)}, nil)
@@ -39,7 +40,7 @@ func Choose(w *workflow.Workflow, branch string) (*workflow.Workflow, error) {
 	return nil, failure.Refuse(errcode.BranchNotFound, errcode.Fields{"branch": branch, "branches": branches(w), "meant": diag.DidYouMean(branch, ids)}, nil)
 }
 
-// branches names the branches of w with their modes.
+// branches returns the names of the branches of w with their modes.
 func branches(w *workflow.Workflow) []string {
 	var list []string
 	for _, b := range w.Branches {
@@ -54,8 +55,9 @@ const (
 	TogetherTool = "run_branch"
 )
 
-// together makes the workflow that runs the one_time branches of w at once: a fork with a tool step for each, which starts the run of the branch
-// and waits for it. The branches are in the definition, so that a resume has them.
+// together returns a workflow that runs the one_time branches of w concurrently: a fork with a tool
+// step for each, which starts the run of the branch and waits for it. The definition contains the
+// branches, so that a resume has them.
 func together(w *workflow.Workflow) (*workflow.Workflow, error) {
 	t := &workflow.Workflow{ID: w.ID, Name: w.Name, Description: w.Description, Format: w.Format, Edges: []workflow.Edge{}}
 	var fork workflow.Fork
@@ -88,7 +90,7 @@ func together(w *workflow.Workflow) (*workflow.Workflow, error) {
 	return t, nil
 }
 
-// FlowsOf gives a workflow with its sub-flows.
+// FlowsOf returns a workflow with its sub-flows.
 func FlowsOf(w *workflow.Workflow) []*workflow.Workflow {
 	out := []*workflow.Workflow{w}
 	for _, name := range slices.Sorted(maps.Keys(w.Flows)) {

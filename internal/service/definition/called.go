@@ -16,16 +16,18 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// CodeUnknownWorkflow is the code of a workflow that a step runs and that is not there.
+// CodeUnknownWorkflow is the diagnostic code for a workflow that a step runs but that does not
+// exist.
 const CodeUnknownWorkflow = "unknown-workflow"
 
-// Bounds of the files that steps of a document run: how deep they name each other, and how many are read for one document.
+// Limits of the files that steps of a document run: the depth of references, and the number of
+// files read for one document.
 const (
 	maxCalledDepth = 8
 	maxCalledFiles = 100
 )
 
-// callReader reads the files of the steps of one document that run workflows.
+// callReader reads the files referenced by the steps of one document that run workflows.
 type callReader struct {
 	opts   LoadOptions
 	beside []workflow.Agent
@@ -33,7 +35,8 @@ type callReader struct {
 	list   diag.List
 }
 
-// called reads the workflows of the files that steps of w, the document in file, name. Paths are relative to the folder of the document that has them.
+// called reads the workflows in the files that steps of w, the document in file, name. Paths are
+// relative to the folder of the document that contains them.
 func (o LoadOptions) called(ctx context.Context, w *workflow.Workflow, file string, beside []workflow.Agent) (diag.List, error) {
 	r := callReader{opts: o, beside: beside, left: maxCalledFiles}
 	err := r.read(ctx, w, o.Folder, []string{placeOf(file)})
@@ -63,7 +66,7 @@ func (r *callReader) read(ctx context.Context, w *workflow.Workflow, folder stri
 	return nil
 }
 
-// file reads one file; nil after an error that was reported.
+// file reads one file; it returns nil after an error that was reported.
 func (r *callReader) file(ctx context.Context, w *workflow.Workflow, n *workflow.Node, name, folder string, chain []string) (*workflow.Workflow, error) {
 	refuse := func(hint, format string, args ...any) {
 		r.list.Errorf(w.Source.Node(n.ID), "", CodeUnknownWorkflow, "step %q: workflow %s: %s", n.Title(), name, fmt.Sprintf(format, args...)).Hint = hint
@@ -119,7 +122,7 @@ func (r *callReader) file(ctx context.Context, w *workflow.Workflow, n *workflow
 	return sub, r.read(ctx, sub, opts.Folder, append(slices.Clip(chain), place))
 }
 
-// placeOf gives a path by which two spellings of one file are equal.
+// placeOf returns a path that is equal for two spellings of the same file.
 func placeOf(file string) string {
 	abs, err := filepath.Abs(file)
 	if err != nil {
@@ -131,7 +134,8 @@ func placeOf(file string) string {
 	return abs
 }
 
-// CalledOf gives the workflow of a file that a step of w, of its flows or of its branches runs; nil where there is none.
+// CalledOf returns the workflow of a file that a step of w, of its flows or of its branches runs,
+// or nil if there is none.
 func CalledOf(w *workflow.Workflow, name string) *workflow.Workflow {
 	if sub := w.Called[name]; sub != nil {
 		return sub
@@ -144,7 +148,7 @@ func CalledOf(w *workflow.Workflow, name string) *workflow.Workflow {
 	return nil
 }
 
-// withParts gives w and all flows and branches in it.
+// withParts returns w and all flows and branches in it.
 func withParts(w *workflow.Workflow) []*workflow.Workflow {
 	out := []*workflow.Workflow{w}
 	for _, p := range parts(w) {
@@ -153,7 +157,7 @@ func withParts(w *workflow.Workflow) []*workflow.Workflow {
 	return out
 }
 
-// parts gives the flows and branches of w.
+// parts returns the flows and branches of w.
 func parts(w *workflow.Workflow) []*workflow.Workflow {
 	var out []*workflow.Workflow
 	for _, name := range slices.Sorted(maps.Keys(w.Flows)) {
@@ -162,8 +166,9 @@ func parts(w *workflow.Workflow) []*workflow.Workflow {
 	return slices.DeleteFunc(append(out, w.Branches...), func(p *workflow.Workflow) bool { return p == nil })
 }
 
-// Pins gives the versions of the stored workflows that steps of w run without a number, by id, as they are published now, and reports those that are not there. Files of w are looked at too:
-// theirs are pinned when they begin.
+// Pins returns the currently published versions of the stored workflows that steps of w run without
+// a version number, by id, and reports those that do not exist. Files of w are checked too;
+// their workflows are pinned when they start.
 func (c *Catalog) Pins(ctx context.Context, w *workflow.Workflow) (map[string]int, diag.List, error) {
 	var problems diag.List
 	pins := map[string]int{}
@@ -206,7 +211,7 @@ func (c *Catalog) pins(ctx context.Context, w *workflow.Workflow, pins map[strin
 	return nil
 }
 
-// PinText writes pins as the meta of a run has them, and Pinned reads one of them.
+// PinText encodes pins for the meta of a run; Pinned decodes one of them.
 func PinText(pins map[string]int) string {
 	var out []string
 	for _, id := range slices.Sorted(maps.Keys(pins)) {
@@ -215,7 +220,7 @@ func PinText(pins map[string]int) string {
 	return strings.Join(out, "\n")
 }
 
-// Pinned gives the version of a workflow in a text of PinText; 0: it is not there.
+// Pinned returns the version of a workflow in an output of PinText, or 0 if it is not there.
 func Pinned(text, id string) int {
 	for line := range strings.SplitSeq(text, "\n") {
 		if number, name, _ := strings.Cut(line, " "); name == id {

@@ -19,19 +19,19 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	_ "modernc.org/sqlite" // as other programs write the tables
+	_ "modernc.org/sqlite" // used as other programs write the tables
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
 )
 
-// inMemory makes a catalog that keeps nothing.
+// inMemory returns a catalog that stores nothing permanently.
 func inMemory(t *testing.T) *definition.Catalog {
 	t.Helper()
 	return onStore(&catalog.Memory{})
 }
 
-// onDisk makes a catalog on a file.
+// onDisk returns a catalog on a file.
 func onDisk(t *testing.T, path string) *definition.Catalog {
 	t.Helper()
 	home, err := store.Open(t.Context(), path, store.Config{Kind: journal.KindRun})
@@ -64,7 +64,7 @@ func applyText(t *testing.T, s *definition.Catalog, file, text string, draft boo
 	return apply(t, s, definition.ApplyRequest{Documents: []definition.Document{{File: file, Data: []byte(text)}}, Draft: draft})
 }
 
-// corpus gives the documents of the formats' archives by name.
+// corpus returns the documents of the format archives by name.
 func corpus(t *testing.T, format string) map[string][]byte {
 	t.Helper()
 	docs := map[string][]byte{}
@@ -74,8 +74,9 @@ func corpus(t *testing.T, format string) map[string][]byte {
 	return docs
 }
 
-// TestStoredDocuments: every document of the formats that reads without errors is the same workflow when it is stored and read again, routes documents by
-// their rows, and its text comes back byte for byte (S3-20, P29). Others are refused, and nothing is stored.
+// TestStoredDocuments checks that every document that its format reads without errors is the same
+// workflow when it is stored and read again, routes documents by their rows, and that its text is
+// returned byte for byte (S3-20, P29). Other documents are rejected, and nothing is stored.
 func TestStoredDocuments(t *testing.T) {
 	t.Parallel()
 	stored := 0
@@ -147,7 +148,8 @@ func applyAgents(t *testing.T, s *definition.Catalog, text string) {
 	}
 }
 
-// TestUnresolved: agents without a definition are listed when a document is stored, and an error when it runs, until there are such agents (P29).
+// TestUnresolved checks that agents without a definition are listed when a document is stored, and
+// are an error when it runs, until they are defined (P29).
 func TestUnresolved(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
@@ -167,7 +169,7 @@ func TestUnresolved(t *testing.T) {
 	if err != nil || len(problems) > 0 || w.Agent("desk").Name != "Desk" || d.Version != 1 {
 		t.Errorf("got version %d, %v, %v", d.Version, problems, err)
 	}
-	// What stands nearer wins: the document, then --agents, then the catalog.
+	// The nearest definition takes precedence: the document, then --agents, then the catalog.
 	file := filepath.Join(t.TempDir(), "agents.yaml")
 	if err := os.WriteFile(file, []byte("agents: [{id: desk, name: Nearer}]"), 0o600); err != nil {
 		t.Fatal(err)
@@ -217,7 +219,8 @@ func TestDrafts(t *testing.T) {
 	}
 }
 
-// TestDefinitionIsOfOneTime: while another process stores one document after the other, what is read is one of them, with its rows and its version.
+// TestDefinitionIsOfOneTime checks that while another process stores one document after the other,
+// a read returns one of them, with its own rows and version.
 func TestDefinitionIsOfOneTime(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
@@ -262,7 +265,7 @@ func TestApplyRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		q    definition.ApplyRequest
-		want string // a part of the problem or error
+		want string // substring of the problem or error
 	}{
 		{"a document with errors beside a good one", definition.ApplyRequest{Documents: []definition.Document{document("a.yaml", hello), document("b.json", "{")}}, "b.json"},
 		{"two of one id", definition.ApplyRequest{Documents: []definition.Document{document("x/a.yaml", hello), document("y/a.yaml", hello)}}, `duplicate id "a", also used by x/a.yaml`},
@@ -290,7 +293,8 @@ func TestApplyRefuses(t *testing.T) {
 	}
 }
 
-// TestDefinitionRefuses: what was written by SQL so that it cannot be told what is meant, and what is not published.
+// TestDefinitionRefuses checks that ambiguous data written with SQL, and unpublished workflows, are
+// rejected.
 func TestDefinitionRefuses(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Entry gives the agent that a run of w asks first; nil where several may be, or none.
+// Entry returns the agent that a run of w calls first, or nil if there may be several, or none.
 func Entry(w *workflow.Workflow) *workflow.Agent {
 	at := w.Entry
 	for range len(w.Nodes) + 1 {
@@ -39,7 +39,8 @@ func Entry(w *workflow.Workflow) *workflow.Agent {
 	return nil
 }
 
-// command gives the command of the entry agent that an input calls, and what follows its name. An input that calls none is an input like any other.
+// command returns the entry agent's command that an input invokes, and the arguments after its
+// name. An input that invokes no command is an ordinary input.
 func command(w *workflow.Workflow, input string) (c workflow.Command, args string, ok bool) {
 	a := Entry(w)
 	called, isCall := strings.CutPrefix(strings.TrimSpace(input), "/")
@@ -55,14 +56,15 @@ func command(w *workflow.Workflow, input string) (c workflow.Command, args strin
 }
 
 var (
-	// place is what a command's prompt says of what follows its name; variable what it says of the environment.
+	// place matches references to the arguments in a command's prompt; variable matches references
+	// to the environment.
 	place    = regexp.MustCompile(`\$\{args(?:\.join\(["']([^"']*)["']\)|\[([0-9])\])?\}|\$ARGUMENTS\b|\$([1-9])\b`)
 	variable = regexp.MustCompile(`\$\{(?:env\.)?([A-Za-z_][A-Za-z0-9_]*)(?:\s*\|\|\s*(?:'([^']*)'|"([^"]*)"))?\}|\$([A-Z_][A-Z0-9_]*)\b`)
 	// secretName matches names of variables that are never sent to a model.
 	secretName = regexp.MustCompile(`(?i)(^|_)(key|keys|apikey|token|tokens|secret|secrets|password|passwd|pwd|credential|credentials|auth)(_|$)|_(pat|dsn)$`)
 )
 
-// variables gives the variables of the environment that a command's prompt reads, sorted.
+// variables returns the environment variables that a command's prompt reads, sorted.
 func variables(c workflow.Command) []string {
 	names := map[string]bool{}
 	for _, m := range variable.FindAllStringSubmatch(place.ReplaceAllString(c.Instruction, ""), -1) {
@@ -72,8 +74,9 @@ func variables(c workflow.Command) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// expand gives the prompt of a command, in one pass: what came from arguments or the environment is not looked at again. Arguments that the prompt has
-// no place for follow it.
+// expand returns the expanded prompt of a command, in a single pass: values from arguments or the
+// environment are not expanded again. If the prompt has no placeholder for the arguments, they are
+// appended.
 func expand(c workflow.Command, args string, env func(string) string) string {
 	words := strings.Fields(args)
 	word := func(i int) string {
@@ -111,10 +114,10 @@ func expand(c workflow.Command, args string, env func(string) string) string {
 	return out
 }
 
-// Input gives the input of a run, and the variables of the environment that it reads. Where it calls a command of the agent that is asked first, it is
-// that command's prompt.
+// Input returns the input of a run, and the environment variables that it reads. If it invokes a
+// command of the entry agent, the input is that command's prompt.
 //
-// Errors: *InvalidError for a command that would send a secret to a model (SEC11).
+// It returns an *InvalidError for a command that would send a secret to a model (SEC11).
 func (c *Catalog) Input(w *workflow.Workflow, text string) (input string, sends []string, err error) {
 	called, args, ok := command(w, text)
 	if !ok {

@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/catalog"
 )
 
-// Visible gives the stored workflows by id as those see them who see drafts, or do not: without drafts there is only what is published, and no number of a draft.
+// Visible returns the stored workflows by id, as seen by callers who may or may not see drafts:
+// without drafts it returns only published workflows, without draft numbers.
 func (c *Catalog) Visible(ctx context.Context, drafts bool) ([]catalog.Entry, error) {
 	entries, err := c.stored.Entries(ctx)
 	if err != nil || drafts {
@@ -22,13 +23,14 @@ func (c *Catalog) Visible(ctx context.Context, drafts bool) ([]catalog.Entry, er
 	return out, nil
 }
 
-// published gives the entry without its draft.
+// published returns the entry without its draft.
 func published(e catalog.Entry) catalog.Entry {
 	e.Draft = 0
 	return e
 }
 
-// VisibleEntry gives one of Visible. Errors: *NotFoundError, whose hint names none but those.
+// VisibleEntry returns one entry of Visible. It returns a *NotFoundError, whose hint names only
+// visible workflows.
 func (c *Catalog) VisibleEntry(ctx context.Context, id string, drafts bool) (catalog.Entry, error) {
 	switch e, err := c.stored.Entry(ctx, id); {
 	case err != nil && !errors.Is(err, catalog.ErrNotFound):

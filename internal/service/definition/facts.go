@@ -21,22 +21,24 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Bounds of prompt files: of one, and of all those of a run.
+// Limits of prompt files: the size of one, and the total of a run.
 const (
 	maxPromptFileBytes  = 128 << 10
 	maxPromptFilesBytes = 512 << 10
 )
 
-// maxFolders bounds how many folders above the document a prompt file is looked for in.
+// maxFolders is the maximum number of folders above the document in which a prompt file is
+// searched.
 const maxFolders = 64
 
-// openExtensions are those of prompt files that a document may name without --trust: texts that people write for readers. Hidden files are none.
+// openExtensions are the extensions of prompt files that a document may name without --trust: texts
+// that people write for readers. Hidden files are excluded.
 var openExtensions = []string{".md", ".mdx", ".mdc", ".txt", ".rst", ".adoc"}
 
-// wanted are the facts that the agents of a workflow ask for.
+// wanted holds the facts that the agents of a workflow request.
 type wanted struct {
 	date, environment bool
-	files             []string // each once, in the order of the agents
+	files             []string // without duplicates, in the order of the agents
 }
 
 func wants(w *workflow.Workflow) wanted {
@@ -67,8 +69,9 @@ func wants(w *workflow.Workflow) wanted {
 	return out
 }
 
-// Guarded gives the prompt files of a workflow that are read only for documents that are trusted: those that are no texts for readers, and, by their
-// whole paths, those that lie outside the project of the document in dir.
+// Guarded returns the prompt files of a workflow that are read only for trusted documents: files
+// that are not texts for readers and, with their full paths, files outside the project of the
+// document in dir.
 func Guarded(w *workflow.Workflow, dir string) []string {
 	var out []string
 	for _, name := range wants(w).files {
@@ -84,8 +87,9 @@ func Guarded(w *workflow.Workflow, dir string) []string {
 	return out
 }
 
-// inProject tells whether a folder, which is dir or lies above it, belongs to the project of a document in dir: to the repository around it, or, where there
-// is none, to dir alone. The home folder belongs to no project.
+// inProject reports whether a folder, which is dir or an ancestor of it, belongs to the project of
+// a document in dir: to the repository around it or, if there is none, to dir alone. The home
+// folder belongs to no project.
 func inProject(folder, dir string) bool {
 	at, err := filepath.Abs(dir)
 	if err != nil {
@@ -98,7 +102,7 @@ func inProject(folder, dir string) bool {
 	return err == nil && folder != home && strings.HasPrefix(at, folder) && inRepository(folder)
 }
 
-// isOpen tells whether any document may name a prompt file (SEC5).
+// isOpen reports whether any document may name a prompt file (SEC5).
 func isOpen(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if strings.HasPrefix(part, ".") {
@@ -108,10 +112,11 @@ func isOpen(name string) bool {
 	return slices.Contains(openExtensions, strings.ToLower(path.Ext(name)))
 }
 
-// Facts gives the facts of the world for the agents of a workflow, as engine.RunCreated.Facts holds it: it is taken once for a run and kept with it. dir is
-// the folder of the document; where it is "" no files are read. A file that is not there is left out.
+// Facts returns the facts of the world for the agents of a workflow, in the form of
+// engine.RunCreated.Facts: they are collected once for a run and stored with it. dir is the folder
+// of the document; if it is "", no files are read. A missing file is left out.
 //
-// Errors: *InvalidError for a file that is too large or cannot be read.
+// It returns an *InvalidError for a file that is too large or cannot be read.
 func (c *Catalog) Facts(w *workflow.Workflow, dir string) (map[string]string, error) {
 	want := wants(w)
 	facts := map[string]string{}
@@ -143,7 +148,7 @@ func (c *Catalog) Facts(w *workflow.Workflow, dir string) (map[string]string, er
 	return facts, nil
 }
 
-// environment words where a run runs.
+// environment describes the environment in which a run executes.
 func environment(dir string) string {
 	var b strings.Builder
 	b.WriteString("Here is some information about the environment:\n<env>\n")
@@ -158,7 +163,7 @@ func environment(dir string) string {
 	return b.String()
 }
 
-// inRepository tells whether a folder or one above it holds a git repository.
+// inRepository reports whether a folder or one of its ancestors holds a git repository.
 func inRepository(dir string) bool {
 	for range maxFolders {
 		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
@@ -173,7 +178,8 @@ func inRepository(dir string) bool {
 	return false
 }
 
-// promptFolders gives the folders in which prompt files are looked for: the document's, those above it, and the home folder last.
+// promptFolders returns the folders in which prompt files are searched: the document's, its
+// ancestors, and the home folder last.
 func promptFolders(dir, name string) []string {
 	if dir == "" {
 		return nil
@@ -197,8 +203,8 @@ func promptFolders(dir, name string) []string {
 	return out
 }
 
-// readPromptFile reads the first file of that name and gives its folder, "" where there is none. Each folder is a root of its own: neither the name nor a
-// link leads out of it (SEC16).
+// readPromptFile reads the first file with that name and returns its folder, or "" if there is
+// none. Each folder is a separate root: neither the name nor a link leads out of it (SEC16).
 func readPromptFile(dir, name string) (text, folder string, err error) {
 	if !workflow.IsLocalName(name) {
 		return "", "", failure.Refuse(errcode.FileUnreadable, errcode.Fields{"file": "prompt file " + name, "problem": "it is outside the folder of the document"}, nil)
@@ -239,14 +245,14 @@ func readIn(folder, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxPromptFileBytes+1))
 }
 
-// missingPromptFiles warns of prompt files that are not there.
+// missingPromptFiles returns warnings about missing prompt files.
 func missingPromptFiles(w *workflow.Workflow, dir string) (out diag.List) {
 	if w == nil || dir == "" {
 		return nil
 	}
 	for _, name := range wants(w).files {
 		if !workflow.IsLocalName(name) {
-			continue // Validate says it
+			continue // Validate reports it
 		}
 		if _, folder, err := readPromptFile(dir, name); err == nil && folder == "" {
 			out.Warnf(diag.Span{File: w.Source.File}, "", "missing-file", "prompt file %q not found", name).Hint =

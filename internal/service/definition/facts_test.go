@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// SEC16: names are not paths. Neither a name nor a link leads out of the folders in which prompt files are looked for; sizes are bounded.
+// SEC16: names are not paths. Neither a name nor a link leads out of the folders in which prompt
+// files are searched; sizes are limited.
 func TestPromptFilesAreRooted(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()
@@ -76,7 +77,7 @@ func TestPromptFilesAreRooted(t *testing.T) {
 	}
 }
 
-// SEC5: which files a document may name without being trusted.
+// SEC5: the files that an untrusted document may name.
 func TestGuardedFiles(t *testing.T) {
 	t.Parallel()
 	w := &workflow.Workflow{
@@ -89,7 +90,7 @@ func TestGuardedFiles(t *testing.T) {
 	}
 }
 
-// SEC5: a text for readers needs no trust where it belongs to the document's project, and nowhere else.
+// SEC5: a text for readers needs no trust if it belongs to the document's project, and only then.
 func TestFilesOutsideTheProject(t *testing.T) {
 	top := t.TempDir()
 	t.Setenv("HOME", top)
@@ -117,7 +118,8 @@ func TestFilesOutsideTheProject(t *testing.T) {
 	}
 }
 
-// What an input that calls a command becomes. Nothing that came from outside is looked at again.
+// TestCommands checks the expansion of an input that invokes a command. Values from outside are not
+// expanded again.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	env := func(name string) string { return map[string]string{"WHO": "$1 ${args}", "EMPTY": ""}[name] }
@@ -152,7 +154,8 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// The commands are those of the agent that is asked first, where that is one.
+// TestEntryAgent checks that the commands are those of the agent that is called first, if there is
+// exactly one.
 func TestEntryAgent(t *testing.T) {
 	t.Parallel()
 	agent := func(id string) workflow.Node {

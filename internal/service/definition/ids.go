@@ -6,12 +6,13 @@ import (
 	"github.com/hocket-run/hocket/internal/format/source"
 )
 
-// codeID is the code of ids that cannot be stored.
+// codeID is the diagnostic code for ids that cannot be stored.
 const codeID = "bad-id"
 
-// storedIDs tells what is wrong with the ids of agents in a document that is to be stored, at their places. Elsewhere a document may name its agents as it likes.
+// storedIDs returns the problems of the agent ids in a document that is to be stored, with their
+// positions. Otherwise a document may name its agents freely.
 func storedIDs(file string, data []byte) (problems diag.List) {
-	root, _ := source.Parse(file, data) // its reader reports what is wrong with its form
+	root, _ := source.Parse(file, data) // its reader reports syntax errors
 	if root != nil && root.Kind == source.Map {
 		root = root.Get("agents")
 	}
@@ -24,7 +25,7 @@ func storedIDs(file string, data []byte) (problems diag.List) {
 	return problems
 }
 
-// ownID tells what is wrong with the id that a workflow's document gives itself.
+// ownID returns the problems of the id in a workflow's document.
 func ownID(file string, data []byte) (problems diag.List) {
 	if root, _ := source.Parse(file, data); root != nil {
 		checkIDAt(root.Get("id"), "a workflow", &problems)
@@ -32,10 +33,11 @@ func ownID(file string, data []byte) (problems diag.List) {
 	return problems
 }
 
-// checkIDAt judges an id where it stands. A number is none: 007 and 7 would be one id or two, by who reads them.
+// checkIDAt checks an id at its position. A number is not an id: 007 and 7 could be one id or two,
+// depending on the reader.
 func checkIDAt(n *source.Node, what string, problems *diag.List) {
 	switch {
-	case n.IsNull(), n.IsScalar() && n.Text == "": // it is missing, which the format tells
+	case n.IsNull(), n.IsScalar() && n.Text == "": // it is missing, which the format reports
 	case n.Kind != source.String:
 		problems.Errorf(n.Span, n.Path(), source.CodeWrongType, "the id of %s must be a string, found %s", what, n.Kind).Hint = "write it in quotes"
 	default:

@@ -28,10 +28,10 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// MaxDocumentBytes bounds documents and the files beside them (SEC17).
+// MaxDocumentBytes is the maximum size of documents and their accompanying files (SEC17).
 const MaxDocumentBytes = 8 << 20
 
-// missingTools are tools that documents may name and nothing offers here (S0-55).
+// missingTools returns tools that documents may name but that are not available here (S0-55).
 func missingTools(c *config.Config, env func(string) string) []string {
 	if env == nil {
 		env = func(string) string { return "" }
@@ -44,45 +44,54 @@ func missingTools(c *config.Config, env func(string) string) []string {
 	return []string{search.Name}
 }
 
-// LoadOptions say how a document is read.
+// LoadOptions specify how a document is read.
 type LoadOptions struct {
-	// Formats read the document; nil: the error is documents.ErrNone.
+	// Formats read the document; if nil, the error is documents.ErrNone.
 	Formats documents.Formats
-	// Format is the name of one of them; "" detects it.
+	// Format is the name of one of Formats; "" means that it is detected.
 	Format string
-	// AgentsFile holds agent definitions; a definition inside the document wins. `-` is Stdin, which may be nil otherwise.
+	// AgentsFile holds agent definitions; a definition inside the document takes precedence. `-`
+	// means Stdin, which may be nil otherwise.
 	AgentsFile string
 	Stdin      io.Reader
-	// AgentsText is the text of AgentsFile where the caller has read it, who then need not be of this machine; nil: it is read.
+	// AgentsText is the content of AgentsFile if the caller has already read it, possibly on
+	// another machine; nil means that the file is read.
 	AgentsText []byte
-	// Agents are definitions that come behind those of AgentsFile.
+	// Agents are definitions with lower precedence than those of AgentsFile.
 	Agents []workflow.Agent
-	// Dir is the folder of the document: prompt files that are not there are warnings. "": nothing is looked for.
+	// Dir is the folder of the document; missing prompt files result in warnings. "" disables the
+	// check.
 	Dir string
-	// Folder is the folder of the document, in which it finds the workflows of files that its steps run (X-62). "": it cannot name any.
+	// Folder is the folder of the document, in which it finds the workflow files that its steps run
+	// (X-62). "" means that it cannot name any.
 	Folder string
-	// alone: the files of the document are read elsewhere.
+	// alone means that the files of the document are read elsewhere.
 	alone bool
-	// Providers are model providers that documents may name beside the known ones.
+	// Providers are model providers that documents may name in addition to the known ones.
 	Providers []string
-	// Operator is the operator's configuration, whose providers and servers documents may name; nil: there is none.
+	// Operator is the operator's configuration, whose providers and servers documents may name; nil
+	// means that there is none.
 	Operator *config.Config
-	// AllowUnknown makes unknown keys and types of toolsets warnings, in the document and in AgentsFile: see [diag.List.AllowUnknown].
+	// AllowUnknown turns unknown keys and types of toolsets into warnings, in the document and in
+	// AgentsFile; see [diag.List.AllowUnknown].
 	AllowUnknown bool
-	// Env is the environment, whose variables say which tools there are; nil: nothing is set.
+	// Env is the environment, whose variables determine which tools are available; nil means that
+	// none is set.
 	Env func(string) string
-	// Retired asks for warnings of models that are retired. Model is the model that overrides those of all agents; "" overrides none. Offline says that no
-	// model is called, so that there are no such warnings. Now is the clock; nil: the system's.
+	// Retired enables warnings about retired models. Model is the model that overrides those of all
+	// agents; "" overrides none. Offline means that no model is called, so that there are no such
+	// warnings. Now is the clock; nil means the system clock.
 	Retired bool
 	Model   string
 	Offline bool
 	Now     func() time.Time
-	// Catalog gives the agents of the catalog with the problems of those that are wanted; nil: there are none. It is asked only where the document
-	// names agents that neither it nor AgentsFile defines.
+	// Catalog returns the agents of the catalog with the problems of the wanted ones; nil means
+	// that there are none. It is called only if the document names agents that neither it nor
+	// AgentsFile defines.
 	Catalog func(ctx context.Context, wanted []string) ([]workflow.Agent, diag.List, error)
 }
 
-// ReadFile reads a file that the user named; `-` is in.
+// ReadFile reads a file that the user specified; `-` means in.
 func ReadFile(path string, in io.Reader) ([]byte, error) {
 	var src io.Reader
 	if path == "-" {
@@ -113,7 +122,7 @@ func ReadFile(path string, in io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-// problemOf returns what is wrong with a file, without its name.
+// problemOf returns the problem with a file, without its name.
 func problemOf(err error) string {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err.Error()
@@ -121,10 +130,11 @@ func problemOf(err error) string {
 	return err.Error()
 }
 
-// maxBeside bounds the files among which one is looked for that was meant.
+// maxBeside is the maximum number of files searched for the intended one.
 const maxBeside = 1000
 
-// meantFile names the file beside a missing one whose name is nearest to its own; "" where none is near.
+// meantFile returns the name of the sibling of a missing file with the most similar name, or "" if
+// there is none.
 func meantFile(path string) string {
 	dir, name := filepath.Split(path)
 	d, err := os.Open(cmp.Or(dir, "."))
@@ -149,8 +159,8 @@ func meantFile(path string) string {
 	return ""
 }
 
-// Load reads a document and gives its workflow with every problem found, warnings included. The workflow may run where the list has no errors.
-// The error is for files that cannot be read.
+// Load reads a document and returns its workflow with every problem found, including warnings. The
+// workflow may run if the list has no errors. The error is for files that cannot be read.
 func Load(ctx context.Context, file string, data []byte, opts LoadOptions) (*workflow.Workflow, diag.List, error) {
 	beside, problems, err := opts.agents()
 	if err != nil {
@@ -160,7 +170,7 @@ func Load(ctx context.Context, file string, data []byte, opts LoadOptions) (*wor
 	return w, slices.Concat(problems, ds, missingPromptFiles(w, opts.Dir), opts.RetiredModels(w)), err
 }
 
-// withoutIDs gives the agents of list and those of more whose ids are not in it.
+// withoutIDs returns the agents of list, followed by those of more whose ids are not in it.
 func withoutIDs(list, more []workflow.Agent) []workflow.Agent {
 	out := slices.Clip(list)
 	for i := range more {
@@ -171,12 +181,13 @@ func withoutIDs(list, more []workflow.Agent) []workflow.Agent {
 	return out
 }
 
-// Load reads a document with the agents, the providers, the operator's configuration and the catalog of c.
+// Load reads a document with the agents, the providers, the operator's configuration and the
+// catalog of c.
 func (c *Catalog) Load(ctx context.Context, file string, data []byte, opts LoadOptions) (*workflow.Workflow, diag.List, error) {
 	return Load(ctx, file, data, c.known(opts))
 }
 
-// known adds to options what c knows, whatever a document comes from.
+// known adds to options what c knows, whatever the source of a document.
 func (c *Catalog) known(opts LoadOptions) LoadOptions {
 	opts.Formats = c.cfg.Documents.Formats
 	opts.Agents = withoutIDs(opts.Agents, c.cfg.Agents)
@@ -209,7 +220,7 @@ func (o LoadOptions) agents() ([]workflow.Agent, diag.List, error) {
 	return list, problems, nil
 }
 
-// read reads a document with agents from beside it, and with those of the catalog behind them.
+// read reads a document with agents from outside it, and with those of the catalog after them.
 func read(ctx context.Context, file string, data []byte, opts LoadOptions, beside []workflow.Agent) (*workflow.Workflow, diag.List, error) {
 	if opts.Formats == nil {
 		return nil, nil, documents.ErrNone
@@ -248,7 +259,7 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 	return opts.finish(ctx, w, file, data, append(problems, ds...), beside)
 }
 
-// finish reads what a document names beside itself, and adds what is wrong with its toolsets.
+// finish reads the files that a document refers to, and adds the problems of its toolsets.
 func (o LoadOptions) finish(ctx context.Context, w *workflow.Workflow, file string, data []byte, ds diag.List, beside []workflow.Agent) (*workflow.Workflow, diag.List, error) {
 	if w != nil && !o.alone && !ds.HasFaults() {
 		problems, err := o.called(ctx, w, file, beside)
@@ -260,7 +271,8 @@ func (o LoadOptions) finish(ctx context.Context, w *workflow.Workflow, file stri
 	return w, o.withToolsets(w, file, data, ds), nil
 }
 
-// withToolsets adds what is wrong with the toolsets of a document: formats keep their options as they are written.
+// withToolsets adds the problems of the toolsets of a document: formats keep their options as they
+// are written.
 func (o LoadOptions) withToolsets(w *workflow.Workflow, file string, data []byte, ds diag.List) diag.List {
 	if w == nil {
 		return ds
@@ -273,15 +285,16 @@ func (o LoadOptions) withToolsets(w *workflow.Workflow, file string, data []byte
 	return append(ds, more...)
 }
 
-// codeMissingAgent is the code of an agent that a document names and that is not defined (S1-6, S3-21, S4-2).
+// codeMissingAgent is the diagnostic code for an agent that a document names but that is not
+// defined (S1-6, S3-21, S4-2).
 const codeMissingAgent = "unknown-agent"
 
-// missingAgent gives the agent that a problem misses.
+// missingAgent returns the agent that a diagnostic reports as missing.
 func missingAgent(d diag.Diagnostic) (string, bool) {
 	return d.Name, d.Code == codeMissingAgent && d.Severity == diag.Error && d.Name != ""
 }
 
-// missing gives the agents that a document names and that are not defined, each once.
+// missing returns the agents that a document names but that are not defined, without duplicates.
 func missing(list diag.List) (ids []string) {
 	for _, d := range list {
 		if id, ok := missingAgent(d); ok && !slices.Contains(ids, id) {
@@ -291,8 +304,8 @@ func missing(list diag.List) (ids []string) {
 	return ids
 }
 
-// PlaceOf gives the place of a document: the absolute path of its file with all links followed. It is empty for standard input (`-`) and for a path that leads
-// nowhere.
+// PlaceOf returns the location of a document: the absolute path of its file with all links
+// resolved. It is empty for standard input (`-`) and for a path that leads nowhere.
 func PlaceOf(path string) string {
 	if path == "-" {
 		return ""

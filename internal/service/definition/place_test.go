@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestPlaceOf: a place is the file itself, whichever way leads to it.
+// TestPlaceOf checks that a location is the file itself, whichever path leads to it.
 func TestPlaceOf(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

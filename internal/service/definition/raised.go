@@ -6,7 +6,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Raises tells whether the limits that are set in l let a run of a branch do more than the workflow's own, those of any branch where the run has several.
+// Raises reports whether the limits that are set in l let a run of a branch do more than the
+// workflow's own limits, or those of any branch if the run has several.
 func Raises(l workflow.Limits, w *workflow.Workflow, branch string) bool {
 	g, err := Choose(w, branch)
 	return err == nil && RaisesOwn(l, g) // without such a branch there is no run

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// SEC17: a file beyond the limit is not read, and the limit names itself as it does in documents. A missing file is told with the one that was meant.
+// SEC17: a file larger than the limit is not read, and the error names the limit as in documents.
+// The error for a missing file suggests the intended one.
 func TestReadFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

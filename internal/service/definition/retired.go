@@ -13,11 +13,13 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// ForEvery begins the warning about a model that overrides those of all agents.
+// ForEvery is the prefix of the warning about a model that overrides those of all agents.
 const ForEvery = "the model for every agent: "
 
-// RetiredModels warns, once for each model, of models that their providers retired or will retire, in the workflow, its branches and its flows. Agents without a
-// model of their own have the default model, whose warning says so. Providers at addresses that the document or the operator gives are not judged.
+// RetiredModels returns one warning for each model that its provider has retired or will retire, in
+// the workflow, its branches and its flows. Agents without their own model have the default model,
+// and its warning says so. Providers at addresses set by the document or the operator are not
+// checked.
 func (o LoadOptions) RetiredModels(w *workflow.Workflow) (list diag.List) {
 	if w == nil || !o.Retired || o.Offline {
 		return nil
@@ -53,7 +55,7 @@ func (o LoadOptions) RetiredModels(w *workflow.Workflow) (list diag.List) {
 	return list
 }
 
-// defaultModel is that of agents which name none (D26).
+// defaultModel returns the model of agents that specify none (D26).
 func (o LoadOptions) defaultModel(w *workflow.Workflow) string {
 	var ref string
 	if o.Env != nil {
@@ -66,7 +68,8 @@ func (o LoadOptions) defaultModel(w *workflow.Workflow) string {
 	return cmp.Or(ref, f.DefaultModel)
 }
 
-// retiredText says that a model is, or will be, retired; "" where no date is known, or where its provider is not the one that the table speaks of.
+// retiredText returns the warning that a model is, or will be, retired; "" if no date is known, or
+// if its provider is not the one in the table.
 func (o LoadOptions) retiredText(w *workflow.Workflow, ref string, now time.Time) string {
 	if o.Operator != nil {
 		if m, ok := o.Operator.Models[ref]; ok {
@@ -83,7 +86,7 @@ func (o LoadOptions) retiredText(w *workflow.Workflow, ref string, now time.Time
 	return ""
 }
 
-// elsewhere tells whether calls to a provider go to an address, or a program, that was named explicitly.
+// elsewhere reports whether calls to a provider go to an explicitly configured address or program.
 func (o LoadOptions) elsewhere(w *workflow.Workflow, provider string) bool {
 	if o.Operator != nil {
 		if _, ok := o.Operator.Providers[provider]; ok {

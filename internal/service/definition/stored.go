@@ -16,9 +16,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Which says which of a workflow's documents is meant; the zero Which is what is published.
+// Which selects one of a workflow's documents; the zero Which is the published one.
 type Which struct {
-	// Draft is the draft; Version, unless it is 0, a certain version.
+	// Draft selects the draft; Version, unless it is 0, a specific version.
 	Draft   bool
 	Version int
 }
@@ -26,22 +26,25 @@ type Which struct {
 // Definition is a document of the catalog.
 type Definition struct {
 	Entry catalog.Entry
-	// Version is the number of the version; 0 where the document is rows that no version has.
+	// Version is the version number; 0 if the document consists of rows that belong to no version.
 	Version int
 	Format  string
-	// File is what the document is called in messages; Text is what was stored, byte for byte, and for rows that no version has a document of them.
+	// File is the name of the document in messages; Text is the stored text, byte for byte, or a
+	// document generated from rows that belong to no version.
 	File string
 	Text []byte
-	// Changed tells that other programs changed rows since the published version, or wrote all of them.
+	// Changed means that other programs changed rows since the published version, or wrote all of
+	// them.
 	Changed bool
-	// Tag names what the workflow is now, whichever of its documents this is: catalog.Tag.
+	// Tag identifies the current state of the workflow, whichever of its documents this is; see
+	// catalog.Tag.
 	Tag string
 
-	rows  []byte // the document that runs, where the workflow is rows
+	rows  []byte // the document that runs, if the workflow is rows
 	lines catalog.Lines
 }
 
-// Entry gives a stored workflow without documents. Errors: *NotFoundError.
+// Entry returns a stored workflow without documents, or a *NotFoundError.
 func (c *Catalog) Entry(ctx context.Context, id string) (catalog.Entry, error) {
 	e, err := c.stored.Entry(ctx, id)
 	if !errors.Is(err, catalog.ErrNotFound) {
@@ -54,7 +57,7 @@ func (c *Catalog) Entry(ctx context.Context, id string) (catalog.Entry, error) {
 	return EntryOf(entries, id)
 }
 
-// EntryOf gives the workflow with an id among all that are stored. Errors: *NotFoundError.
+// EntryOf returns the workflow with an id among all stored ones, or a *NotFoundError.
 func EntryOf(entries []catalog.Entry, id string) (catalog.Entry, error) {
 	ids := make([]string, len(entries))
 	for i, e := range entries {
@@ -65,10 +68,10 @@ func EntryOf(entries []catalog.Entry, id string) (catalog.Entry, error) {
 	return catalog.Entry{}, &failure.NotFoundError{What: "Workflow", ID: id, Hint: diag.DidYouMean(id, ids)}
 }
 
-// Entries gives all stored workflows by id.
+// Entries returns all stored workflows by id.
 func (c *Catalog) Entries(ctx context.Context) ([]catalog.Entry, error) { return c.stored.Entries(ctx) }
 
-// Versions gives the versions of a stored workflow, without texts. Errors: *NotFoundError.
+// Versions returns the versions of a stored workflow, without texts, or a *NotFoundError.
 func (c *Catalog) Versions(ctx context.Context, id string) ([]catalog.Version, error) {
 	if _, err := c.Entry(ctx, id); err != nil {
 		return nil, err
@@ -84,12 +87,14 @@ func (c *Catalog) version(ctx context.Context, id string, number int) (catalog.V
 	return v, err
 }
 
-// Definition gives a document of the catalog. Errors: *NotFoundError; *InvalidError where the workflow has no such document.
+// Definition returns a document of the catalog. It returns a *NotFoundError, or an *InvalidError if
+// the workflow has no such document.
 func (c *Catalog) Definition(ctx context.Context, id string, which Which) (Definition, error) {
 	e, err := c.Entry(ctx, id)
 	for err == nil {
 		d, derr := c.definition(ctx, e, which)
-		// Another process may have stored a document between two reads: then rows and text are not of one time.
+		// Another process may have stored a document between two reads; rows and text would then
+		// not match.
 		var now catalog.Entry
 		if now, err = c.Entry(ctx, id); err == nil && now.Equal(e) {
 			return d, derr
@@ -153,16 +158,16 @@ func (c *Catalog) ofRows(ctx context.Context, d Definition, rows catalog.Rows) (
 	return d, nil
 }
 
-// LoadStored reads a document of the catalog as Load reads files, with the catalog's agents behind those of opts. Problems of rows name the rows. Unknown keys
-// are warnings: whether they are allowed was decided when the document was stored.
-// Errors: as Definition.
+// LoadStored loads a document of the catalog as Load loads files, with the catalog's agents after
+// those of opts. Problems of rows name the rows. Unknown keys are warnings: whether they are
+// allowed was decided when the document was stored. The errors are those of Definition.
 func (c *Catalog) LoadStored(ctx context.Context, id string, which Which, opts LoadOptions) (*workflow.Workflow, Definition, diag.List, error) {
 	d, err := c.Definition(ctx, id, which)
 	if err != nil {
 		return nil, d, nil, err
 	}
 	opts = c.known(opts)
-	beside, problems, err := opts.agents() // a file of the caller's
+	beside, problems, err := opts.agents() // a file of the caller
 	opts.AllowUnknown = true
 	if err != nil {
 		return nil, d, nil, err
@@ -188,7 +193,8 @@ func (c *Catalog) readStored(ctx context.Context, d Definition, opts LoadOptions
 	return w, problems, err
 }
 
-// Layout gives where people have put the nodes of a stored workflow, as its transport wrote it, with its tag; nil: nothing is stored. Errors: *NotFoundError.
+// Layout returns the node positions of a stored workflow, as its transport wrote them, with their
+// tag; nil if none are stored. It returns a *NotFoundError if there is no such workflow.
 func (c *Catalog) Layout(ctx context.Context, id string) (text []byte, tag string, err error) {
 	if _, err := c.Entry(ctx, id); err != nil {
 		return nil, "", err
@@ -197,7 +203,8 @@ func (c *Catalog) Layout(ctx context.Context, id string) (text []byte, tag strin
 	return text, catalog.LayoutTag(text), err
 }
 
-// PutLayout stores a layout where the present one has the tag expect, "" is any, and gives its tag. No version is made. Errors: *NotFoundError, *ChangedError.
+// PutLayout stores a layout if the current one has the tag expect, "" meaning any, and returns its
+// tag. It creates no version. It returns a *NotFoundError or a *ChangedError.
 func (c *Catalog) PutLayout(ctx context.Context, id string, text []byte, expect string) (tag string, err error) {
 	if _, err := c.Entry(ctx, id); err != nil {
 		return "", err
@@ -205,12 +212,14 @@ func (c *Catalog) PutLayout(ctx context.Context, id string, text []byte, expect 
 	return catalog.LayoutTag(text), failure.Changed("layout of workflow", id, c.stored.PutLayout(ctx, id, text, expect))
 }
 
-// DeleteWorkflow deletes a stored workflow with all versions and rows. Runs of it keep their definition (D19). Errors: *NotFoundError.
+// DeleteWorkflow deletes a stored workflow with all versions and rows. Its runs keep their
+// definition (D19). It returns a *NotFoundError if there is no such workflow.
 func (c *Catalog) DeleteWorkflow(ctx context.Context, id string) error {
 	return c.DeleteWorkflowIf(ctx, id, "")
 }
 
-// DeleteWorkflowIf is DeleteWorkflow where the workflow has the tag expect; "" is any. Errors: *ChangedError too.
+// DeleteWorkflowIf is DeleteWorkflow if the workflow has the tag expect; "" means any. It also
+// returns a *ChangedError.
 func (c *Catalog) DeleteWorkflowIf(ctx context.Context, id, expect string) error {
 	if _, err := c.Entry(ctx, id); err != nil {
 		return err

@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// DocumentSpecs gives the toolsets that a workflow and its agents list, and what is wrong with them. Those with errors are left out.
+// DocumentSpecs returns the toolsets that a workflow and its agents list, and their problems.
+// Toolsets with errors are left out.
 func DocumentSpecs(w *workflow.Workflow) ([]tool.Spec, diag.List) {
 	var (
 		specs    []tool.Spec
@@ -52,12 +53,13 @@ func DocumentSpecs(w *workflow.Workflow) ([]tool.Spec, diag.List) {
 	return specs, problems
 }
 
-// saidByFormats tells of the warnings that formats give themselves, at the line.
+// saidByFormats reports whether a warning is one that formats report themselves, at the line.
 func saidByFormats(d diag.Diagnostic) bool {
 	return (d.Severity == diag.Warning || d.Unknown) && (d.Code == "unsupported-toolset" || d.Code == "unsupported-ref")
 }
 
-// unknownIn gives the unknown keys and types of toolsets of the agents of a list: what is stored is not asked for them again.
+// unknownIn returns the unknown keys and types of toolsets of the agents of a list; stored agents
+// are not checked for them again.
 func unknownIn(file string, data []byte, list []workflow.Agent) (problems diag.List) {
 	for i := range list {
 		for j, raw := range list[i].Toolsets {
@@ -82,7 +84,7 @@ func ofToolset(a workflow.Agent, i int, message string) string {
 	return fmt.Sprintf("%s: toolset %d: %s", caller(a), i+1, message)
 }
 
-// caller names what lists a toolset.
+// caller returns the name of the workflow or agent that lists a toolset.
 func caller(a workflow.Agent) string {
 	if a.ID == "" {
 		return "workflow"
@@ -90,11 +92,13 @@ func caller(a workflow.Agent) string {
 	return fmt.Sprintf("agent %q", a.ID)
 }
 
-// inToolset names a place in a toolset for placeToolsets: the text of the toolset and the path in it.
+// inToolset identifies a position in a toolset for placeToolsets: the text of the toolset and the
+// path in it.
 func inToolset(raw []byte, path string) string { return path + "\n" + string(raw) }
 
-// placeToolsets gives problems of toolsets their places in a document. Where a toolset is not in the document as it is used (a definition under `mcps:` completes
-// it, or it is an agent's from elsewhere) they keep the place that they have.
+// placeToolsets sets the positions of toolset problems in a document. If a toolset is not in the
+// document in the form in which it is used (a definition under `mcps:` completes it, or it belongs
+// to an agent from elsewhere), its problems keep their positions.
 func placeToolsets(file string, data []byte, problems diag.List) {
 	if len(problems) == 0 {
 		return
@@ -129,10 +133,11 @@ func placeToolsets(file string, data []byte, problems diag.List) {
 	}
 }
 
-// maxPlaceDepth is how deep toolsets are nested in documents: branches, agents, and the data of nodes.
+// maxPlaceDepth is the maximum nesting depth of toolsets in documents: branches, agents, and the
+// data of nodes.
 const maxPlaceDepth = 8
 
-// placeIn walks a path such as `remote.url` or `commands[0].name`, as far as it goes.
+// placeIn follows a path such as `remote.url` or `commands[0].name`, as far as it exists.
 func placeIn(n *source.Node, path string) (diag.Span, string) {
 	span := n.Span
 	for _, key := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
@@ -149,10 +154,11 @@ func placeIn(n *source.Node, path string) (diag.Span, string) {
 	return span, n.Path()
 }
 
-// CodeUnknownTool is the code of a tool that a document grants and nothing offers.
+// CodeUnknownTool is the diagnostic code for a tool that a document grants but that nothing offers.
 const CodeUnknownTool = "unknown-tool"
 
-// filtered gives the names in the filter of a toolset that none of its tools has, where its tools are known without asking anyone.
+// filtered returns the names in the filter of a toolset that none of its tools has, if its tools
+// are known without connecting to it.
 func filtered(s tool.Spec) (problems diag.List) {
 	names, known := tool.Offers(s)
 	if !known {

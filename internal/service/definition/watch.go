@@ -2,14 +2,16 @@ package definition
 
 import "sync"
 
-// watchers are who is signalled when workflows were changed here. The zero value is ready.
+// watchers holds the channels to signal when workflows are changed here. The zero value is ready
+// for use.
 type watchers struct {
 	mu  sync.Mutex
 	all map[*chan<- struct{}]struct{}
 }
 
-// WatchWorkflows signals on changed that this Catalog stored, published or deleted a workflow, without blocking, so that changed needs room for one signal. What other processes
-// and other programs change is not signalled: who waits for it reads Entries now and then. After stop nothing is sent.
+// WatchWorkflows signals on changed, without blocking, when this Catalog has stored, published or
+// deleted a workflow, so changed needs room for one signal. Changes by other processes and programs
+// are not signalled; callers that need them poll Entries. After stop nothing is sent.
 func (c *Catalog) WatchWorkflows(changed chan<- struct{}) (stop func()) {
 	w := &c.watchers
 	w.mu.Lock()
@@ -26,7 +28,8 @@ func (c *Catalog) WatchWorkflows(changed chan<- struct{}) (stop func()) {
 	}
 }
 
-// changed signals a change that may have been made: also one that ended with an error may be in the store.
+// changed signals a possible change: an operation that ended with an error may also have reached
+// the store.
 func (w *watchers) changed() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

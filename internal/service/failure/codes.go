@@ -12,15 +12,17 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// known are the codes of errors of packages that do not know the table, in the order in which they are looked for.
+// known lists the codes of errors from packages that do not know the table, in lookup order.
 var known = []struct {
 	code errcode.Code
-	// fields tells whether an error is of the code, and gives its fields.
+	// fields reports whether an error has the code, and returns its fields.
 	fields func(error) (errcode.Fields, bool)
-	// inside marks errors whose text says how the program found them out: callers get the message of the table.
+	// inside marks errors whose text contains internal details; callers get the message of the
+	// table.
 	inside bool
 }{
-	{errcode.StoreLocked, typed(func(*journal.LockedError) errcode.Fields { return nil }), false}, // also where the store is not open yet
+	// even if the store is not open yet
+	{errcode.StoreLocked, typed(func(*journal.LockedError) errcode.Fields { return nil }), false},
 	{errcode.RunExists, sentinel(journal.ErrExists), true},
 	{errcode.PermissionElsewhere, typed(func(e *AllowedElsewhereError) errcode.Fields { return errcode.Fields{"run": e.Run} }), false},
 	{errcode.ModelUnusable, typed(func(e *model.RefError) errcode.Fields { return errcode.Fields{"model": e.Ref} }), false},
@@ -63,7 +65,8 @@ var known = []struct {
 	{errcode.StoreUnavailable, sentinel(journal.ErrUnavailable), false},
 }
 
-// elsewhere matches runs that wait for a process, at a place or anywhere.
+// elsewhere matches runs that wait for a process, at a specific place or, if isPlaced is false,
+// anywhere.
 func elsewhere(isPlaced bool) func(error) (errcode.Fields, bool) {
 	return func(err error) (errcode.Fields, bool) {
 		e, ok := errors.AsType[*driver.ElsewhereError](err)
@@ -88,7 +91,7 @@ func typed[T error](fields func(T) errcode.Fields) func(error) (errcode.Fields, 
 	}
 }
 
-// reason returns the code and the fields of an error; "": it has none.
+// reason returns the code and the fields of an error; "" if it has no code.
 func reason(err error) (errcode.Code, errcode.Fields) {
 	if err == nil {
 		return "", nil
@@ -104,8 +107,9 @@ func reason(err error) (errcode.Code, errcode.Fields) {
 	return "", nil
 }
 
-// CodeOf returns the family of an error: that of its code in the table. Every *InvalidError is of CodeInvalid, but for one that a locked store or a run of the same id
-// caused.
+// CodeOf returns the family of an error, which is the family of its code in the table. Every
+// *InvalidError belongs to CodeInvalid, except one caused by a locked store or a run with the same
+// id.
 func CodeOf(err error) Code {
 	if err == nil {
 		return CodeInternal
@@ -129,17 +133,18 @@ func familyOf(code errcode.Code) Code {
 	return CodeInternal
 }
 
-// Described is an error as transports word it.
+// Described is an error in the form that transports use.
 type Described struct {
 	Family Code
-	// Code is "" and Fields nil for an error that belongs to its family alone.
+	// Code is "" and Fields nil for an error that has only a family.
 	Code   errcode.Code
 	Fields errcode.Fields
-	// Message is the text, without a hint.
+	// Message is the message, without a hint.
 	Message string
 }
 
-// Describe returns the parts of an error by which transports word it. The message is the error's own text; the steps inside on which an error came up are left out.
+// Describe returns the parts of an error that transports need to format it. The message is the
+// error's own text; the wrapping internal steps are left out.
 func Describe(err error) Described {
 	d := Described{Family: CodeOf(err), Message: err.Error()}
 	d.Code, d.Fields = reason(err)
@@ -154,7 +159,8 @@ func Describe(err error) Described {
 	return d
 }
 
-// Cause returns the error of another package that a code stands for, for errors.Is and errors.As on the answers of a server; nil: there is none.
+// Cause returns the error of another package that a code stands for, so that errors.Is and
+// errors.As work on a server's responses; nil if there is none.
 func Cause(code errcode.Code) error { return causes[code] }
 
 var causes = map[errcode.Code]error{

@@ -1,4 +1,6 @@
-// Package failure is the errors of the use cases: their types, and for each error its code, its family and the text by which transports word it.
+// Package failure contains the errors of the use cases: their types, and for each error its code,
+// its family and the message that transports show.
 //
-// All parts of package service return these errors; transports read them by [CodeOf] and [Describe]. It knows no use case.
+// All parts of package service return these errors; transports inspect them with [CodeOf] and
+// [Describe]. It knows no use case.
 package failure

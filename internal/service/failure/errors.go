@@ -11,10 +11,11 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Code is the family of an error, which decides exit status, HTTP status and the code of a problem.
+// Code is the family of an error, which determines the exit status, the HTTP status and the code of
+// a problem.
 type Code = errcode.Family
 
-// The families of errors of the service.
+// The error families of the service.
 const (
 	CodeInternal    = errcode.Internal
 	CodeInvalid     = errcode.Invalid
@@ -26,14 +27,15 @@ const (
 	CodeUnavailable = errcode.Unavailable
 )
 
-// ErrUnavailable says that the store did not answer in time.
+// ErrUnavailable is returned when the store did not respond in time.
 var ErrUnavailable = errors.New("the store is temporarily unavailable")
 
-// InvalidError says that a request is not valid: by Err, by Diagnostics, or by both. Its text is that of Err, or else of Diagnostics.
+// InvalidError is returned for an invalid request. Err, Diagnostics or both describe the reason.
+// Its text is that of Err, or else of Diagnostics.
 type InvalidError struct {
-	// Diagnostics say what is wrong with a document, and where; empty for other requests.
+	// Diagnostics are the problems of a document, with their positions; empty for other requests.
 	Diagnostics diag.List
-	// Err is the reason, an *errcode.Error for most; nil: Diagnostics are.
+	// Err is the reason, usually an *errcode.Error; if nil, Diagnostics are the reason.
 	Err error
 }
 
@@ -44,7 +46,8 @@ func (e *InvalidError) Error() string {
 	return e.Diagnostics.Error()
 }
 
-// Coded implements errcode.Coded: the code of the cause, or the one of documents with errors.
+// Coded implements errcode.Coded: it returns the code of the cause, or the code for documents with
+// errors.
 func (e *InvalidError) Coded() (errcode.Code, errcode.Fields) {
 	if code, fields := reason(e.Err); code != "" {
 		return code, fields
@@ -55,15 +58,15 @@ func (e *InvalidError) Coded() (errcode.Code, errcode.Fields) {
 	return "", nil
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *InvalidError) Unwrap() error { return e.Err }
 
-// Refuse returns the *InvalidError of a code, with its fields and its cause, which may be nil.
+// Refuse returns an *InvalidError with a code, its fields and its cause, which may be nil.
 func Refuse(code errcode.Code, fields errcode.Fields, cause error) error {
 	return &InvalidError{Err: errcode.New(code, fields, cause)}
 }
 
-// StoreError says that the store cannot be opened.
+// StoreError is returned when the store cannot be opened.
 type StoreError struct {
 	Path string
 	Err  error
@@ -71,14 +74,14 @@ type StoreError struct {
 
 func (e *StoreError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *StoreError) Unwrap() error { return e.Err }
 
-// NotFoundError says that the catalog has no such thing (S1-6).
+// NotFoundError is returned when the catalog does not contain an item (S1-6).
 type NotFoundError struct {
 	// What is `Workflow` or `Agent`.
 	What, ID string
-	// Hint is empty, or says what was meant.
+	// Hint is empty, or suggests the intended item.
 	Hint string
 }
 
@@ -109,12 +112,12 @@ func (e *NotFoundError) Coded() (errcode.Code, errcode.Fields) {
 	return errcode.DeliveryNotFound, fields
 }
 
-// Is makes errors.Is(err, catalog.ErrNotFound) hold.
+// Is makes errors.Is(err, catalog.ErrNotFound) report true.
 func (e *NotFoundError) Is(target error) bool { return target == catalog.ErrNotFound }
 
-// LimitError says that a limit of the service is reached (SEC17).
+// LimitError is returned when a limit of the service is reached (SEC17).
 type LimitError struct {
-	// Limit is what is counted: `runs that have not ended`.
+	// Limit names what is counted: `runs that have not ended`.
 	Limit string
 	Max   int64
 }
@@ -128,7 +131,8 @@ func (e *LimitError) Coded() (errcode.Code, errcode.Fields) {
 	return errcode.ServiceLimit, errcode.Fields{"limit": e.Limit, "max": e.Max}
 }
 
-// ChangedError says that a stored workflow or agent is not what it was when the caller read it (P39). Nothing was done.
+// ChangedError is returned when a stored workflow or agent has changed since the caller read it
+// (P39). Nothing was done.
 type ChangedError struct {
 	// What is `workflow` or `agent`.
 	What, ID string
@@ -143,10 +147,11 @@ func (e *ChangedError) Coded() (errcode.Code, errcode.Fields) {
 	return errcode.DefinitionChanged, errcode.Fields{"what": e.What, "id": e.ID}
 }
 
-// Is makes errors.Is(err, catalog.ErrChanged) hold.
+// Is makes errors.Is(err, catalog.ErrChanged) report true.
 func (e *ChangedError) Is(target error) bool { return target == catalog.ErrChanged }
 
-// Changed words catalog.ErrChanged for people; all other errors stay.
+// Changed converts catalog.ErrChanged to a *ChangedError for people; all other errors are returned
+// unchanged.
 func Changed(what, id string, err error) error {
 	if errors.Is(err, catalog.ErrChanged) {
 		return &ChangedError{what, id}
@@ -154,10 +159,10 @@ func Changed(what, id string, err error) error {
 	return err
 }
 
-// ErrInUse is what InUseError is; its text is part of that of each.
+// ErrInUse matches every InUseError; its text is part of the text of each.
 var ErrInUse = errors.New("is used by stored workflows")
 
-// InUseError says that stored workflows need an agent.
+// InUseError is returned when stored workflows need an agent.
 type InUseError struct {
 	Agent     string
 	Workflows []string
@@ -172,12 +177,13 @@ func (e *InUseError) Coded() (errcode.Code, errcode.Fields) {
 	return errcode.AgentInUse, errcode.Fields{"id": e.Agent, "workflows": e.Workflows}
 }
 
-// Is makes errors.Is(err, ErrInUse) hold.
+// Is makes errors.Is(err, ErrInUse) report true.
 func (e *InUseError) Is(target error) bool { return target == ErrInUse }
 
-// CommandsError says that a document wants what is not allowed (SEC5): to start commands, to reach files and programs of this machine, each as a line
-// such as `read files under /home/x (toolset filesystem)`, or to send variables of the environment to servers, as
-// `NAME to ADDRESS`, or `NAME to the model`.
+// CommandsError is returned when a document requests what is not allowed (SEC5): to start commands;
+// to reach files and programs of this machine, each as a line such as `read files under /home/x
+// (toolset filesystem)`; or to send environment variables to servers, as `NAME to ADDRESS`, or
+// `NAME to the model`.
 type CommandsError struct {
 	Commands [][]string
 	Access   []string
@@ -193,7 +199,7 @@ func (e *CommandsError) Coded() (errcode.Code, errcode.Fields) {
 	return errcode.PermissionNeeded, errcode.Fields{"lines": e.lines()}
 }
 
-// lines are what the document wants to do, a line for each.
+// lines returns what the document requests, one line for each.
 func (e *CommandsError) lines() []string {
 	lines := make([]string, 0, len(e.Commands)+len(e.Sends))
 	for _, c := range e.Commands {
@@ -206,5 +212,5 @@ func (e *CommandsError) lines() []string {
 	return lines
 }
 
-// IsFull tells whether an error comes of a disk that has no room for the store.
+// IsFull reports whether an error was caused by a disk without room for the store.
 func IsFull(err error) bool { return errors.Is(err, journal.ErrFull) }

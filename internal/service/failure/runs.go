@@ -8,13 +8,14 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// AllowedElsewhereError says that a run may start programs, or do other things on this machine, that a person allowed in another folder, with other programs, or
-// under stricter permissions. Nothing was started. The use case Allow allows it again.
+// AllowedElsewhereError is returned when a run may start programs, or do other things on this
+// machine, that a person allowed in another folder, with other programs, or under stricter
+// permissions. Nothing was started. The use case Allow allows it again.
 type AllowedElsewhereError struct {
 	Run string
-	// Dir is the folder where it was allowed, Here the present one.
+	// Dir is the folder where it was allowed, Here the current one.
 	Dir, Here string
-	// Wants is what was allowed, Changed what is not as it was, each as a line.
+	// Wants is what was allowed, Changed what has changed since then, one line for each.
 	Wants   CommandsError
 	Changed []string
 }
@@ -27,14 +28,15 @@ func (e *AllowedElsewhereError) Error() string {
 	return text
 }
 
-// NoApprovalError says that a question got a decision that is none of its options: the word would be taken for what the person says.
+// NoApprovalError is returned when a question receives a decision that is not one of its options:
+// the word would be taken for the person's answer.
 type NoApprovalError struct{ Run, Node string }
 
 func (e *NoApprovalError) Error() string {
 	return fmt.Sprintf("run %s asks a question at %s, not for an approval", e.Run, e.Node)
 }
 
-// EndedError says that a run has ended, so that nothing of it can go on.
+// EndedError is returned when a run has ended, so that nothing of it can continue.
 type EndedError struct {
 	Run    string
 	Status journal.Status
@@ -44,10 +46,10 @@ func (e *EndedError) Error() string {
 	return fmt.Sprintf("run %s has ended (%s); there is nothing to resume", e.Run, e.Status)
 }
 
-// Is makes errors.Is(err, engine.ErrEnded) hold.
+// Is makes errors.Is(err, engine.ErrEnded) report true.
 func (e *EndedError) Is(target error) bool { return target == engine.ErrEnded }
 
-// NotEndedError says that a run has not ended, so that there is nothing to retry.
+// NotEndedError is returned when a run has not ended, so that there is nothing to retry.
 type NotEndedError struct {
 	Run    string
 	Status journal.Status
@@ -57,5 +59,6 @@ func (e *NotEndedError) Error() string {
 	return fmt.Sprintf("run %s has not ended (%s); resume or cancel it first", e.Run, e.Status)
 }
 
-// BusyError says which run of a session has not ended. errors.Is(err, journal.ErrBusy) holds.
+// BusyError is returned when a run of the session has not ended, and identifies that run.
+// errors.Is(err, journal.ErrBusy) holds.
 type BusyError = journal.BusyError

@@ -10,11 +10,13 @@ import (
 	"github.com/hocket-run/hocket/internal/secret"
 )
 
-// maxAdapters bounds how many adapters are kept: documents may name any number of addresses. Dropping one here costs new connections, no more.
+// maxAdapters is the maximum number of adapters kept: documents may name any number of addresses.
+// Dropping one only costs new connections.
 const maxAdapters = 64
 
-// SharedAdapters keeps adapters over all runs. Each has connections of its own, and stays with them for a while after its last call: one for each run would
-// use up the files that a process may open.
+// SharedAdapters shares adapters among all runs. Each adapter has its own connections, and keeps
+// them open for a while after its last call: one adapter per run would use up the files that a
+// process may open.
 func SharedAdapters(adapters map[model.Protocol]model.Factory, operator *config.Config, keeper *secret.Keeper) map[model.Protocol]model.Factory {
 	var mu sync.Mutex
 	kept := map[model.Endpoint]model.Client{}
@@ -30,7 +32,8 @@ func SharedAdapters(adapters map[model.Protocol]model.Factory, operator *config.
 			if err := keeper.Add(e.Provider+" key", e.Key); err != nil {
 				return nil, err
 			}
-			if u, err := url.Parse(e.BaseURL); err == nil && u.User != nil { // it goes along as a header, which the server may repeat
+			// it is sent as a header, which the server may echo
+			if u, err := url.Parse(e.BaseURL); err == nil && u.User != nil {
 				password, ok := u.User.Password()
 				if !ok {
 					password = u.User.Username()

@@ -22,34 +22,37 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// metaAllowed holds what a yes to a run's wishes was for, as JSON of allowed (ADR 41).
+// metaAllowed holds what a person allowed for a run, as JSON of allowed (ADR 41).
 const metaAllowed = "allowed"
 
-// allowed is what a person allowed, with the folder in which it was allowed and the programs that it meant then.
+// allowed is what a person allowed, with the folder in which it was allowed and the programs to
+// which it referred then.
 type allowed struct {
 	Dir string `json:"dir"`
-	// Commands and Access are what the person was shown.
+	// Commands and Access are the lines that the person was shown.
 	Commands [][]string    `json:"commands,omitempty"`
 	Access   []string      `json:"access,omitempty"`
 	Programs []programFile `json:"programs,omitempty"`
 }
 
-// programFile is a file that something allowed starts or reads as its program.
+// programFile is a file that an allowed command starts or reads as its program.
 type programFile struct {
-	// As is the program as it is written, In the folder that it is relative to.
+	// As is the program as written, In the folder that it is relative to.
 	As string `json:"as"`
 	In string `json:"in"`
-	// Path is the file that As means, without links; "": there is none. Digest is that of a file in the folder of the run: what lies elsewhere is replaced by
-	// updates of the machine.
+	// Path is the file that As refers to, with links resolved; "" if there is none. Digest is set
+	// only for a file in the folder of the run: files elsewhere are replaced by updates of the
+	// machine.
 	Path   string `json:"path,omitempty"`
 	Digest string `json:"digest,omitempty"`
-	// Argument tells that As is an argument, which need not name a file.
+	// Argument means that As is an argument, which need not name a file.
 	Argument bool `json:"argument,omitempty"`
-	// Tools tells that the file of --tools names it.
+	// Tools means that the file of --tools names it.
 	Tools bool `json:"tools,omitempty"`
 }
 
-// allow notes in a run's meta what the yes of a person, or of the operator's own file, is for.
+// allow records in a run's meta what the approval of a person, or of the operator's own file,
+// covers.
 func allow(meta map[string]string, document, tools []tool.Spec) error {
 	dir := meta[metaDir]
 	a := allowed{Dir: dir, Commands: tool.Commands(slices.Concat(document, tools)), Access: tool.Access(slices.Concat(document, tools), dir)}
@@ -73,7 +76,8 @@ func allow(meta map[string]string, document, tools []tool.Spec) error {
 	return nil
 }
 
-// NoteAllowed notes the folder of a run, and what of this machine it may use there: by the yes to its document, and by the operator's file of tools.
+// NoteAllowed records the folder of a run, and what it may use of this machine there, through the
+// approval of its document and through the operator's file of tools.
 func (op *Opener) NoteAllowed(document []tool.Spec, trust bool, f Files, meta map[string]string) error {
 	if !trust {
 		document = nil
@@ -93,7 +97,7 @@ func (op *Opener) NoteAllowed(document []tool.Spec, trust bool, f Files, meta ma
 	return allow(meta, document, extra)
 }
 
-// programsOf gives the files that a toolset starts, or hands to what it starts.
+// programsOf returns the files that a toolset starts, or passes to what it starts.
 func programsOf(dir string, s tool.Spec) []programFile {
 	var out []programFile
 	words := func(in string, argv []string) {
@@ -134,13 +138,14 @@ func programsOf(dir string, s tool.Spec) []programFile {
 	if o.File != "" {
 		words(dir, []string{"", o.File})
 	}
-	// A word that names no file now is one for a file that is put there later.
+	// A word that names no file now could refer to a file that is created later.
 	return slices.DeleteFunc(out, func(p programFile) bool {
 		return p.As == "" || p.Argument && p.Path == "" && (strings.HasPrefix(p.As, "-") || len(p.As) > 200 || strings.ContainsAny(p.As, "\x00\n"))
 	})
 }
 
-// implied gives the files that a program reads without being told: what it runs is in them. Not all of them need be there.
+// implied returns the files that a program reads implicitly: they contain the code that it runs.
+// Not all of them need to exist.
 func implied(argv []string) []string {
 	if len(argv) == 0 {
 		return nil
@@ -163,7 +168,8 @@ func implied(argv []string) []string {
 			module := strings.ReplaceAll(w, ".", "/")
 			out = append(out, module+".py", module+"/__main__.py", module+"/__init__.py")
 		}
-		for _, name := range []string{"package.json", "index.js", "index.mjs", "__main__.py"} { // a folder stands for a file in it
+		// a folder stands for a file in it
+		for _, name := range []string{"package.json", "index.js", "index.mjs", "__main__.py"} {
 			out = append(out, filepath.Join(w, name))
 		}
 		for _, ext := range []string{".js", ".mjs", ".cjs"} {
@@ -180,7 +186,7 @@ func under(dir, sub string) string {
 	return filepath.Join(dir, sub)
 }
 
-// findProgram completes p with the file that it means now. dir is the folder of the run.
+// findProgram completes p with the file to which it refers now. dir is the folder of the run.
 func findProgram(dir string, p programFile) programFile {
 	p.Path, p.Digest = "", ""
 	path := p.As
@@ -208,11 +214,12 @@ func findProgram(dir string, p programFile) programFile {
 	return p
 }
 
-// maxDigest is how much of a file is read for its fingerprint: an argument may name any file.
+// maxDigest is the number of bytes of a file that are read for its fingerprint: an argument may
+// name any file.
 const maxDigest = 32 << 20
 
-// digestOf fingerprints a file: its content up to maxDigest, and the size of a longer one and the time when it was changed. A file that cannot be read has a
-// fingerprint of its own.
+// digestOf returns a fingerprint of a file: its content up to maxDigest, and for a longer file also
+// its size and modification time. A file that cannot be read has a special fingerprint.
 func digestOf(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -233,7 +240,8 @@ func digestOf(path string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// changes tells what is not as it was when it was allowed; tools tells that the file of --tools was given again.
+// changes returns what differs from when it was allowed; tools means that the file of --tools was
+// passed again.
 func (a *allowed) changes(tools bool) []string {
 	var out []string
 	for _, p := range a.Programs {
@@ -261,7 +269,8 @@ func orNothing(path string) string {
 	return path
 }
 
-// AskAgain tells whether what was allowed for a run has to be allowed again before this process drives it: an *AllowedElsewhereError.
+// AskAgain returns an *AllowedElsewhereError if what was allowed for a run has to be allowed again
+// before this process drives it.
 func (op *Opener) AskAgain(run string, meta map[string]string) error {
 	text := meta[metaAllowed]
 	e := &failure.AllowedElsewhereError{Run: run, Changed: op.weaker(meta)}
@@ -269,7 +278,7 @@ func (op *Opener) AskAgain(run string, meta map[string]string) error {
 		return nil
 	}
 	if op.cfg.Kind != journal.KindRun {
-		e.Changed = nil // it goes on under both permissions
+		e.Changed = nil // it continues under both sets of permissions
 	}
 	if text != "" {
 		var a allowed
@@ -295,9 +304,11 @@ func (op *Opener) AskAgain(run string, meta map[string]string) error {
 	return e
 }
 
-// Allow lets this process drive a run, and those that it started for its branches, although its programs, folder or permissions are not those that were
-// allowed: the person who asks for it saw what [AllowedElsewhereError] tells. Relative paths are still resolved against the folder where the run began, or on the
-// present one where that is gone. Errors: those of reading the run.
+// Allow lets this process drive a run, and the runs that it started for its branches, although its
+// programs, folder or permissions differ from what was allowed: the person who requests it has seen
+// the contents of [AllowedElsewhereError]. Relative paths are still resolved against the folder
+// where the run began, or against the current one if that no longer exists. Allow returns the
+// errors of reading the run.
 func (op *Opener) Allow(ctx context.Context, run string) error {
 	head, err := op.cfg.Journal.Head(ctx, run)
 	if err != nil {
@@ -309,7 +320,7 @@ func (op *Opener) Allow(ctx context.Context, run string) error {
 	return nil
 }
 
-// allowedKey is what a second yes is for.
+// allowedKey identifies what a second approval covers.
 func allowedKey(meta map[string]string) string { return meta[metaAllowed] + "\x00" + meta[MetaRules] }
 
 func (op *Opener) isAllowed(meta map[string]string) bool {
@@ -318,7 +329,7 @@ func (op *Opener) isAllowed(meta map[string]string) bool {
 	return slices.Contains(op.allowedAgain, allowedKey(meta))
 }
 
-// folder gives the folder that relative paths of a run's tools are resolved against.
+// folder returns the folder against which relative paths of a run's tools are resolved.
 func (op *Opener) folder(meta map[string]string) string {
 	dir := meta[metaDir]
 	if _, err := os.Stat(dir); dir != "" && errors.Is(err, os.ErrNotExist) && op.isAllowed(meta) {
@@ -327,7 +338,8 @@ func (op *Opener) folder(meta map[string]string) string {
 	return dir
 }
 
-// weaker tells what the permissions of now let pass that those of a run's beginning did not.
+// weaker returns what the current permissions allow that the permissions at the start of a run did
+// not.
 func (op *Opener) weaker(meta map[string]string) []string {
 	var was tool.Permissions
 	if text := meta[MetaRules]; text == "" || json.Unmarshal([]byte(text), &was) != nil {

@@ -18,53 +18,56 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/memory"
 )
 
-// Config is what an Opener is made of. Operator, Env, Keeper, Logger, Prices and Limiters are needed.
+// Config configures an Opener. Operator, Env, Keeper, Logger, Prices and Limiters are required.
 type Config struct {
-	// Kind is what kind of process this is.
+	// Kind is the kind of this process.
 	Kind journal.Kind
-	// Env gives the environment.
+	// Env looks up environment variables.
 	Env func(string) string
 	// Operator is the operator's configuration.
 	Operator *config.Config
-	// Keeper gets the secrets that are used, and takes them out of what comes back (SEC11).
+	// Keeper collects the secrets that are used, and redacts them in results (SEC11).
 	Keeper *secret.Keeper
-	// Adapters serve the model protocols: see [SharedAdapters].
+	// Adapters serve the model protocols; see [SharedAdapters].
 	Adapters map[model.Protocol]model.Factory
-	// Limiters pace the calls of all runs, by key; RateLimits are what providers take where the program says it.
+	// Limiters limit the rate of calls of all runs, by key; RateLimits are the limits of providers
+	// that the program specifies.
 	Limiters   *ratelimit.Set
 	RateLimits map[string]ratelimit.Limits
-	// Models are model providers of the program itself, Tools its tools.
+	// Models are the program's own model providers, Tools its own tools.
 	Models map[string]model.Client
 	Tools  []tool.Tool
-	// Documents is what documents and toolsets of type mcp need.
+	// Documents provides what documents and toolsets of type mcp need.
 	Documents documents.Kit
-	// Pages turns web pages into text; nil: toolsets of type fetch are not supported.
+	// Pages converts web pages to text; if nil, toolsets of type fetch are not supported.
 	Pages fetch.Pages
-	// Permissions are the operator's, for every tool call of every run.
+	// Permissions are the operator's permissions, for every tool call of every run.
 	Permissions tool.Permissions
-	// Prices says what models cost.
+	// Prices contains the prices of models.
 	Prices *price.Table
-	// Functions makes the program of one run of Info.Program; nil leaves it.
+	// Functions creates the program of one run of Info.Program; nil leaves it unchanged.
 	Functions func(driver.Info) driver.Program
-	// Version is what other programs see of this one.
+	// Version is the version that other programs see.
 	Version string
 	Logger  *slog.Logger
-	// Stores are the stores of this process's operator, which toolsets do not reach.
+	// Stores are the stores of this process's operator, which toolsets cannot access.
 	Stores []store.Locator
-	// Journal tells of runs, for the budgets of workflows; Memory keeps what agents remember over runs. Nil where no run is opened.
+	// Journal reads runs, for the budgets of workflows; Memory stores what agents remember across
+	// runs. Nil if no run is opened.
 	Journal Journal
-	// Lines divide the limits of a key among the processes that use it; nil: this process has all.
+	// Lines divide the limits of a key among the processes that use it; nil means that this process
+	// has the whole limits.
 	Lines  Lines
 	Memory memory.Store
 }
 
-// Lines are the lines of a store, with the signals of their changes.
+// Lines are the process lines of a store, with change signals.
 type Lines interface {
 	journal.Lines
 	journal.Changes
 }
 
-// Journal is what an Opener reads of the runs of a store.
+// Journal is the part of a store's runs that an Opener reads.
 type Journal interface {
 	journal.EventSource
 	Head(ctx context.Context, run string) (journal.Head, error)

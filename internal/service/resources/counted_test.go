@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// D10, D14: the codes that the engine takes for calls which cost nothing are kinds of errors of models, and all others may have cost something.
+// D10, D14: the codes that the engine treats as free calls are error kinds of models, and all other
+// codes may have incurred a cost.
 func TestFreeCodes(t *testing.T) {
 	t.Parallel()
 	free := []model.ErrorKind{
@@ -21,7 +22,8 @@ func TestFreeCodes(t *testing.T) {
 	}
 }
 
-// P20: the budget of a workflow counts calls that were made, not what the engine answers itself.
+// P20: the budget of a workflow counts calls that were made, not results that the engine produces
+// itself.
 func TestCountedCalls(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

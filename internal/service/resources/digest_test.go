@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Issue 12 items 28 and 30: a file of any size that an argument names is fingerprinted at once, and another one of the same size is told from it.
+// Issue 12 items 28 and 30: the fingerprint of a file of any size that an argument names is
+// computed immediately, and distinguishes another file of the same size.
 func TestFingerprintOfALongFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "long")

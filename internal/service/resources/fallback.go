@@ -12,8 +12,9 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/search"
 )
 
-// fallbacks replace web_search: an agent that asks for it is offered it, and a call searches with the provider that the operator's variables name, or says
-// that there is none (S0-55). A tool of that name in the operator's tools file wins.
+// fallbacks returns the tools that replace web_search: an agent that lists it is offered it, and a
+// call searches with the provider that the operator's variables configure, or reports that there is
+// none (S0-55). A tool with that name in the operator's tools file takes precedence.
 func (op *Opener) fallbacks() []tool.Tool {
 	if cfg := op.searchConfig(); search.Configured(cfg) {
 		return []tool.Tool{search.Tool(cfg)}
@@ -21,7 +22,8 @@ func (op *Opener) fallbacks() []tool.Tool {
 	return []tool.Tool{tool.Unavailable(noSearch(), "no search provider is configured")}
 }
 
-// noSearch is web_search where no provider of searches is configured. It differs from the tool that searches.
+// noSearch returns the definition of web_search if no search provider is configured. It differs
+// from the definition of the real search tool.
 func noSearch() chat.ToolDef {
 	return chat.ToolDef{
 		Name: search.Name, Description: "Searches the web.",
@@ -29,7 +31,8 @@ func noSearch() chat.ToolDef {
 	}
 }
 
-// nativeSearch lets models search by their provider's own means in place of noSearch. Where can says no, an agent is offered noSearch as without it.
+// nativeSearch lets models use their provider's own search in place of noSearch. If can returns an
+// error, an agent is offered noSearch as usual.
 type nativeSearch struct {
 	model.Client
 	can func(model.Request) error

@@ -7,15 +7,18 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// Files are the files beside a document that a run needs and that are kept with it (D19). A nil slice is no file; the names are for messages.
+// Files are the files that accompany a document, that a run needs and that are stored with it
+// (D19). A nil slice means no file; the names are for messages.
 type Files struct {
 	ToolsFile, RepliesFile string
 	Tools, Replies         []byte
-	// AllowUnknown makes unknown keys and types of toolsets in them warnings: see [diag.List.AllowUnknown].
+	// AllowUnknown turns unknown keys and types of toolsets in them into warnings; see
+	// [diag.List.AllowUnknown].
 	AllowUnknown bool
 }
 
-// Problems gives all problems of the files, warnings too. Start and Give refuse files with errors.
+// Problems returns all problems of the files, including warnings. Start and Give reject files with
+// errors.
 func (f Files) Problems() diag.List {
 	_, problems := f.Check()
 	return problems
@@ -39,7 +42,7 @@ func (f Files) Check() (*script.Script, diag.List) {
 	return replies, problems
 }
 
-// Over gives f, with what it leaves open from below.
+// Over returns f, with unset files taken from below.
 func (f Files) Over(below Files) Files {
 	if f.Tools == nil {
 		f.Tools, f.ToolsFile = below.Tools, below.ToolsFile
@@ -50,24 +53,28 @@ func (f Files) Over(below Files) Files {
 	return f
 }
 
-// parseTools reads a file of --tools that was checked before: unknown names in it were allowed then.
+// parseTools parses a file of --tools that was checked before: unknown names in it were allowed
+// then.
 func parseTools(file string, data []byte) ([]tool.Spec, error) {
 	specs, problems := tool.ParseToolsFile(file, data)
 	problems.AllowUnknown()
 	return specs, problems.Err()
 }
 
-// given is what was given again to a run that is resumed.
+// given holds the replacement files of a resumed run.
 type given struct {
 	tools, replies []byte
-	// script answers from replies, which are not those that the run was started with, so that what the journal says of used entries is not of
-	// them. It lives as long as the process: the run may pause and go on.
+	// script replies from replies, which differ from the replies that the run was started with, so
+	// that the used entries in the journal do not refer to them. It lives as long as the process:
+	// the run may pause and continue.
 	script *script.Client
 }
 
-// Give lets a run go on in this process with other files than those that it was started with (D19). Call it before the run is resumed or answered.
+// Give lets a run continue in this process with files other than those that it was started with
+// (D19). Call it before the run is resumed or answered.
 //
-// A reply script equal to the stored one goes on where that one was; any other begins anew. Errors: *InvalidError.
+// A reply script equal to the stored one continues at its position; any other starts from the
+// beginning. Give returns an *InvalidError if the files have errors.
 func (op *Opener) Give(run string, f Files) error {
 	replies, problems := f.Check()
 	if problems.HasErrors() {
@@ -87,7 +94,7 @@ func (op *Opener) give(run string, g *given) {
 	op.again[run] = g
 }
 
-// Inherit gives a run the files that were given to its parent again.
+// Inherit passes the replacement files of the parent on to a run.
 func (op *Opener) Inherit(run, parent string) {
 	if g := op.givenTo(parent); g != nil {
 		op.give(run, g)

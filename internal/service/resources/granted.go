@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// offers collects what the toolsets that agents share have. all is false where only a server can tell.
+// offers collects the tools of the toolsets that agents share. all is false if only a server knows
+// them.
 type offers struct {
 	names []string
 	all   bool
@@ -29,12 +30,14 @@ func (o *offers) add(name string, s tool.Spec) {
 	}
 }
 
-// Granted gives the tools that the agents and tool nodes of a workflow, whose toolsets were checked, list and nothing offers (issue 13). A document that no agent can answer to is refused before the first
-// call; where a server has to be asked, a call of such a tool is an error in the run. Tools that the program replaces where no provider is configured
-// (web_search, S0-55) are offered.
+// Granted returns the tools that the agents and tool nodes of a workflow, whose toolsets were
+// checked, list but that nothing offers (issue 13). A document that cannot work is thus rejected
+// before the first call; if only a server knows, a call of such a tool is an error in the run.
+// Tools that the program replaces if no provider is configured (web_search, S0-55) count as
+// offered.
 func (op *Opener) Granted(w *workflow.Workflow, f Files) (problems diag.List, err error) {
 	if !definition.IsDocument(w.Format) {
-		return nil, nil // the builder of Go graphs and the program know their tools
+		return nil, nil // the Go graph builder and the program know their tools
 	}
 	agents := map[string]tool.Grant{}
 	if err := grantAll(w, false, agents); err != nil {
@@ -48,7 +51,8 @@ func (op *Opener) Granted(w *workflow.Workflow, f Files) (problems diag.List, er
 		}
 		specs = append(more, specs...)
 	}
-	shared := offers{all: true, names: []string{definition.TogetherTool}} // branches of a document that run at once are a tool's calls
+	// branches of a document that run together are calls of a tool
+	shared := offers{all: true, names: []string{definition.TogetherTool}}
 	for _, sp := range specs {
 		name := sp.Name
 		if name == "" {

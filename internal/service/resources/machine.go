@@ -9,8 +9,10 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// NeedsMachine tells whether the tools of a workflow reach files or programs of the machine on which it runs, so that a run of it cannot go on on another one: what is shown to the person who
-// decides about trust (ADR 73), and the same of the operator's toolsets that its agents list. Toolsets that cannot be read do: opening them gives the error.
+// NeedsMachine reports whether the tools of a workflow reach files or programs of the machine on
+// which it runs, so that a run of it cannot continue on another one. These are the accesses shown
+// to the person who decides about trust (ADR 73), and the same accesses of the operator's toolsets
+// that its agents list. Toolsets that cannot be parsed count; opening them returns the error.
 func (op *Opener) NeedsMachine(w *workflow.Workflow, f Files) bool {
 	agents := map[string]tool.Grant{}
 	if grantAll(w, false, agents) != nil {
@@ -40,7 +42,7 @@ func (op *Opener) NeedsMachine(w *workflow.Workflow, f Files) bool {
 	})
 }
 
-// lists tells whether a grant names a toolset, or one of its tools.
+// lists reports whether a grant names a toolset, or one of its tools.
 func lists(g tool.Grant, s tool.Spec) bool {
 	return slices.ContainsFunc(g.Names, func(n string) bool {
 		return n == tool.All || n == s.Name || n == s.Title() || s.Name != "" && strings.HasPrefix(n, s.Name+"_") || slices.Contains(s.Tools, n)

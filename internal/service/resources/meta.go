@@ -6,14 +6,15 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 )
 
-// Names of the files that are kept with a run (D19).
+// Names of the files that are stored with a run (D19).
 const (
 	FileTools   = "tools"
 	FileReplies = "replies"
 )
 
-// MetaTrusted holds the hash of what was allowed for a run (SEC5), metaDir the folder against which relative paths of its tools are resolved, metaPermissions the hash of
-// the operator's permissions when it began, metaRules the permissions themselves as JSON.
+// MetaTrusted holds the hash of what was allowed for a run (SEC5), metaDir the folder against which
+// relative paths of its tools are resolved, metaPermissions the hash of the operator's permissions
+// at its start, metaRules the permissions themselves as JSON.
 const (
 	MetaTrusted     = "trusted"
 	metaDir         = "dir"
@@ -21,10 +22,11 @@ const (
 	MetaRules       = "rules"
 )
 
-// MetaOrigin holds the origin of a run's workflow, a JSON list: whose the memories of its agents are.
+// MetaOrigin holds the origin of a run's workflow, a JSON list that determines whose memories its
+// agents use.
 const MetaOrigin = "origin"
 
-// originOf gives the origin of a run; nil: it has none.
+// originOf returns the origin of a run, or nil if it has none.
 func originOf(info driver.Info) []string {
 	var origin []string
 	if json.Unmarshal([]byte(info.Meta[MetaOrigin]), &origin) != nil {

@@ -13,16 +13,17 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// ToolOffers is what documents may use here as tools: kinds of toolsets, and what the operator named, which documents refer to by that name.
+// ToolOffers lists what documents may use here as tools: kinds of toolsets, and the operator's
+// named servers and toolsets, to which documents refer by name.
 type ToolOffers struct {
 	Kinds []ToolReport
-	// Named are the operator's servers and toolsets, without what is started and where they are.
+	// Named are the operator's servers and toolsets, without their commands and addresses.
 	Named []OperatorReport
-	// Own are tools of the program itself.
+	// Own are the program's own tools.
 	Own []string
 }
 
-// ToolOffers lists tools; nothing is opened.
+// ToolOffers lists the tools without opening any.
 func (op *Opener) ToolOffers() ToolOffers {
 	o := ToolOffers{Kinds: ToolReports()}
 	report := ReportConfig(op.cfg.Operator)
@@ -35,16 +36,17 @@ func (op *Opener) ToolOffers() ToolOffers {
 	return o
 }
 
-// ModelOffers is what documents may use here as models.
+// ModelOffers lists what documents may use here as models.
 type ModelOffers struct {
-	// Default is the reference for agents that name none, where no format has one; empty: there is none.
+	// Default is the reference for agents that name none, if no format has one; empty if there is
+	// none.
 	Default   string
 	Providers []model.Finding
-	// Named are references that the operator gave names of their own, and Own providers of the program itself.
+	// Named are references that the operator named, and Own the program's own providers.
 	Named, Own []string
 }
 
-// ModelOffers lists models without a request.
+// ModelOffers lists the models without a request.
 func (op *Opener) ModelOffers() ModelOffers {
 	return ModelOffers{
 		Default:   cmp.Or(op.cfg.Env("HOCKET_MODEL"), op.cfg.Operator.DefaultModel),
@@ -53,24 +55,25 @@ func (op *Opener) ModelOffers() ModelOffers {
 	}
 }
 
-// ConfigReport is what the operator's configuration offers, with references as they are written. Path and Problem are those of its reader.
+// ConfigReport is what the operator's configuration offers, with references as they are written.
+// Path and Problem are from its reader.
 type ConfigReport struct {
 	Path    string `json:"path"`
 	Problem string `json:"problem,omitempty"`
-	// Read tells that there is a file, and that it could be used.
+	// Read means that there is a file, and that it could be used.
 	Read     bool             `json:"read"`
 	Servers  []OperatorReport `json:"servers,omitempty"`
 	Toolsets []OperatorReport `json:"toolsets,omitempty"`
 }
 
-// OperatorReport is one server or toolset of the operator: what is started, where it is, or what kind it is.
+// OperatorReport is one server or toolset of the operator: its command, its address, or its kind.
 type OperatorReport struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
 	What string `json:"what,omitempty"`
 }
 
-// ReportConfig lists what the operator offers.
+// ReportConfig lists what the operator's configuration offers.
 func ReportConfig(c *config.Config) ConfigReport {
 	r := ConfigReport{Path: c.Path, Read: c.Path != ""}
 	report := func(name string, s tool.Spec) OperatorReport {

@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/secret"
 )
 
-// newOpener makes an Opener of what a test says, without an operator where it names none.
+// newOpener returns an Opener with a test's configuration, and without an operator if it names
+// none.
 func newOpener(cfg Config) *Opener {
 	if cfg.Operator == nil {
 		cfg.Operator = &config.Config{}

@@ -20,33 +20,35 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Opener opens models and tools of runs. Safe for concurrent use.
+// Opener opens models and tools of runs. It is safe for concurrent use.
 type Opener struct {
 	cfg Config
-	// recorder writes down the model calls of this process's runs; nil: not recorded.
+	// recorder records the model calls of this process's runs; nil means no recording.
 	recorder *recorder
 
 	mu    sync.Mutex
 	again map[string]*given // by run
-	// allowedAgain are the keys of what was allowed once more in this process: see allowedKey.
+	// allowedAgain are the keys of what was allowed again in this process; see allowedKey.
 	allowedAgain []string
-	// accounts are those of the workflows that this process ran, where the operator set a budget for them.
+	// accounts are the accounts of the workflows that this process ran and for which the operator
+	// set a budget.
 	accounts map[string]*account
 }
 
-// New makes an Opener.
+// New returns an Opener.
 func New(cfg Config) *Opener { return &Opener{cfg: cfg, again: map[string]*given{}} }
 
-// defaultModel is what agents without a model of their own use (D26).
+// defaultModel returns the model of agents that specify none (D26).
 func (op *Opener) defaultModel(w *workflow.Workflow) string {
 	if m := cmp.Or(op.cfg.Env("HOCKET_MODEL"), op.cfg.Operator.DefaultModel); m != "" {
 		return m
 	}
-	f, _ := op.cfg.Documents.Of(w.Format) // a graph of a program has none
+	f, _ := op.cfg.Documents.Of(w.Format) // a program's graph has none
 	return f.DefaultModel
 }
 
-// modelHints says to a Go program, and to those who call a server, what may be done where there is no model; nil for the command line.
+// modelHints returns hints for Go programs, and for clients of a server, on what to do if there is
+// no model; nil for the command line.
 func (op *Opener) modelHints() []string {
 	switch op.cfg.Kind {
 	case journal.KindServe:
@@ -61,18 +63,20 @@ func (op *Opener) modelHints() []string {
 	}
 }
 
-// registry finds the providers of a workflow. trusted: the operator vouches for the addresses that the document names.
+// registry returns the providers of a workflow. trusted means that the operator vouches for the
+// addresses that the document names.
 func (op *Opener) registry(w *workflow.Workflow, trusted bool) *model.Registry {
 	defs := map[string]model.ProviderDef{}
 	for name, p := range w.Providers {
 		defs[name] = model.ProviderDef{Protocol: model.Protocol(p.Kind), BaseURL: p.BaseURL, KeyEnv: p.KeyEnv, Trusted: trusted}
 	}
 	operatorProviders(op.cfg.Operator, defs)
-	// The driver's kit bounds each call, by the node's own limit where it has one: a second clock here would cut the longer ones short (P11).
+	// The driver's kit limits each call, using the node's own limit if it has one: a second timeout
+	// here would cut longer ones short (P11).
 	return model.NewRegistry(model.Config{Env: op.cfg.Env, Providers: defs, Models: operatorModels(op.cfg.Operator), Secret: op.secretOf().Value, Adapters: op.cfg.Adapters, Clients: op.cfg.Models, Hints: op.modelHints(), Known: op.cfg.Prices.Models(), TotalTimeout: -1, IdleTimeout: -1})
 }
 
-// CheckModels tells whether every agent has a model that calls can go to.
+// CheckModels returns an error if an agent has no usable model.
 func (op *Opener) CheckModels(w *workflow.Workflow, override string, trusted bool) error {
 	reg := op.registry(w, trusted)
 	seen := map[string]bool{}
@@ -101,17 +105,18 @@ func (op *Opener) CheckModels(w *workflow.Workflow, override string, trusted boo
 	return nil
 }
 
-// FromRuns is what the resources of a run take from the runs of the process.
+// FromRuns is what the resources of a run get from the runs of the process.
 type FromRuns struct {
 	// Trace is driver.RunResources.Trace.
 	Trace func(context.Context, driver.Traced) context.Context
 	// Workflows opens toolsets of type workflow, whose calls start runs.
 	Workflows tool.Type
-	// Tools, if not nil, carry out the calls of the run in place of its toolsets: they wait for runs, and keep no state.
+	// Tools, if not nil, execute the calls of the run in place of its toolsets: they wait for runs,
+	// and keep no state.
 	Tools driver.Tools
 }
 
-// Open makes what the calls of one run need.
+// Open opens what the calls of one run need.
 func (op *Opener) Open(ctx context.Context, info driver.Info, r FromRuns) (*driver.RunResources, error) {
 	limits := op.cfg.Operator.Limits
 	kit := &driver.RunResources{
@@ -141,7 +146,8 @@ func (op *Opener) Open(ctx context.Context, info driver.Info, r FromRuns) (*driv
 	return kit, nil
 }
 
-// callsOut tells whether steps of a workflow call models or tools; functions of a program may do so by themselves.
+// callsOut reports whether steps of a workflow call models or tools; functions of a program may do
+// so themselves.
 func callsOut(w *workflow.Workflow) bool {
 	if len(w.Agents) > 0 {
 		return true
@@ -168,7 +174,7 @@ func (op *Opener) openModels(ctx context.Context, info driver.Info, kit *driver.
 		kit.Models = replies
 	default:
 		trusted := info.Meta[MetaTrusted] != ""
-		// A resume may lack the key that the start had: then it stays as it is (S0-17, D19).
+		// A resume may lack the key that the start had: the run then stays as it is (S0-17, D19).
 		if err := op.CheckModels(info.Workflow, info.Model, trusted); err != nil {
 			return err
 		}
@@ -186,7 +192,7 @@ func (op *Opener) openModels(ctx context.Context, info driver.Info, kit *driver.
 	return nil
 }
 
-// replies gives the client of the run's reply script, nil where it has none.
+// replies returns the client of the run's reply script, or nil if it has none.
 func (op *Opener) replies(ctx context.Context, info driver.Info) (model.Client, error) {
 	stored, err := info.File(ctx, FileReplies)
 	if err != nil && !errors.Is(err, journal.ErrNotFound) {
@@ -200,7 +206,7 @@ func (op *Opener) replies(ctx context.Context, info driver.Info) (model.Client, 
 		return nil, nil //nolint:nilerr // the run has no reply script
 	}
 	doc, problems := script.Parse("replies", stored)
-	problems.AllowUnknown() // as was decided when the run began
+	problems.AllowUnknown() // as decided at the start of the run
 	if err := problems.Err(); err != nil {
 		return nil, fmt.Errorf("read reply script: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// slow answers after a while, and gives signs of life on the way.
+// slow replies after a while, and sends heartbeats on the way.
 type slow time.Duration
 
 func (s slow) Call(ctx context.Context, _ model.Request, onDelta func(model.Delta)) (model.Reply, error) {
@@ -35,7 +35,8 @@ func (s slow) Call(ctx context.Context, _ model.Request, onDelta func(model.Delt
 	}
 }
 
-// P11: the limit of a node holds, be it longer or shorter than the default; where a node says nothing the default does.
+// P11: the limit of a node applies, whether longer or shorter than the default; without one the
+// default applies.
 func TestModelCallLimit(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -73,7 +74,8 @@ func TestModelCallLimit(t *testing.T) {
 	}
 }
 
-// Runs share the adapters, and with them the connections, of an endpoint; another key is another endpoint.
+// TestRunsShareAdapters checks that runs share the adapters of an endpoint, and with them its
+// connections; a different key makes a different endpoint.
 func TestRunsShareAdapters(t *testing.T) {
 	t.Parallel()
 	key, made, failing := "k-1", 0, true

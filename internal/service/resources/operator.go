@@ -17,7 +17,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// operatorProviders adds the operator's providers to those of a document, which they win over.
+// operatorProviders adds the operator's providers to those of a document, over which they take
+// precedence.
 func operatorProviders(c *config.Config, into map[string]model.ProviderDef) {
 	for name, p := range c.Providers {
 		into[name] = model.ProviderDef{Protocol: model.Protocol(p.Protocol), BaseURL: p.BaseURL, Key: p.Key, Trusted: true, Operator: true}
@@ -35,8 +36,9 @@ func operatorModels(c *config.Config) map[string]model.ModelDef {
 	return out
 }
 
-// operatorSpec completes a toolset of a document that refers to one of the operator's servers, which needs no other trust (SEC5). The document may say
-// how the toolset is called and which of its tools are taken, and nothing of what is started, sent or offered; ok is false where it refers to none.
+// operatorSpec completes a document's toolset that refers to one of the operator's servers, which
+// needs no further trust (SEC5). The document may set the name of the toolset and select its tools,
+// but not change what is started, sent or offered; ok is false if the toolset refers to no server.
 func operatorSpec(c *config.Config, s tool.Spec) (def tool.Spec, ok bool, err error) {
 	if s.Ref == "" || s.Type != tool.TypeMCP || s.Command != "" || s.Remote != nil {
 		return tool.Spec{}, false, nil
@@ -69,7 +71,8 @@ func operatorSpec(c *config.Config, s tool.Spec) (def tool.Spec, ok bool, err er
 	return def, true, nil
 }
 
-// CheckRef tells before the first call that a toolset refers to a server that is not defined, or changes one of the operator's (D25).
+// CheckRef returns an error before the first call if a toolset refers to a server that is not
+// defined, or changes one of the operator's (D25).
 func CheckRef(c *config.Config, s tool.Spec) error {
 	_, ok, err := operatorSpec(c, s)
 	if err == nil && !ok && s.Type == tool.TypeMCP && s.Ref != "" && s.Command == "" && s.Remote == nil && !strings.HasPrefix(s.Ref, "docker:") {
@@ -79,8 +82,9 @@ func CheckRef(c *config.Config, s tool.Spec) error {
 	return err
 }
 
-// CheckNames refuses a toolset that a document defines under the name of one of the operator's: his permissions go by names, and what he allows of his
-// own server is not meant for another that is called the same (SEC12, SEC14).
+// CheckNames rejects a toolset that a document defines under the name of one of the operator's:
+// permissions go by names, and what the operator allows for his own server is not meant for another
+// one with the same name (SEC12, SEC14).
 func CheckNames(c *config.Config, s tool.Spec) error {
 	if _, ok, err := operatorSpec(c, s); ok || err != nil {
 		return err
@@ -92,7 +96,7 @@ func CheckNames(c *config.Config, s tool.Spec) error {
 	return failure.Refuse(errcode.ToolsetNameTaken, errcode.Fields{"toolset": s.Name, "file": config.Name}, nil)
 }
 
-// operatorSpecs completes the toolsets of grants that refer to the operator's servers.
+// operatorSpecs completes the toolsets in grants that refer to the operator's servers.
 func operatorSpecs(c *config.Config, agents map[string]tool.Grant) error {
 	for id, g := range agents {
 		for i, s := range g.Toolsets {
@@ -111,12 +115,14 @@ func operatorSpecs(c *config.Config, agents map[string]tool.Grant) error {
 	return nil
 }
 
-// client gives an HTTP client that may go to the public internet, where the operator allows it, and to the addresses in allow. Its requests carry their trace context.
+// client returns an HTTP client that may connect to the public internet, if the operator allows it,
+// and to the addresses in allow. Its requests carry their trace context.
 func (op *Opener) client(allow ...string) *http.Client {
 	return outbound.New(outbound.Config{Allow: slices.Concat(allow, op.cfg.Operator.Outbound.Allow), Trace: true})
 }
 
-// extraToolsets gives the operator's toolsets, and those of his servers that some agent lists by name, alone or before a tool's.
+// extraToolsets returns the operator's toolsets, and those of the operator's servers that some
+// agent lists by name, alone or as the prefix of a tool.
 func extraToolsets(c *config.Config, agents map[string]tool.Grant) []tool.Spec {
 	out := slices.Clone(c.Toolsets)
 	for _, name := range slices.Sorted(maps.Keys(c.MCPs)) {
@@ -132,15 +138,16 @@ func extraToolsets(c *config.Config, agents map[string]tool.Grant) []tool.Spec {
 	return out
 }
 
-// secretOf resolves references of trusted definitions.
+// secretOf returns the resolver for references in trusted definitions.
 func (op *Opener) secretOf() secret.Resolver {
 	return secret.Resolver{Env: op.cfg.Env, Keeper: op.cfg.Keeper}
 }
 
-// fileReference is a secret of a file in the text of a toolset.
+// fileReference matches a file secret in the text of a toolset.
 var fileReference = regexp.MustCompile(`\$\{\s*file:[^}]+\}`)
 
-// checkFiles tells why a file that a trusted toolset refers to cannot be read; opening would only say that it has no value.
+// checkFiles returns why a file that a trusted toolset refers to cannot be read; opening would only
+// report that it has no value.
 func (op *Opener) checkFiles(s tool.Spec) error {
 	texts := slices.Collect(maps.Values(s.Env))
 	if s.Remote != nil {
@@ -158,7 +165,7 @@ func (op *Opener) checkFiles(s tool.Spec) error {
 	return nil
 }
 
-// lookup gives the values of references in trusted toolsets.
+// lookup returns the values of references in trusted toolsets.
 func (op *Opener) lookup(name string) (string, bool) {
 	v, err := op.secretOf().Value("${" + name + "}")
 	return v, err == nil

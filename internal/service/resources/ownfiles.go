@@ -12,8 +12,9 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/files"
 )
 
-// ownFiles tells which files are the operator's own: his configuration, his prices, his store with what lies beside it (write-ahead log, owners, key, token,
-// namespaces). Toolsets do not reach them: what a model writes there would decide about later runs.
+// ownFiles returns the operator's own files: the configuration, the prices, the store with the
+// files next to it (write-ahead log, owners, key, token, namespaces). Toolsets cannot access them:
+// anything that a model writes there would affect later runs.
 func (op *Opener) ownFiles() files.Own {
 	var paths []string
 	add := func(path string) {
@@ -21,7 +22,7 @@ func (op *Opener) ownFiles() files.Own {
 			return
 		}
 		if abs, err := filepath.Abs(path); err == nil {
-			// The name itself too: another file in the place of a link would be read instead.
+			// The name itself too: otherwise a file that replaces a link would be read.
 			paths = append(paths, tool.Plain(abs), filepath.Join(tool.Plain(filepath.Dir(abs)), filepath.Base(abs)))
 		}
 	}
@@ -48,7 +49,7 @@ func (op *Opener) ownFiles() files.Own {
 	}
 }
 
-// isBelow tells whether path is in folder.
+// isBelow reports whether path is in folder.
 func isBelow(path, folder string) bool {
 	prefix := strings.TrimSuffix(folder, string(filepath.Separator)) + string(filepath.Separator)
 	return len(path) > len(prefix) && strings.EqualFold(path[:len(prefix)], prefix)

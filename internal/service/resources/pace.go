@@ -13,18 +13,19 @@ import (
 	"github.com/hocket-run/hocket/internal/ratelimit"
 )
 
-// admit gives the turns of model calls that go to providers: one queue for each key, over all runs (P14).
+// admit returns the admission of model calls to providers: one queue for each key, over all runs
+// (P14).
 func (op *Opener) admit(reg *model.Registry, defaultModel string) func(*driver.Info, *engine.CallModel) driver.Admission {
 	return func(info *driver.Info, c *engine.CallModel) driver.Admission {
 		key, full, err := reg.Key(cmp.Or(info.Model, c.Model, defaultModel))
 		if err != nil {
-			return nil // the call itself says what is wrong
+			return nil // the call itself reports the error
 		}
 		return turn{op.cfg.Limiters.Limiter(key, op.ratesOf(full.Provider), op.lineOf(key)).Take()}
 	}
 }
 
-// lineOf gives the processes of the store that use a key.
+// lineOf returns the line of the store's processes that use a key.
 func (op *Opener) lineOf(key string) ratelimit.Line {
 	if op.cfg.Lines == nil {
 		return nil
@@ -32,7 +33,7 @@ func (op *Opener) lineOf(key string) ratelimit.Line {
 	return keyLine{op.cfg.Lines, journal.Line{Kind: journal.LineKey, Name: key}}
 }
 
-// keyLine is a line of the store as limiters use it.
+// keyLine adapts a line of the store to limiters.
 type keyLine struct {
 	store Lines
 	line  journal.Line
@@ -57,7 +58,7 @@ func (k keyLine) Changed(c chan<- struct{}) (stop func()) {
 	return k.store.Subscribe(c, journal.OfLines())
 }
 
-// lost gives ratelimit.ErrLost for a place that is gone, also with the store that was closed.
+// lost returns ratelimit.ErrLost for a place that is gone, also because the store was closed.
 func lost(err error) error {
 	if errors.Is(err, journal.ErrNotFound) || errors.Is(err, journal.ErrClosed) {
 		return fmt.Errorf("%w: %w", ratelimit.ErrLost, err)
@@ -65,7 +66,7 @@ func lost(err error) error {
 	return err
 }
 
-// ratesOf gives what a provider takes: as the program says, else as the operator does.
+// ratesOf returns the limits of a provider: the program's, else the operator's.
 func (op *Opener) ratesOf(provider string) ratelimit.Limits {
 	if l, ok := op.cfg.RateLimits[provider]; ok || op.cfg.Operator == nil {
 		return l
@@ -74,7 +75,7 @@ func (op *Opener) ratesOf(provider string) ratelimit.Limits {
 	return ratelimit.Limits{RequestsPerMinute: p.RequestsPerMinute, TokensPerMinute: p.TokensPerMinute, Concurrency: p.Concurrency}
 }
 
-// turn is a ticket as drivers use it.
+// turn adapts a ticket to drivers.
 type turn struct{ *ratelimit.Ticket }
 
 // Done implements driver.Admission.

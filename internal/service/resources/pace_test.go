@@ -16,7 +16,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestOperatorRates (P14): the calls of a provider's key wait as the operator says, over all runs; what the program says wins.
+// TestOperatorRates (P14) checks that the calls with a provider's key wait as the operator
+// configured, over all runs; the program's settings take precedence.
 func TestOperatorRates(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -39,7 +40,7 @@ func TestOperatorRates(t *testing.T) {
 				k := newOpener(Config{Operator: operator, RateLimits: tt.program, Env: func(name string) string { return map[string]string{"OPENAI_API_KEY": "k-1234"}[name] }})
 				began := time.Now()
 				for range 3 {
-					// A registry and a turn of each run: the queue is the process's.
+					// Each run has its own registry and turn: the queue belongs to the process.
 					turn := k.admit(k.registry(&workflow.Workflow{}, false), "")(&driver.Info{}, &engine.CallModel{Model: "openai/m"})
 					for started := false; !started; started = turn.Start() {
 						if err := turn.Ready(t.Context()); err != nil {
@@ -60,7 +61,8 @@ func TestOperatorRates(t *testing.T) {
 	}
 }
 
-// TestSharedRates (P14): processes on one store divide the rate of a key; other keys are apart.
+// TestSharedRates (P14) checks that processes on one store share the rate of a key; other keys are
+// separate.
 func TestSharedRates(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -92,7 +94,7 @@ func TestSharedRates(t *testing.T) {
 		}
 		began := time.Now()
 		time.Sleep(30 * time.Second)
-		if n := calls.Load(); n < 30 || n > 33 { // 30 and one of each process at once
+		if n := calls.Load(); n < 30 || n > 33 { // 30, and one simultaneous call of each process
 			t.Errorf("%d calls in 30 s at 60 a minute", n)
 		}
 		process("k-5678")

@@ -11,10 +11,11 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// permit puts into cfg what the operator permits and what the run holds on to since it was driven last (SEC12, SEC14).
+// permit adds to cfg what the operator permits and what the run has retained since it was last
+// driven (SEC12, SEC14).
 func (op *Opener) permit(ctx context.Context, info driver.Info, cfg *tool.Config) error {
 	cfg.Permissions = op.cfg.Permissions
-	if !op.isAllowed(info.Meta) { // no person was asked whether less may hold now
+	if !op.isAllowed(info.Meta) { // no person was asked whether weaker rules may apply now
 		var was tool.Permissions
 		isKnown := json.Unmarshal([]byte(info.Meta[MetaRules]), &was) == nil
 		if isKnown && len(op.weaker(info.Meta)) > 0 {
@@ -38,7 +39,7 @@ func (op *Opener) permit(ctx context.Context, info driver.Info, cfg *tool.Config
 	return nil
 }
 
-// PermissionsHash fingerprints permissions; "" where they say nothing.
+// PermissionsHash returns a fingerprint of permissions; "" if they are empty.
 func PermissionsHash(p tool.Permissions) string {
 	if p.IsZero() {
 		return ""

@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// X-125, SEC14: patterns of `edit` that the operator added since a run began do not hold for it until a person has allowed it.
+// X-125, SEC14: patterns of `edit` that the operator added after a run began do not apply to it
+// until a person has allowed it again.
 func TestFormerEdit(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

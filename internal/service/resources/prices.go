@@ -17,10 +17,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// cost gives what a call of a model cost in USD, nil where its price is not known (D14). It is a driver.RunResources.Price.
+// cost returns the cost of a model call in USD, or nil if its price is unknown (D14). It is a
+// driver.RunResources.Price.
 func (c *Config) cost(ref string, u chat.Usage) *float64 { return c.Prices.Cost(fullRef(ref), u) }
 
-// fullRef gives a reference with its provider, where a bare name tells one.
+// fullRef returns a reference with its provider, if a bare name determines one.
 func fullRef(ref string) string {
 	full, err := model.ParseRef(ref)
 	if err != nil {
@@ -29,14 +30,14 @@ func fullRef(ref string) string {
 	return full.String()
 }
 
-// prices gives what the models of a workflow cost, by the references under which calls of its runs name them, sorted. missing names an agent and a
-// model whose price is not known; "" where all are.
+// prices returns the prices of the models of a workflow, by the references that calls of its runs
+// use, sorted. missing names an agent and a model whose price is unknown; "" if all are known.
 func (op *Opener) prices(w *workflow.Workflow, override string) (prices []engine.Price, missing string) {
 	seen, compacts := map[string]bool{}, false
 	for _, flow := range definition.FlowsOf(w) {
 		compacts = compacts || slices.ContainsFunc(flow.Agents, func(a workflow.Agent) bool { return a.Compaction != nil })
 	}
-	reg := op.registry(w, false) // names of the operator's models stand for others
+	reg := op.registry(w, false) // names of the operator's models are aliases
 	for _, flow := range definition.FlowsOf(w) {
 		for i := range flow.Agents {
 			a := &flow.Agents[i]
@@ -67,7 +68,7 @@ func (op *Opener) prices(w *workflow.Workflow, override string) (prices []engine
 	return prices, missing
 }
 
-// boundsMoney tells whether a run has a budget of money, or a node of it.
+// boundsMoney reports whether a run, or a node of it, has a budget in money.
 func boundsMoney(w *workflow.Workflow, over workflow.Limits, above *workflow.Budget) bool {
 	if over.MaxCostUSD > 0 || w.Limits.MaxCostUSD > 0 || above != nil && above.MaxCostUSD > 0 {
 		return true
@@ -82,7 +83,8 @@ func boundsMoney(w *workflow.Workflow, over workflow.Limits, above *workflow.Bud
 	return false
 }
 
-// Price says in spec what the run's models cost. Errors: *InvalidError where a budget of money bounds a model of unknown price: it could not hold.
+// Price adds the prices of the run's models to spec. It returns an *InvalidError if a budget in
+// money applies to a model of unknown price: it could not be enforced.
 func (op *Opener) Price(spec *driver.Spec) error {
 	var missing string
 	if spec.Prices, missing = op.prices(spec.Workflow, spec.Model); missing != "" && boundsMoney(spec.Workflow, spec.Limits, spec.Above) {

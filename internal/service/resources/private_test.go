@@ -22,7 +22,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// SEC8: whatever of Hocket speaks HTTP, a document without trust leads it to no private address; the same document with trust does.
+// SEC8: no part of Hocket that speaks HTTP connects to a private address for an untrusted document;
+// for the same document with trust it does.
 func TestPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	for name, ask := range map[string]func(t *testing.T, k *Opener, url string, trusted bool) error{
@@ -45,7 +46,8 @@ func TestPrivateAddresses(t *testing.T) {
 			if err := os.WriteFile(file, []byte(`{"openapi":"3.1.0","servers":[{"url":"`+url+`"}],"paths":{"/x":{"get":{"operationId":"x"}}}}`), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			options := `{"file":"` + file + `"}` // the operator names the file, and that is no word for the servers in it
+			// the operator names the file, which does not vouch for the servers in it
+			options := `{"file":"` + file + `"}`
 			if trusted {
 				options = `{"file":"` + file + `","server":"` + url + `"}`
 			}
@@ -80,12 +82,13 @@ func TestPrivateAddresses(t *testing.T) {
 	}
 }
 
-// askToolset opens a toolset as a run does and calls a tool of it. A refusal that a tool tells the model of is given as what it says.
+// askToolset opens a toolset as a run does and calls one of its tools. A refusal that a tool
+// reports to the model is returned as an error.
 func askToolset(t *testing.T, k *Opener, spec tool.Spec, name, args string) error {
 	t.Helper()
 	ts, err := k.types(driver.Info{}, tool.Type{})[spec.Type].Open(spec)
 	if e, ok := errors.AsType[*tool.Error](err); ok && e.Kind == tool.KindUntrusted {
-		return outbound.ErrRefused // an address that is refused before anything is asked
+		return outbound.ErrRefused // an address that is rejected before any request
 	}
 	if err != nil {
 		return err

@@ -5,7 +5,8 @@ import "github.com/hocket-run/hocket/internal/driver"
 // MetaProgram holds the name of the program that started a run by embedding Hocket (D29).
 const MetaProgram = driver.MetaProgram
 
-// openProgram gives a run of a Go graph its functions, which the program that has them alone can do (D29).
+// openProgram adds to a run of a Go graph its functions, which only the program that contains them
+// can provide (D29).
 func (op *Opener) openProgram(info driver.Info, kit *driver.RunResources) error {
 	if info.Program == nil {
 		return &driver.ForeignError{Run: info.Run, Graph: info.Workflow.Name, Program: info.Meta[MetaProgram]}

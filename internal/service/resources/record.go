@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service/failure"
 )
 
-// recorder writes model calls into one reply script, though the client behind it is made anew each time that the run comes back into memory. Safe for
-// concurrent use.
+// recorder writes model calls to one reply script, although the client behind it is recreated each
+// time the run is loaded into memory. It is safe for concurrent use.
 type recorder struct {
 	*cassette.Recorder
 	behind *switchable
@@ -27,13 +27,14 @@ func newRecorder(path string) (*recorder, error) {
 	return &recorder{r, behind}, nil
 }
 
-// Record records the model calls of this process from now on into a new reply script. Errors: *InvalidError.
+// Record starts recording the model calls of this process in a new reply script. It returns an
+// *InvalidError if it cannot.
 func (op *Opener) Record(path string) (err error) {
 	op.recorder, err = newRecorder(path)
 	return err
 }
 
-// ContinueRecording goes on with the reply script at path, which holds some of the replies that are known.
+// ContinueRecording continues the reply script at path, which holds some of the known replies.
 func (op *Opener) ContinueRecording(path string, known []chat.Message) error {
 	behind := &switchable{}
 	r, err := cassette.Continue(behind, path, known)
@@ -44,10 +45,10 @@ func (op *Opener) ContinueRecording(path string, known []chat.Message) error {
 	return nil
 }
 
-// IsRecording tells whether the model calls of this process are recorded.
+// IsRecording reports whether the model calls of this process are recorded.
 func (op *Opener) IsRecording() bool { return op.recorder != nil }
 
-// Close ends the recording, where there is one.
+// Close ends the recording, if there is one.
 func (op *Opener) Close() error {
 	if op.recorder == nil {
 		return nil
@@ -55,7 +56,7 @@ func (op *Opener) Close() error {
 	return op.recorder.Close()
 }
 
-// over gives the recorder as a client in front of c.
+// over returns the recorder as a client in front of c.
 func (r *recorder) over(c model.Client) model.Client {
 	r.behind.mu.Lock()
 	defer r.behind.mu.Unlock()
@@ -63,7 +64,7 @@ func (r *recorder) over(c model.Client) model.Client {
 	return r.Recorder
 }
 
-// switchable is a client that can be replaced.
+// switchable is a client whose target can be replaced.
 type switchable struct {
 	mu     sync.Mutex
 	client model.Client

@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// cleanModels takes the secrets that were used out of all that models and their servers answer, before the engine, a recording or a watcher has it
-// (SEC11).
+// cleanModels redacts the used secrets in everything that models and their servers return, before
+// the engine, a recording or a watcher sees it (SEC11).
 type cleanModels struct {
 	model.Client
 	keeper *secret.Keeper
@@ -33,13 +33,14 @@ func (c cleanModels) Call(ctx context.Context, req model.Request, onDelta func(m
 	return reply, nil
 }
 
-// cleanDeltas holds back what may be the beginning of a secret until the next piece tells; finish gives out the rest.
+// cleanDeltas holds back a possible prefix of a secret until the next delta; finish flushes the
+// rest.
 func cleanDeltas(k *secret.Keeper, onDelta func(model.Delta)) (write func(model.Delta), finish func()) {
 	text, reasoning := k.Tail(), k.Tail()
 	write = func(d model.Delta) {
 		d.Text, d.Reasoning = text.Write(d.Text), reasoning.Write(d.Reasoning)
-		d.ToolCall = nil // pieces of tool calls have no reader; their whole is in the reply
-		onDelta(d)       // also where nothing is left: it is a sign of life
+		d.ToolCall = nil // nothing reads partial tool calls; the reply has them whole
+		onDelta(d)       // even if nothing is left: it is a heartbeat
 	}
 	return write, func() {
 		if d := (model.Delta{Text: text.Flush(), Reasoning: reasoning.Flush()}); !d.IsEmpty() {
@@ -78,7 +79,8 @@ func cleanDef(k *secret.Keeper, d chat.ToolDef) chat.ToolDef {
 	return d
 }
 
-// NewPins implements driver.Pinner. The hashes are those of the definitions as they came, so a changed one is still seen.
+// NewPins implements driver.Pinner. The hashes are computed from the definitions as received, so a
+// changed one is still detected.
 func (c cleanTools) NewPins() tool.Pins {
 	p, ok := c.Tools.(driver.Pinner)
 	if !ok {
@@ -111,7 +113,8 @@ func (c cleanTools) Call(ctx context.Context, call tool.Call) (tool.Result, erro
 	return res, nil
 }
 
-// cleanedError has a clean text and, before the error that it is of, that error's typed part with a clean text: errors.As finds the clean one.
+// cleanedError has a redacted text and, ahead of the original error, its typed part with a redacted
+// text: errors.As finds the redacted one.
 type cleanedError struct {
 	text   string
 	causes []error
@@ -120,7 +123,7 @@ type cleanedError struct {
 func (e *cleanedError) Error() string   { return e.text }
 func (e *cleanedError) Unwrap() []error { return e.causes }
 
-// cleanError takes secrets out of an error and of the typed errors in it that drivers read.
+// cleanError redacts secrets in an error and in the typed errors in it that drivers read.
 func cleanError(k *secret.Keeper, err error) error {
 	if err == nil {
 		return nil
@@ -131,7 +134,8 @@ func cleanError(k *secret.Keeper, err error) error {
 	)
 	if he := (*tool.HoldError)(nil); errors.As(err, &he) {
 		c := *he
-		c.Hold.Prompt, c.Hold.Arguments = k.Redact(c.Hold.Prompt), k.RedactJSON(c.Hold.Arguments) // it can contain text of a server
+		// it can contain text from a server
+		c.Hold.Prompt, c.Hold.Arguments = k.Redact(c.Hold.Prompt), k.RedactJSON(c.Hold.Arguments)
 		c.Hold.Options = nil
 		for _, o := range he.Hold.Options {
 			c.Hold.Options = append(c.Hold.Options, k.Redact(o))

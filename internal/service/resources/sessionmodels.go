@@ -13,10 +13,13 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// AccountSession makes of the client for one model call of a session one that is bound by the budgets of the run of the call by: the call reserves what it may use before it is
-// made, and its use counts in the run. Where by is that of no run it is the client as it is. key names the call within the call of the function that makes it.
+// AccountSession wraps a client for one model call of a session so that it is limited by the
+// budgets of the run of the call by: the call reserves its maximum usage before it is made, and its
+// usage counts in the run. If by belongs to no run, the client is returned unchanged. key
+// identifies the call within the function call that makes it.
 //
-// Errors of the client: those of models; *engine.BudgetError where a budget leaves nothing for the call, which is then not made.
+// The client returns the errors of models, or a *engine.BudgetError if a budget leaves nothing for
+// the call, which is then not made.
 func (op *Opener) AccountSession(by driver.Ledger, models model.Client, key string) model.Client {
 	if by.Info() == nil {
 		return models
@@ -65,7 +68,7 @@ func (m *sessionModels) Call(ctx context.Context, req model.Request, onDelta fun
 	return reply, err
 }
 
-// use reports what the call used.
+// use reports the usage of the call.
 func (m *sessionModels) use(ctx context.Context, q engine.CallReserve, grant driver.Grant, reply model.Reply, callErr error) error {
 	u, estimated := reply.Usage, reply.UsageEstimated
 	if callErr != nil {
@@ -97,7 +100,7 @@ func (m *sessionModels) use(ctx context.Context, q engine.CallReserve, grant dri
 		use.Used = engine.Used{}
 	case engine.IsFree(code):
 	case grant.Reserved && errors.Is(context.Cause(ctx), driver.ErrInterrupted):
-		return nil // it is made again when the run goes on, and reserves anew
+		return nil // it is repeated when the run continues, with a new reservation
 	case grant.Reserved:
 		used.UnknownCosts, used.Borne.Tokens = 1, chat.AddTokens(q.Input, grant.Output)
 		if q.Rate != nil {
@@ -116,7 +119,8 @@ func (m *sessionModels) use(ctx context.Context, q engine.CallReserve, grant dri
 	return err
 }
 
-// keyed gives the calls of a client their idempotency key back, in whose place those before it have the name of the call.
+// keyed restores the idempotency key of a client's calls, which outer clients replaced with the
+// name of the call.
 type keyed struct {
 	model.Client
 	key string
@@ -128,8 +132,10 @@ func (k keyed) Call(ctx context.Context, req model.Request, onDelta func(model.D
 	return k.Client.Call(ctx, req, onDelta)
 }
 
-// AccountTool counts a tool call of a session in the run of the call by; key names it within that call. The caller calls settle when the tool has returned. Errors:
-// *engine.BudgetError: a budget leaves no call, and the tool must not be called; that of ctx.
+// AccountTool counts a tool call of a session in the run of the call by; key identifies it within
+// that call. The caller must call settle when the tool has returned. AccountTool returns a
+// *engine.BudgetError if a budget leaves no call, in which case the tool must not be called, or the
+// error of ctx.
 func (op *Opener) AccountTool(ctx context.Context, by driver.Ledger, key string) (settle func(), err error) {
 	grant, err := by.Reserve(ctx, engine.CallReserve{Key: key, Tool: true})
 	if err != nil {
@@ -143,7 +149,7 @@ func (op *Opener) AccountTool(ctx context.Context, by driver.Ledger, key string)
 	}, nil
 }
 
-// mostOutput is the most that an answer may take, reasoning included.
+// mostOutput returns the maximum number of output tokens of a reply, including reasoning.
 func mostOutput(p model.Params) int64 {
 	want := int64(unknownOutput)
 	if n := p.MaxTokens; n != nil && *n > 0 {
@@ -155,7 +161,9 @@ func mostOutput(p model.Params) int64 {
 	return want
 }
 
-// AllowUncounted tells whether work whose use is never reported, such as that of a coding agent that speaks ACP, may begin in the call by; it may where that is of no run. Errors: *engine.UncountedError; that of ctx.
+// AllowUncounted returns an error unless work whose usage is never reported, such as that of a
+// coding agent that speaks ACP, may begin in the call by; it may if the call belongs to no run. It
+// returns an *engine.UncountedError, or the error of ctx.
 func (op *Opener) AllowUncounted(ctx context.Context, by driver.Ledger) error {
 	if b := op.cfg.Operator.Budgets; by.Info() != nil && b.Uncounted != workflow.UncountedAllow && (b.Workflow.Tokens > 0 || b.Workflow.CostUSD > 0) {
 		return &engine.UncountedError{Bound: engine.BoundByWorkflow}

@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/kinds"
 )
 
-// TestTypesOfToolsets: the service opens exactly the types of toolsets that are registered as supported.
+// TestTypesOfToolsets checks that the service opens exactly the toolset types that are registered
+// as supported.
 func TestTypesOfToolsets(t *testing.T) {
 	opened := slices.Sorted(maps.Keys(newOpener(Config{Env: func(string) string { return "" }}).types(driver.Info{}, tool.Type{})))
 	if d := cmp.Diff(slices.Sorted(slices.Values(kinds.Names(kinds.Supported()))), opened); d != "" {

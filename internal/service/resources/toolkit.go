@@ -58,7 +58,9 @@ func (op *Opener) openTools(ctx context.Context, info driver.Info, calls tool.Ty
 	return nil
 }
 
-// Recorded gives what tells the requests of a run's model calls from its journal: pins are the definitions of tools that it held. Nothing is opened, no key is needed, and no call can be made.
+// Recorded returns the resources that reconstruct the requests of a run's model calls from its
+// journal: pins are the tool definitions that it recorded. Nothing is opened, no key is needed, and
+// no call can be made.
 func (op *Opener) Recorded(ctx context.Context, info driver.Info, pins tool.Pins) (*driver.RunResources, error) {
 	cfg := tool.Config{Agents: map[string]tool.Grant{}, Builtin: op.cfg.Tools, Fallback: op.fallbacks(), Pins: pins, Recorded: true}
 	if err := op.grantTools(ctx, info, &cfg); err != nil {
@@ -71,7 +73,8 @@ func (op *Opener) Recorded(ctx context.Context, info driver.Info, pins tool.Pins
 	return &driver.RunResources{DefaultModel: op.defaultModel(info.Workflow), Tools: cleanTools{set, op.cfg.Keeper}}, nil
 }
 
-// grantTools says which toolsets and tools the agents of a run have: those of its document, of the operator and of its tools file.
+// grantTools sets the toolsets and tools of a run's agents: those of its document, of the operator
+// and of its tools file.
 func (op *Opener) grantTools(ctx context.Context, info driver.Info, cfg *tool.Config) error {
 	if err := grants(info.Workflow, info.Meta[MetaTrusted], cfg.Agents); err != nil {
 		return err
@@ -100,11 +103,13 @@ func (op *Opener) grantTools(ctx context.Context, info driver.Info, cfg *tool.Co
 	return nil
 }
 
-// grants says what each agent of a workflow may use, those of its sub-flows too (SEC13), and as an agent without an id what its tool nodes may (X-11). trusted is the hash of the commands that
-// were allowed. Agents go by their id over all flows, so two of one id must be allowed the same.
+// grants collects what each agent of a workflow may use, including agents of its sub-flows (SEC13),
+// and under the empty agent id what its tool nodes may use (X-11). trusted is the hash of the
+// allowed commands. Agents are identified by id across all flows, so two with the same id must have
+// the same grant.
 func grants(w *workflow.Workflow, trusted string, into map[string]tool.Grant) error {
 	all, problems := definition.DocumentSpecs(w)
-	problems.AllowUnknown() // as was decided when the run began
+	problems.AllowUnknown() // as decided at the start of the run
 	if err := problems.Err(); err != nil {
 		return err
 	}
@@ -145,8 +150,9 @@ func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) er
 	return nil
 }
 
-// CheckTrust refuses a document that wants what is not allowed, and notes in a run's meta what was (SEC5). keys are what a yes would let its providers have
-// besides: they are shown with the rest, and are no reason to ask by themselves.
+// CheckTrust rejects a document that requests what is not allowed, and records in a run's meta what
+// was allowed (SEC5). keys are what an approval would additionally send to its providers: they are
+// shown with the rest, and are not a reason to ask by themselves.
 func CheckTrust(specs []tool.Spec, asks failure.CommandsError, keys []string, trust bool, meta map[string]string) error {
 	access := tool.Access(specs, "")
 	if len(access) > 0 {
@@ -166,8 +172,8 @@ func CheckTrust(specs []tool.Spec, asks failure.CommandsError, keys []string, tr
 	return nil
 }
 
-// noteFolder notes the folder against which relative paths of a run's tools are resolved: what a person allowed in one folder is not another's when the run is
-// resumed elsewhere.
+// noteFolder records the folder against which relative paths of a run's tools are resolved: what a
+// person allowed in one folder does not apply to another when the run is resumed elsewhere.
 func noteFolder(meta map[string]string) error {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -177,9 +183,9 @@ func noteFolder(meta map[string]string) error {
 	return nil
 }
 
-// types are the kinds of toolsets that Hocket can open.
+// types returns the kinds of toolsets that Hocket can open.
 func (op *Opener) types(info driver.Info, calls tool.Type) map[string]tool.Type {
-	dir := op.folder(info.Meta) // what relative paths are resolved against
+	dir := op.folder(info.Meta) // base of relative paths
 	programs := runner.Config{Dir: dir, Environ: os.Environ, Expand: op.expand}
 	web := op.apiConfig(dir)
 	types := map[string]tool.Type{
@@ -203,7 +209,8 @@ func (op *Opener) types(info driver.Info, calls tool.Type) map[string]tool.Type 
 		}
 		open := typ.Open
 		typ.Open = func(spec tool.Spec) (tool.Toolset, error) {
-			if err := op.AskAgain(info.Run, info.Meta); err != nil { // a file may have changed since the run was taken up
+			// a file may have changed since the run was resumed
+			if err := op.AskAgain(info.Run, info.Meta); err != nil {
 				return nil, tool.Errorf(tool.KindUntrusted, spec.Title(), "toolset %q: %w", spec.Title(), err)
 			}
 			return open(spec)
@@ -232,9 +239,9 @@ func (op *Opener) expand(text string) (string, error) {
 	return out, missing
 }
 
-// openMCP opens an MCP toolset. One for which the operator vouches may be at a private address and get what our environment holds (D34); one that
-// only the document names gets neither.
-// A program is resolved against dir, the folder of the run, wherever this process is.
+// openMCP opens an MCP toolset. A toolset for which the operator vouches may be at a private
+// address and receive values of our environment (D34); a toolset that only the document names may
+// do neither. A program is resolved against dir, the folder of the run, wherever this process is.
 func (op *Opener) openMCP(spec tool.Spec, run, dir string) (tool.Toolset, error) {
 	if spec.Command != "" && dir != "" {
 		spec.Dir = under(dir, spec.Dir)
@@ -257,14 +264,16 @@ func (op *Opener) openMCP(spec tool.Spec, run, dir string) (tool.Toolset, error)
 	return op.cfg.Documents.MCP(cfg).Open(spec)
 }
 
-// reference is a variable in the address or a header of a remote toolset; a doubled dollar sign is none.
+// reference matches a variable in the address or a header of a remote toolset; a doubled dollar
+// sign is not a variable.
 var reference = regexp.MustCompile(`\$\$|\$\{\s*(?:env\.)?[A-Za-z_]\w*\s*\}|\$\{\s*file:[^}]+\}|\$[A-Za-z_]\w*`)
 
 func nameIn(ref string) string {
 	return strings.TrimPrefix(strings.TrimSpace(strings.Trim(ref, "${}")), "env.")
 }
 
-// sent gives what of our environment the remote toolsets of a document would send where: `NAME to ADDRESS`.
+// sent returns which environment variables the remote toolsets of a document would send where:
+// `NAME to ADDRESS`.
 func sent(specs []tool.Spec) []string {
 	var out []string
 	for _, s := range specs {
@@ -283,8 +292,9 @@ func sent(specs []tool.Spec) []string {
 	return out
 }
 
-// KeysSent gives the keys that the providers of a trusted document get at addresses of its own, as lines of CommandsError.Sends: a yes to anything that the
-// document wants is one to these too (SEC11).
+// KeysSent returns the keys that the providers of a trusted document receive at its own addresses,
+// as lines of CommandsError.Sends: approving anything that the document requests approves these too
+// (SEC11).
 func KeysSent(w *workflow.Workflow) []string {
 	var out []string
 	add := func(line string) {
@@ -310,7 +320,8 @@ func KeysSent(w *workflow.Workflow) []string {
 	return out
 }
 
-// TrustOf tells what was trusted: the hash of the commands, or that there are none.
+// TrustOf returns the identity of what was trusted: the hash of the commands, or a marker that
+// there are none.
 func TrustOf(specs []tool.Spec) string {
 	if h := tool.TrustHash(specs); h != "" {
 		return h

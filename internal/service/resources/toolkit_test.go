@@ -13,8 +13,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// SEC13: agents of sub-flows, at any depth, have the tools that they list and no others; an id that stands for two grants is refused, since a call names
-// its agent by id alone.
+// SEC13: agents of sub-flows, at any depth, have the tools that they list and no others; an id with
+// two different grants is rejected, since a call identifies its agent only by id.
 func TestGrants(t *testing.T) {
 	t.Parallel()
 	agent := func(id string, tools ...string) workflow.Agent { return workflow.Agent{ID: id, Tools: tools} }

@@ -18,7 +18,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/search"
 )
 
-// webOptions are the options of toolsets that speak HTTP, as far as they name addresses and what goes there.
+// webOptions are the options of toolsets that speak HTTP that name addresses and the data sent
+// there.
 type webOptions struct {
 	API struct {
 		Endpoint string            `json:"endpoint"`
@@ -30,27 +31,30 @@ type webOptions struct {
 	Auth    json.RawMessage   `json:"auth"`
 	APIKey  string            `json:"api_key"`
 	BaseURL string            `json:"base_url"`
-	// Provider is that of a web search.
+	// Provider is the provider of a web search.
 	Provider string `json:"provider"`
 }
 
-// webOptionsOf gives what can be read of them: opening the toolset says what is wrong, and what a person is asked about leaves nothing out for that.
+// webOptionsOf returns the options as far as they can be parsed: opening the toolset reports
+// errors, and what a person is asked about stays complete.
 func webOptionsOf(spec tool.Spec) (o webOptions) {
 	_ = json.Unmarshal(spec.Options, &o)
 	return o
 }
 
-// fetchClient gives the client of one fetch toolset (SEC8). Hosts that the operator's own file names may be private.
+// fetchClient returns the client of one fetch toolset (SEC8). Hosts in the operator's own file may
+// be private.
 func (op *Opener) fetchClient(spec tool.Spec) *http.Client {
 	var allow []string
 	if spec.Trusted {
 		allow = fetch.Hosts(spec)
 	}
-	// Pages belong to third parties, which get no trace headers.
+	// Pages belong to third parties, which receive no trace headers.
 	return outbound.New(outbound.Config{Allow: slices.Concat(allow, op.cfg.Operator.Outbound.Allow)})
 }
 
-// apiConfig is what toolsets of HTTP APIs get. One for which the operator vouches may be at a private address, and get what our environment holds (D34).
+// apiConfig returns the configuration of toolsets of HTTP APIs. A toolset for which the operator
+// vouches may be at a private address, and receive values of our environment (D34).
 func (op *Opener) apiConfig(dir string) api.Config {
 	return api.Config{
 		HTTP: func(spec tool.Spec) *http.Client {
@@ -71,7 +75,8 @@ func (op *Opener) apiConfig(dir string) api.Config {
 	}
 }
 
-// searchConfig is what web searches get: the operator's keys, and a private address only where he named it.
+// searchConfig returns the configuration of web searches: the operator's keys, and a private
+// address only if the operator named it.
 func (op *Opener) searchConfig() search.Config {
 	return search.Config{
 		HTTP: func(allow string) *http.Client {
@@ -105,7 +110,8 @@ func readBounded(path string, limit int) ([]byte, error) {
 	return data, err
 }
 
-// lookupFor gives the values that a spec may refer to: all that the operator's may for a trusted one, none for others.
+// lookupFor returns the values that a spec may refer to: all that the operator's definitions may
+// for a trusted spec, none for others.
 func (op *Opener) lookupFor(spec tool.Spec) func(string) (string, bool) {
 	if !spec.Trusted {
 		return nil
@@ -113,7 +119,7 @@ func (op *Opener) lookupFor(spec tool.Spec) func(string) (string, bool) {
 	return op.lookup
 }
 
-// address writes an address as it will be asked for.
+// address returns an address as it will be requested.
 func (op *Opener) address(text string) string {
 	return reference.ReplaceAllStringFunc(text, func(ref string) string {
 		v, _ := op.lookup(nameIn(ref))
@@ -121,10 +127,12 @@ func (op *Opener) address(text string) string {
 	})
 }
 
-// inEndpoint is a variable in the endpoint of an api_config, where `${name}` without env is a place for an argument.
+// inEndpoint matches a variable in the endpoint of an api_config, in which `${name}` without env is
+// a placeholder for an argument.
 var inEndpoint = regexp.MustCompile(`\$\{\s*env\.[A-Za-z_]\w*\s*\}`)
 
-// webSends gives where a toolset of an HTTP API sends things, and the texts whose variables it sends.
+// webSends returns the address to which a toolset of an HTTP API sends data, and the strings whose
+// variables it sends.
 func webSends(spec tool.Spec) (to string, texts []string) {
 	o := webOptionsOf(spec)
 	switch spec.Type {
@@ -140,7 +148,7 @@ func webSends(spec tool.Spec) (to string, texts []string) {
 			to = "its search provider"
 		}
 		texts = []string{o.APIKey, o.BaseURL}
-		if o.BaseURL != "" && o.APIKey == "" { // then the key by custom goes to an address of the document
+		if o.BaseURL != "" && o.APIKey == "" { // the key then goes by custom to the document's address
 			for _, name := range search.Keys(o.Provider) {
 				texts = append(texts, "${"+name+"}")
 			}

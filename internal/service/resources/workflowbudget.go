@@ -21,22 +21,25 @@ import (
 )
 
 const (
-	// unknownOutput is what a call of unknown use counts for, and what is reserved for an answer that nothing else bounds.
+	// unknownOutput is the number of output tokens charged for a call of unknown usage, and
+	// reserved for a reply without another limit.
 	unknownOutput = 16_384
-	// leastOutput is the least that is worth a call.
+	// leastOutput is the minimum number of output tokens that justifies a call.
 	leastOutput = 16
-	// lifeSign is how often a call that waits for room says that it has not died.
+	// lifeSign is the interval of heartbeats of a call that waits for room.
 	lifeSign = 30 * time.Second
 )
 
-// claim is one model call of this process: what it may use, and once it is done what it did. It counts until the journal tells of the call.
+// claim is one model call of this process: its reservation and, once it is done, its usage. It
+// counts until the journal contains the call.
 type claim struct {
 	run, key string
 	used     ledger.Amount
 	done     bool
 }
 
-// account is what all runs of one workflow use in the present span of time. Safe for concurrent use.
+// account is the usage of all runs of one workflow in the current period. It is safe for concurrent
+// use.
 type account struct {
 	opener   *Opener
 	workflow string
@@ -44,14 +47,14 @@ type account struct {
 
 	mu      sync.Mutex
 	since   time.Time
-	told    ledger.Amount     // by journals
-	read    map[string]uint64 // the last event that counts in told, by run
-	below   map[string]bool   // the runs of agents that runs of the workflow started, and that have not ended
+	told    ledger.Amount     // from journals
+	read    map[string]uint64 // last event counted in told, by run
+	below   map[string]bool   // unfinished agent runs started by runs of the workflow
 	claims  []*claim
 	changed chan struct{} // closed when a claim is done
 }
 
-// account gives that of a workflow.
+// account returns the account of a workflow.
 func (op *Opener) account(name string) *account {
 	op.mu.Lock()
 	defer op.mu.Unlock()
@@ -66,7 +69,7 @@ func (op *Opener) account(name string) *account {
 	return a
 }
 
-// start gives the time at which the span began that at falls into; zero: it never began.
+// start returns the start of the period that contains at; zero means that the period has no start.
 func start(per string, at time.Time) time.Time {
 	at = at.UTC()
 	switch per {
@@ -78,7 +81,7 @@ func start(per string, at time.Time) time.Time {
 	return time.Time{}
 }
 
-// refresh reads what the journals tell since it was last asked.
+// refresh reads the journal entries added since the last refresh.
 func (a *account) refresh(ctx context.Context) error {
 	if since := start(a.budget.Per, time.Now()); !since.Equal(a.since) {
 		a.since, a.told = since, ledger.Amount{}
@@ -93,7 +96,7 @@ func (a *account) refresh(ctx context.Context) error {
 		}
 		for i := range heads {
 			h := &heads[i]
-			if h.Workflow != a.workflow || ofGraph(h) { // "" asks for all
+			if h.Workflow != a.workflow || ofGraph(h) { // "" means all
 				continue
 			}
 			if err := a.follow(ctx, h); err != nil {
@@ -125,16 +128,17 @@ func (a *account) refresh(ctx context.Context) error {
 	return nil
 }
 
-// ofGraph tells whether a run is that of an agent which a Go graph runs: it counts for the workflow of the graph.
+// ofGraph reports whether a run is an agent run of a Go graph: it counts for the workflow of the
+// graph.
 func ofGraph(h *journal.Head) bool { return h.Format == definition.FormatAgent && h.Parent != "" }
 
-// follow counts what the journal of a run tells since it was read.
+// follow counts the entries added to the journal of a run since it was last read.
 func (a *account) follow(ctx context.Context, h *journal.Head) error {
 	if h.LastSeq <= a.read[h.Run] || h.Updated.Before(a.since) {
 		return nil
 	}
 	defer journal.Hold(a.opener.cfg.Journal, h.Run)()
-	var events []engine.Event // all are read before one counts: an error counts none
+	var events []engine.Event // all are read before any counts, so an error counts none
 	err := journal.EachEvents(ctx, a.opener.cfg.Journal, h.Run, a.read[h.Run], func(more []engine.Event, _ bool) error {
 		events = append(events, more...)
 		return nil
@@ -147,7 +151,8 @@ func (a *account) follow(ctx context.Context, h *journal.Head) error {
 		if d, ok := events[j].Data.(*engine.RunCreated); ok {
 			forked = d.ForkedAt
 		}
-		if !events[j].At.Before(forked) { // what came before was done by the run that this one was made of, and counts there
+		// earlier events belong to the run that this one was forked from, and count there
+		if !events[j].At.Before(forked) {
 			a.take(h.Run, &events[j])
 		}
 		a.read[h.Run] = events[j].Seq
@@ -174,7 +179,7 @@ func (a *account) take(run string, e *engine.Event) {
 			key, u = d.Call, a.cost(d.Model, d.Usage, d.CostUSD)
 		}
 	case *engine.ToolReturned:
-		if d.Call != "" { // else the engine answered itself
+		if d.Call != "" { // otherwise the engine produced it itself
 			u.Calls = 1
 		}
 	case *engine.ToolFailed:
@@ -182,7 +187,7 @@ func (a *account) take(run string, e *engine.Event) {
 	case *engine.ChildStarted:
 		a.below[d.Run] = true
 	case *engine.CallUsed:
-		if d.Run == "" { // a session's
+		if d.Run == "" { // from a session
 			key, u = d.Key, ledger.NewAmount(d.Used.Borne.Tokens, d.Used.Borne.CostUSD, d.Used.Borne.Calls)
 		}
 	}
@@ -223,8 +228,8 @@ func (a *account) drop(is func(*claim) bool) {
 	a.claims = kept
 }
 
-// ask claims what a call may use: up to want tokens of output, as far as there is room. A nil claim without error: others hold what is left, and wait is
-// closed when one of them is done.
+// ask claims the usage of a call: up to want output tokens, as far as there is room. If the claim
+// and the error are both nil, others hold the rest, and wait is closed when one of them is done.
 func (a *account) ask(ctx context.Context, run, key string, input, want int64, rate chat.Rate) (c *claim, output int64, wait <-chan struct{}, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -250,7 +255,8 @@ func (a *account) ask(ctx context.Context, run, key string, input, want int64, r
 	return c, output, nil, nil
 }
 
-// room gives how many tokens of output, up to want, there are for a call with that input; below 0: not even the input fits.
+// room returns the number of output tokens, up to want, available for a call with the given input;
+// a negative number means that not even the input fits.
 func (a *account) room(taken ledger.Amount, input, want int64, rate chat.Rate) int64 {
 	b := ledger.Balance{Budget: workflow.Budget{MaxTokens: a.budget.Tokens, MaxCostUSD: a.budget.CostUSD, MaxCalls: a.budget.Calls}}
 	room, _, _ := b.Room(input, taken, rate, true)
@@ -266,7 +272,8 @@ func (a *account) spentText() string {
 		a.workflow, a.told.Tokens, a.told.Calls, a.told.Cost.USD(), span, config.Name)
 }
 
-// settle says what a call used. Nil: unknown, and it counts as what it claimed.
+// settle records the usage of a call. If u is nil, the usage is unknown, and the whole claim
+// counts.
 func (a *account) settle(c *claim, u *ledger.Amount) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -278,7 +285,7 @@ func (a *account) settle(c *claim, u *ledger.Amount) {
 	a.changed = make(chan struct{})
 }
 
-// accountModels makes model calls within the operator's budget of their workflow (P20).
+// accountModels makes model calls within the operator's budget for their workflow (P20).
 type accountModels struct {
 	inner   model.Client
 	opener  *Opener
@@ -329,7 +336,7 @@ func (m *accountModels) Call(ctx context.Context, req model.Request, onDelta fun
 	return reply, err
 }
 
-// claim asks until there is room, or none will be.
+// claim retries ask until there is room, or until there will never be any.
 func (a *account) claim(ctx context.Context, run string, req model.Request, want int64, rate chat.Rate, onDelta func(model.Delta)) (*claim, int64, error) {
 	input := model.EstimateInput(req)
 	for {
@@ -352,7 +359,7 @@ func (a *account) claim(ctx context.Context, run string, req model.Request, want
 	}
 }
 
-// rateOf gives what the model costs that ref names in a workflow.
+// rateOf returns the price of the model that ref names in a workflow.
 func (op *Opener) rateOf(w *workflow.Workflow, trusted bool, ref string) (chat.Rate, bool) {
 	full := fullRef(ref)
 	if _, known, err := op.registry(w, trusted).Key(ref); err == nil {
@@ -361,7 +368,7 @@ func (op *Opener) rateOf(w *workflow.Workflow, trusted bool, ref string) (chat.R
 	return op.cfg.Prices.Rate(full)
 }
 
-// withinBudget puts the operator's budget of the workflow before the models of a run, where he set one.
+// withinBudget applies the operator's budget for the workflow, if any, to the models of a run.
 func (op *Opener) withinBudget(models model.Client, info driver.Info) model.Client {
 	if b := op.cfg.Operator.Budgets.Workflow; b.Tokens <= 0 && b.CostUSD <= 0 && b.Calls <= 0 {
 		return models

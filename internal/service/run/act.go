@@ -17,8 +17,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Resume continues an interrupted run. On a paused one it fires deadlines that are due.
-// Errors: *AllowedElsewhereError besides those of the driver.
+// Resume continues an interrupted run. For a paused run it fires deadlines that are due. In
+// addition to the driver's errors it returns *AllowedElsewhereError.
 func (s *Runner) Resume(ctx context.Context, run string) error {
 	if err := s.mayDrive(ctx, run); err != nil {
 		return err
@@ -26,17 +26,21 @@ func (s *Runner) Resume(ctx context.Context, run string) error {
 	return s.resume(ctx, run)
 }
 
-// TakeOver takes a run, and the active ones below it, from a process that still lives and hangs, as the caller says: the run has no owner then. If that process goes on
-// after all, it is fenced: nothing that it does is stored. It gives the former owner; the zero Owner where there was none.
+// TakeOver takes a run, and its active child runs, from a process that is still alive but hangs,
+// according to the caller: the run then has no owner. If that process continues after all, it is
+// fenced: nothing that it does is stored. TakeOver returns the former owner, or the zero Owner if
+// there was none.
 //
-// Errors: journal.ErrNotFound, *journal.OwnedError where yet another process took it.
+// It returns journal.ErrNotFound, or *journal.OwnedError if yet another process took the run.
 func (s *Runner) TakeOver(ctx context.Context, run string) (journal.Owner, error) {
 	return s.driver.TakeOver(ctx, run)
 }
 
-// Adopt gives a run, and the runs below it that have not ended, to the driver of this process: to Temporal, or away from it. It goes on when it is resumed. Calls in progress on Temporal are stopped.
+// Adopt assigns a run, and its unfinished child runs, to the driver of this process: to Temporal,
+// or away from it. The run continues when it is resumed. Calls in progress on Temporal are stopped.
 //
-// Errors: journal.ErrNotFound; *journal.OwnedError where a living process drives one of them.
+// It returns journal.ErrNotFound, or *journal.OwnedError if a living process drives one of the
+// runs.
 func (s *Runner) Adopt(ctx context.Context, run string) error {
 	q := journal.Query{Parent: run, Statuses: []journal.Status{journal.StatusPending, journal.StatusRunning, journal.StatusPaused}, Limit: 1000}
 	for {
@@ -55,7 +59,7 @@ func (s *Runner) Adopt(ctx context.Context, run string) error {
 	}
 }
 
-// Driven tells which living process drives a run; false where none does, or this one.
+// Driven returns the living process that drives a run, or false if none does or this process does.
 func (s *Runner) Driven(ctx context.Context, run string) (journal.Owner, bool, error) {
 	head, err := s.store.Head(ctx, run)
 	if err != nil || head.Owner == "" || head.Interrupted || head.Owner == s.store.Owner().ID {
@@ -65,7 +69,8 @@ func (s *Runner) Driven(ctx context.Context, run string) (journal.Owner, bool, e
 	return head.By, alive, err
 }
 
-// Answer answers a wait: by its id, by its node, or the only open one where both are "" (D17). It returns when the answer is durable.
+// Answer answers a wait: by its id, by its node, or the only open one if both are "" (D17). It
+// returns when the answer is durable.
 func (s *Runner) Answer(ctx context.Context, run string, a AnswerRequest) error {
 	if err := checkKey("the idempotency key", a.Key); err != nil {
 		return err
@@ -94,32 +99,36 @@ func (s *Runner) Answer(ctx context.Context, run string, a AnswerRequest) error 
 	return s.answerAbove(ctx, run, a)
 }
 
-// errNoActor is a defect of a transport: no answer is taken without its actor.
+// errNoActor indicates a bug in a transport: an answer is not accepted without its actor.
 var errNoActor = errors.New("answer without an actor")
 
-// Actor says who gives an answer and by which way in. It is recorded with the answer.
+// Actor identifies who answers and through which channel. It is recorded with the answer.
 type Actor = engine.Actor
 
-// Channel is a way in by which answers come.
+// Channel is the channel through which an answer arrives.
 type Channel = engine.Channel
 
 // AnswerRequest is an answer to a wait.
 type AnswerRequest struct {
 	Wait, Node string
 	Value      engine.Value
-	// Arguments, where not empty, take the place of those of the held call that Value approves.
+	// Arguments, if not empty, replace the arguments of the held call that Value approves.
 	Arguments engine.Value
-	// By is who answers. It must be known.
+	// By is the actor who answers. It must be known.
 	By Actor
-	// Decision tells that Value is a decision, such as approve, and not what a person says: a question must have it among its options.
+	// Decision means that Value is a decision, such as approve, and not free text: a question must
+	// have it among its options.
 	Decision bool
 	Note     string
-	// Key names the request, in at most MaxKey bytes that can be printed, so that it can be made again: once the answer is taken, it never answers another wait of
-	// the run, and the same key with another answer is engine.ErrAnswer. "": a request that is made again and names no wait answers the next one.
+	// Key identifies the request, in at most MaxKey printable bytes, so that it can be retried:
+	// once the answer is accepted, it never answers another wait of the run, and the same key with
+	// a different answer results in engine.ErrAnswer. If Key is "", a retried request that names no
+	// wait answers the next one.
 	Key string
 }
 
-// Cancel stops a run, driven by any process, and all runs below it: those also where it has ended itself.
+// Cancel cancels a run, driven by any process, and all its child runs, even if the run itself has
+// ended.
 func (s *Runner) Cancel(ctx context.Context, run, reason string) error {
 	err := s.driver.Cancel(ctx, run, reason)
 	if err != nil && !errors.Is(err, engine.ErrEnded) {
@@ -132,9 +141,10 @@ func (s *Runner) Cancel(ctx context.Context, run, reason string) error {
 	return err
 }
 
-// Reopen lets a run that ended by a limit go on under new limits (D20). Errors: engine.ErrNotReopenable; *InvalidError where the limits are not
-// those that ended it, or no higher; the run is then unchanged. A run that waits for a larger budget has not ended: see Proceed. by is recorded and must be
-// known.
+// Reopen continues a run that ended at a limit, under new limits (D20). It returns
+// engine.ErrNotReopenable, or *InvalidError if the limits are not the ones that ended the run, or
+// are not higher; the run is then unchanged. A run that waits for a larger budget has not ended;
+// see Proceed. by is recorded and must be known.
 func (s *Runner) Reopen(ctx context.Context, run string, limits workflow.Limits, by Actor) error {
 	if !by.IsKnown() {
 		return errNoActor
@@ -163,7 +173,7 @@ func (s *Runner) Reopen(ctx context.Context, run string, limits workflow.Limits,
 	return err
 }
 
-// askedForBudget gives the open question for a larger budget, nil where there is none.
+// askedForBudget returns the open question for a larger budget, or nil if there is none.
 func (r Recorded) askedForBudget() *engine.WaitOpened {
 	for _, w := range slices.Backward(r.Waits) {
 		if w.Limit != nil {
@@ -176,7 +186,7 @@ func (r Recorded) askedForBudget() *engine.WaitOpened {
 	return nil
 }
 
-// raises tells whether new limits let a run go on that failed with this code.
+// raises returns an error unless the new limits let a run continue that failed with the given code.
 func raises(met *engine.LimitReached, code string, l workflow.Limits) error {
 	switch {
 	case met == nil || met.Limit != code:
@@ -205,7 +215,8 @@ func (s *Runner) Wait(ctx context.Context, run string) (driver.State, error) {
 	return s.driver.Wait(ctx, run)
 }
 
-// WaitUntil is Wait, and again with each change of the run, until done holds of its state or the run has ended.
+// WaitUntil is like Wait, but waits again with each change of the run until done returns true for
+// its state or the run has ended.
 func (s *Runner) WaitUntil(ctx context.Context, run string, done func(driver.State) bool) (driver.State, error) {
 	changed := make(chan struct{}, 1)
 	defer s.store.Subscribe(changed, journal.OfRun(run))()
@@ -228,7 +239,8 @@ func (s *Runner) WaitUntil(ctx context.Context, run string, done func(driver.Sta
 	}
 }
 
-// Stopped is Wait for a run that was cancelled: it waits for the runs that it started, too, which may have been left without it.
+// Stopped is Wait for a cancelled run: it also waits for the runs that it started, which may have
+// been left behind.
 func (s *Runner) Stopped(ctx context.Context, run string) (driver.State, error) {
 	defer s.Hold(run)()
 	st, err := s.driver.Wait(ctx, run)
@@ -252,16 +264,18 @@ func (s *Runner) Stopped(ctx context.Context, run string) (driver.State, error) 
 	}
 }
 
-// Follow is Wait that gives the events of the run meanwhile, all of them, in order.
+// Follow is like Wait, but also passes all events of the run to take, in order.
 func (s *Runner) Follow(ctx context.Context, run string, take func(*engine.Event) error) (driver.State, error) {
 	defer s.Hold(run)()
 	return s.driver.Follow(ctx, run, take)
 }
 
-// Drive drives what is due in this process until ctx is done: it recovers interrupted runs of this process's kind, and fires deadlines and reminders (D15, D21).
+// Drive performs the due work of this process until ctx is done: it recovers interrupted runs of
+// this process's kind, and fires deadlines and reminders (D15, D21).
 func (s *Runner) Drive(ctx context.Context) { s.driver.Tend(ctx) }
 
-// IsHung tells whether an owner lives and has given no sign for so long that its runs are taken over.
+// IsHung reports whether an owner is alive but has sent no heartbeat for so long that its runs are
+// taken over.
 func (s *Runner) IsHung(owner string) bool { return s.driver.IsHung(owner) }
 
 // Interrupt stops driving a run, so that it can be resumed.
@@ -269,7 +283,8 @@ func (s *Runner) Interrupt(ctx context.Context, run string) error {
 	return s.driver.Interrupt(ctx, run)
 }
 
-// Watch gives the events after from and then what happens, until the run ends or the consumer leaves.
+// Watch yields the events after from and then new events as they occur, until the run ends or the
+// consumer stops.
 func (s *Runner) Watch(ctx context.Context, run string, from uint64) iter.Seq2[driver.Update, error] {
 	return func(yield func(driver.Update, error) bool) {
 		defer s.Hold(run)()
@@ -277,12 +292,13 @@ func (s *Runner) Watch(ctx context.Context, run string, from uint64) iter.Seq2[d
 	}
 }
 
-// Prune deletes runs as q says.
+// Prune deletes the runs that q selects.
 func (s *Runner) Prune(ctx context.Context, q journal.PruneQuery) (journal.PruneResult, error) {
 	return s.store.Prune(ctx, q)
 }
 
-// mayDrive is askAgain for a run that this process is about to drive; one that another living process drives stays with that one.
+// mayDrive is askAgain for a run that this process is about to drive; a run that another living
+// process drives stays with that process.
 func (s *Runner) mayDrive(ctx context.Context, run string) error {
 	head, err := s.store.Head(ctx, run)
 	if err != nil || head.Owner != "" && !head.Interrupted {
@@ -291,5 +307,6 @@ func (s *Runner) mayDrive(ctx context.Context, run string) error {
 	return s.opener.AskAgain(run, head.Meta)
 }
 
-// Health tells whether the store takes what a process that tends writes, by its signs of life, which it writes every 5 s: nil, or why not.
+// Health returns nil if the store accepts the heartbeats that a tending process writes every 5 s,
+// or else the reason.
 func (s *Runner) Health() error { return s.driver.Health() }

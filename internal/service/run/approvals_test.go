@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// orders gives all orders of n things.
+// orders returns all permutations of n items.
 func orders(n int) [][]int {
 	if n == 0 {
 		return [][]int{nil}
@@ -33,8 +33,10 @@ func orders(n int) [][]int {
 	return all
 }
 
-// P1: four branches wait for a person beside one that still works. For each of the 24 orders of the answers, with any number of them before the sibling is done, each
-// branch gets its own answer once, and the run waits until the last. An answer that names no wait is refused while several are open, and changes nothing.
+// P1: four branches wait for a person while a sibling still works. For each of the 24 orders of the
+// answers, with any number of them before the sibling is done, each branch gets its own answer
+// once, and the run waits until the last. An answer that names no wait is rejected while several
+// are open, and changes nothing.
 func TestApprovalsInEveryOrder(t *testing.T) {
 	t.Parallel()
 	const n = 4
@@ -137,8 +139,8 @@ func seq(t *testing.T, s *service.Service, run string) uint64 {
 	return h.LastSeq
 }
 
-// P24: 100 equal decisions at once have one effect and all get the same answer; the opposite one is a conflict; one on a cancelled run, or after the deadline, comes too
-// late.
+// P24: 100 equal concurrent decisions have one effect and all get the same response; the opposite
+// decision is a conflict; a decision on a cancelled run, or after the deadline, comes too late.
 func TestDecisionsOnceAndTooLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

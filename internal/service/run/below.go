@@ -12,11 +12,13 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// A person is asked once, however many workflows that are tools of one another stand above the run that waits: each run above repeats the wait of the run
-// that its call started (engine.Below). An answer to any of them is given to the innermost wait, which decides whether it holds, and then to those above it,
-// from the inside out, whose calls go on (ADR 37).
+// A person is asked only once, however many nested workflow tools separate the waiting run from the
+// outermost run: each run mirrors the wait of the run that its call started (engine.Below). An
+// answer to any of these waits goes to the innermost wait, which decides whether it is valid, and
+// then to the waits above it, from the inside out, whose calls then continue (ADR 37).
 
-// hold repeats the first open wait of a run that a call started; nil where there is none.
+// hold returns a hold that mirrors the first open wait of a run that a call started, or nil if
+// there is none.
 func (r Recorded) hold() *tool.Hold {
 	for _, w := range r.open() {
 		return &tool.Hold{
@@ -27,7 +29,8 @@ func (r Recorded) hold() *tool.Hold {
 	return nil
 }
 
-// judged gives what the node was given that opened a wait; nil for tool calls and for waits that are not open.
+// judged returns the input of the node that opened a wait; nil for tool calls and for waits that
+// are not open.
 func (r Recorded) judged(wait string) engine.Value {
 	for _, w := range r.Object().Waiting {
 		if w.ID == wait {
@@ -37,7 +40,7 @@ func (r Recorded) judged(wait string) engine.Value {
 	return nil
 }
 
-// innermost follows the waits that repeat others, from one of a run down to the one that is asked by itself.
+// innermost follows mirrored waits from a wait of a run down to the original wait.
 func (s *Runner) innermost(ctx context.Context, run string, a AnswerRequest) (string, AnswerRequest, error) {
 	for range maxNesting + 1 {
 		rec, err := s.ReadShort(ctx, run)
@@ -63,8 +66,9 @@ func (s *Runner) innermost(ctx context.Context, run string, a AnswerRequest) (st
 	return run, a, nil
 }
 
-// IsAskedBelow tells whether a wait of run that repeats another one is asked about in the run of that one. A fork repeats what a run of its origin asks: its own call
-// begins a run of its own, which asks anew. False for nil.
+// IsAskedBelow reports whether a wait of run that mirrors another one is answered in the run of
+// that one. A fork mirrors what a run of its origin asks, but its own call starts another run,
+// which asks again. IsAskedBelow returns false for nil.
 func (s *Runner) IsAskedBelow(ctx context.Context, run string, below *engine.Below) (bool, error) {
 	if below == nil {
 		return false, nil
@@ -76,8 +80,9 @@ func (s *Runner) IsAskedBelow(ctx context.Context, run string, below *engine.Bel
 	return err == nil && head.Parent == run, err
 }
 
-// answerAbove gives an answer to the waits that repeat one of run, from the inside out. Those that have it already are passed: a process may have died between two
-// of them, and the same answer given again reaches the rest.
+// answerAbove submits an answer to the waits that mirror a wait of run, from the inside out. Waits
+// that already have it are skipped: a process may have died between two of them, and repeating the
+// same answer reaches the rest.
 func (s *Runner) answerAbove(ctx context.Context, run string, a AnswerRequest) error {
 	for {
 		head, err := s.store.Head(ctx, run)
@@ -92,7 +97,7 @@ func (s *Runner) answerAbove(ctx context.Context, run string, a AnswerRequest) e
 			return err
 		}
 		wait := ""
-		for _, w := range rec.Waits { // the latest: a call that is made again repeats the wait once more
+		for _, w := range rec.Waits { // the latest: a repeated call mirrors the wait once more
 			if w.Below != nil && w.Below.Run == run && w.Below.Wait == a.Wait {
 				wait = w.Wait
 			}
@@ -113,13 +118,14 @@ func (s *Runner) answerAbove(ctx context.Context, run string, a AnswerRequest) e
 	}
 }
 
-// isOver tells of errors of waits that nothing is waited for at any more.
+// isOver reports whether an error means that the wait is no longer open.
 func isOver(err error) bool {
 	return errors.Is(err, engine.ErrWaitAnswered) || errors.Is(err, engine.ErrWaitClosed) || errors.Is(err, engine.ErrWaitNotFound) || errors.Is(err, engine.ErrEnded) || errors.Is(err, journal.ErrNotFound)
 }
 
-// catchUp lets calls of a run go on whose runs wait no more, although nothing told this run of it: a deadline closed the wait, the run was cancelled, or a process
-// died between the answer there and the one here.
+// catchUp continues the calls of a run whose child runs no longer wait although this run was not
+// notified: a deadline closed the wait, the child run was cancelled, or a process died between the
+// answer there and the one here.
 func (s *Runner) catchUp(ctx context.Context, run string, depth int) error {
 	if depth > maxNesting {
 		return nil
@@ -144,7 +150,7 @@ func (s *Runner) catchUp(ctx context.Context, run string, depth int) error {
 			return err
 		}
 		if below.Head.Parent != run {
-			below = Recorded{} // that of the run from which this one was forked
+			below = Recorded{} // belongs to the run from which this one was forked
 		}
 		waits := false
 		for _, b := range below.open() {
@@ -159,7 +165,7 @@ func (s *Runner) catchUp(ctx context.Context, run string, depth int) error {
 		}
 		answer := engine.Answer{Wait: w.Wait, Value: value, Note: "run " + w.Below.Run + " is no longer waiting", By: Actor{Channel: engine.ChannelClock}}
 		if slices.ContainsFunc(below.Waits, func(b *Asked) bool { return b.Answer != nil && b.Wait == w.Below.Wait }) {
-			if below, err = s.Read(ctx, w.Below.Run); err != nil { // what was answered there is given on whole
+			if below, err = s.Read(ctx, w.Below.Run); err != nil { // the answer given there is passed on whole
 				return err
 			}
 			for _, d := range below.Object().Answers {

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// nestedReplies are those of three workflows that are tools of one another, and of what the innermost agent does.
+// nestedReplies are the replies of three nested workflow tools, and of the innermost agent.
 const nestedReplies = `
 replies:
   - {agent: A1, toolCalls: [{name: run_w2, arguments: {input: x}}]}
@@ -25,7 +25,8 @@ replies:
   - {agent: A1, contains: two, text: one}
 `
 
-// nested stores workflows w2, w3 and w4, each a tool of the one before, and starts one above them; inner is w4.
+// nested stores workflows w2, w3 and w4, each a tool of the one before, and starts a run of a
+// workflow that uses w2; inner is w4.
 func nested(t *testing.T, s *service.Service, inner, replies string) {
 	t.Helper()
 	level := func(i int) string {
@@ -37,7 +38,7 @@ func nested(t *testing.T, s *service.Service, inner, replies string) {
 	startText(t, s, "r", level(1), fmt.Sprintf(nestedReplies, replies))
 }
 
-// chain gives a run with all below it, the outermost first.
+// chain returns a run with all its descendants, the outermost first.
 func chain(t *testing.T, s *service.Service, run string) []string {
 	t.Helper()
 	out := []string{run}
@@ -47,7 +48,7 @@ func chain(t *testing.T, s *service.Service, run string) []string {
 	return out
 }
 
-// answers gives what was answered in a run.
+// answers returns the answers in a run.
 func answers(o project.Run) (out []string) {
 	for _, a := range o.Answers {
 		out = append(out, a.Decision+string(a.Answer))
@@ -62,13 +63,13 @@ const (
 		"connections": [{"source": "s", "target": "ok"}, {"source": "ok", "target": "a", "sourceHandle": "approve"}]}`
 )
 
-// P8, SEC12: an approval below three workflows that are tools of one another is asked about once. The wait of each run above shows the innermost action, and an
-// answer to any of them reaches it.
+// P8, SEC12: an approval inside three nested workflow tools is asked about once. The wait of each
+// ancestor run shows the innermost action, and an answer to any of them reaches it.
 func TestApprovalBelowIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, inner, replies, tool string
-		at                         int // which run is answered, from the outermost
+		at                         int // index of the answered run, from the outermost
 		answer, out                string
 	}{
 		{"a call, outermost", askedCall, `- {agent: A4, toolCalls: [{name: think, arguments: {thought: hm}}]}` + "\n  - {agent: A4, contains: hm, text: four}", "think", 0, "approve", "one"},
@@ -98,7 +99,7 @@ func TestApprovalBelowIsAskedOnce(t *testing.T) {
 				prompts = append(prompts, o.Waiting[0].Kind+" "+o.Waiting[0].Prompt)
 				judged[string(o.Waiting[0].Input)] = true
 			}
-			if len(judged) != 1 || judged[""] != (c.tool != "") { // what the innermost node was given, in every run
+			if len(judged) != 1 || judged[""] != (c.tool != "") { // the input of the innermost node, in every run
 				t.Errorf("to be judged: %v", judged)
 			}
 			if slices.Sort(prompts); prompts[0] != prompts[3] {
@@ -123,7 +124,8 @@ func TestApprovalBelowIsAskedOnce(t *testing.T) {
 	}
 }
 
-// P8: a second approval in the innermost run is asked about again, once; another answer to a wait that was answered is refused, whichever run it is given to.
+// P8: a second approval in the innermost run is asked about again, once; a different answer to a
+// wait that was answered is rejected, whichever run receives it.
 func TestApprovalsBelowOneAfterAnother(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
@@ -146,7 +148,8 @@ func TestApprovalsBelowOneAfterAnother(t *testing.T) {
 	}
 }
 
-// D32: who may not approve may not do so in a run above, whatever the kind of the wait.
+// D32: a caller who may not approve may not do so in an ancestor run either, whatever the kind of
+// the wait.
 func TestPersonBelowIsPersonAbove(t *testing.T) {
 	t.Parallel()
 	if !service.NeedsPerson(&engine.WaitOpened{Kind: "question", Call: "c", Binding: "b", Below: &engine.Below{Run: "x", Wait: "w", Person: true}}) {
@@ -154,7 +157,8 @@ func TestPersonBelowIsPersonAbove(t *testing.T) {
 	}
 }
 
-// D10, D15: what ends a wait below without an answer lets the runs above go on when they are resumed.
+// D10, D15: if a wait of a child run is closed without an answer, the ancestor runs continue when
+// they are resumed.
 func TestWaitBelowThatIsOver(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
@@ -165,7 +169,8 @@ func TestWaitBelowThatIsOver(t *testing.T) {
 	if err := s.Cancel(t.Context(), runs[3], "enough"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Resume(t.Context(), "r"); err != nil && !errors.Is(err, engine.ErrEnded) { // the runs above may have continued by themselves
+	// ancestor runs may have continued by themselves
+	if err := s.Resume(t.Context(), "r"); err != nil && !errors.Is(err, engine.ErrEnded) {
 		t.Fatal(err)
 	}
 	if o := ended(t, s, "r"); string(o.Output) != `"one"` {
@@ -173,7 +178,8 @@ func TestWaitBelowThatIsOver(t *testing.T) {
 	}
 }
 
-// P9, SEC12: an answer in a fork is not one in the run that it was forked from: the fork's call begins a run of its own, which asks.
+// P9, SEC12: an answer in a fork does not apply to the run that it was forked from: the fork's call
+// starts a separate run, which asks again.
 func TestForkAsksByItself(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
@@ -197,7 +203,8 @@ func TestForkAsksByItself(t *testing.T) {
 	}
 }
 
-// P20: a larger budget for a run below is the answer to its question, which the runs above repeat: given as limits or as an answer, the runs above go on.
+// P20: a larger budget for a child run is the answer to its question, which the ancestor runs
+// mirror: given as limits or as an answer, it lets them continue.
 func TestLargerBudgetBelow(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)

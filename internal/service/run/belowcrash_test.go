@@ -10,10 +10,11 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// P8, D17: a process that dies between two answers of the chain leaves runs above that wait. The same answer, given again to any of the runs, reaches all of them.
+// P8, D17: a process that dies between two answers of the chain leaves ancestor runs waiting. The
+// same answer, given again to any of the runs, reaches all of them.
 func TestAnswerBelowIsRepeated(t *testing.T) {
 	t.Parallel()
-	for _, told := range []int{3, 2, 1} { // the outermost of the runs that were answered
+	for _, told := range []int{3, 2, 1} { // outermost of the answered runs
 		for at := range 4 {
 			s := inMemory(t)
 			nested(t, s, askedCall, `- {agent: A4, toolCalls: [{name: think, arguments: {thought: hm}}]}`+"\n  - {agent: A4, contains: hm, text: four}")
@@ -37,7 +38,8 @@ func TestAnswerBelowIsRepeated(t *testing.T) {
 	}
 }
 
-// P8, D17: an answer that only the innermost run has is given to the runs above whole when they are resumed, however long it is.
+// P8, D17: an answer that only the innermost run has is passed whole to the ancestor runs when they
+// are resumed, however long it is.
 func TestLongAnswerBelowIsRepeated(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
@@ -53,7 +55,8 @@ func TestLongAnswerBelowIsRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended(t, s, runs[3])
-	if err := s.Resume(t.Context(), "r"); err != nil && !errors.Is(err, engine.ErrEnded) { // the runs above may have continued by themselves
+	// ancestor runs may have continued by themselves
+	if err := s.Resume(t.Context(), "r"); err != nil && !errors.Is(err, engine.ErrEnded) {
 		t.Fatal(err)
 	}
 	if o := ended(t, s, "r"); string(o.Output) != `"one"` {

@@ -12,13 +12,16 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Export gives a run as it is stored now, for Import elsewhere. Errors: journal.ErrNotFound, *journal.CorruptError.
+// Export returns a run as it is stored now, for Import elsewhere. It returns journal.ErrNotFound or
+// *journal.CorruptError.
 func (s *Runner) Export(ctx context.Context, run string) (journal.Bundle, error) {
 	return s.runs.Export(ctx, run)
 }
 
-// Import stores a run of a Go graph that comes from another store; Resume and Answer go on with it. Errors, each with nothing stored:
-// *engine.DivergenceError where it is no run of g; *InvalidError where its budget is larger than the operator allows; journal.ErrConflict where a run of that id is here and went another way or further.
+// Import stores a run of a Go graph from another store; Resume and Answer continue it. If it
+// returns an error, nothing is stored: *engine.DivergenceError if it is not a run of g;
+// *InvalidError if its budget is larger than the operator allows; journal.ErrConflict if a run with
+// that id exists here and has diverged or is further ahead.
 func (s *Runner) Import(ctx context.Context, p journal.Bundle, g Graph) error {
 	_, err := s.store.Head(ctx, p.Run)
 	if errors.Is(err, journal.ErrNotFound) {
@@ -30,7 +33,8 @@ func (s *Runner) Import(ctx context.Context, p journal.Bundle, g Graph) error {
 	return s.runs.Import(ctx, p, g.Workflow)
 }
 
-// checkBundle refuses a run whose budget is larger than the operator allows: it keeps the one that it was begun with elsewhere.
+// checkBundle rejects a run whose budget is larger than the operator allows: it keeps the budget
+// with which it was started elsewhere.
 func (s *Runner) checkBundle(p journal.Bundle) error {
 	var l workflow.Limits
 	for i := range p.Events {

@@ -7,8 +7,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// ceiling gives the limits that are to win over a document's: those of flags, and of the operator where he allows less (P20). What a part of the budget of the run above bounds needs no bound of the
-// operator's: that one has it, unless a person allowed more.
+// ceiling returns the limits that override a document's: the limits of flags, and of the operator
+// if they are lower (P20). A run limited by a share of its parent's budget needs no limit from the
+// operator: the parent has it, unless a person allowed more.
 func ceiling(all config.Budgets, flags, document workflow.Limits, above *workflow.Budget) workflow.Limits {
 	out, b := flags, all.Run
 	if above != nil {
@@ -36,7 +37,8 @@ func ceiling(all config.Budgets, flags, document workflow.Limits, above *workflo
 	switch {
 	case all.Uncounted == workflow.UncountedAllow && flags.Uncounted == "":
 		out.Uncounted = workflow.UncountedAllow
-	case all.Uncounted != workflow.UncountedAllow && (b.Tokens > 0 || b.CostUSD > 0): // others than the operator do not loosen what he bounds
+	case all.Uncounted != workflow.UncountedAllow && (b.Tokens > 0 || b.CostUSD > 0):
+		// only the operator may loosen the operator's limits
 		out.Uncounted = workflow.UncountedRefuse
 	}
 	return out

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service/child"
 )
 
-// Children drives the runs that calls of runs start.
+// Children returns the driver of child runs, which calls of runs start.
 func (s *Runner) Children() *child.Runs { return s.children }
 
 // childHost implements child.Host.
@@ -18,7 +18,8 @@ type childHost struct{ *Runner }
 // Inherit implements child.Host.
 func (h childHost) Inherit(run, parent string) { h.opener.Inherit(run, parent) }
 
-// Resume implements child.Host. What a person must allow again is asked where the run's tools are opened.
+// Resume implements child.Host. If a person must allow something again, this is detected when the
+// run's tools are opened.
 func (h childHost) Resume(ctx context.Context, run string) error { return h.resume(ctx, run) }
 
 // Usage implements child.Host.
@@ -42,7 +43,7 @@ func (h childHost) Usage(ctx context.Context, run string) (child.Usage, error) {
 	return u, nil
 }
 
-// resume continues a run, after calls that wait for runs which wait no more.
+// resume continues a run, first continuing its calls whose child runs no longer wait.
 func (s *Runner) resume(ctx context.Context, run string) error {
 	if err := s.catchUp(ctx, run, 0); err != nil && !errors.Is(err, journal.ErrNotFound) {
 		return err

@@ -10,7 +10,8 @@ import (
 
 const oneBranch = `{"branches": [{"id": "one", "nodes": [{"id": "a", "type": "agent", "config": {"agentId": "ann"}}]}], "agents": [{"id": "ann", "model": "openai/x"}]}`
 
-// D22, P8: cancelling a run cancels all runs below it, those too that wait for a person while no call of a run above is under way.
+// D22, P8: cancelling a run cancels all its child runs, including those that wait for a person
+// while no call of an ancestor is in flight.
 func TestCancelReachesPausedRunsBelow(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
@@ -27,7 +28,8 @@ func TestCancelReachesPausedRunsBelow(t *testing.T) {
 	}
 }
 
-// P11, P12: a run that is interrupted interrupts the workflow that works as its tool, and takes it up again.
+// P11, P12: interrupting a run interrupts the workflow that runs as its tool, and resuming it
+// resumes that workflow.
 func TestInterruptReachesRunsBelow(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
@@ -47,12 +49,14 @@ replies:
 	if err := s.Cancel(t.Context(), "r", ""); err != nil {
 		t.Fatal(err)
 	}
-	if below := ended(t, s, childrenOf(t, s, "r")[0].Run); below.Status != engine.StatusCancelled { // calls in flight settle after Cancel
+	// calls in flight settle after Cancel
+	if below := ended(t, s, childrenOf(t, s, "r")[0].Run); below.Status != engine.StatusCancelled {
 		t.Errorf("the run below is %s", below.Status)
 	}
 }
 
-// P12: a call takes up the run that it began before, and no other run which has that id by chance or by intent.
+// P12: a call resumes the run that it started before, and not another run that has the same id by
+// chance or on purpose.
 func TestRunOfAnotherIsNotTakenUp(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)

@@ -22,14 +22,15 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// market sells model calls and keeps the ledger. Leads ask for runs below as often as asks says, in one reply, and then answer; all others answer.
+// market sells model calls and keeps the ledger. Lead agents request as many child runs as asks
+// returns, in one reply, and then answer; all others answer.
 type market struct {
 	asks func(agent, prompt string) int
-	// fails tells that a call fails, and is paid for.
+	// fails reports whether a call fails but is still charged.
 	fails func(agent string, n int) bool
-	// out is how much is sold for an answer, where nothing bounds it.
+	// out is the number of output tokens sold for a reply without a limit.
 	out int64
-	// hold, where not nil, keeps a call until it is closed, or the call is cancelled.
+	// hold, if not nil, blocks a call until the channel is closed or the call is cancelled.
 	hold func(agent string, n int) <-chan struct{}
 
 	mu     sync.Mutex
@@ -85,7 +86,7 @@ func (m *market) sold() (chat.Usage, int) {
 	return m.ledger, m.calls
 }
 
-// tree are three workflows, each the tool of the one above.
+// tree are three workflows, each a tool of the preceding one.
 const (
 	treeTop = `
 agents:
@@ -156,7 +157,8 @@ func wantLedger(t *testing.T, o project.Run, m *market) {
 	}
 }
 
-// P20: what a run used is what the provider sold to it and to all runs below it, attempts that failed included: by run, by step, and in money.
+// P20: the usage of a run is what the provider sold to it and to all its descendants, including
+// failed attempts: by run, by step, and in money.
 func TestLedgerOfRunsBelow(t *testing.T) {
 	t.Parallel()
 	m := &market{out: 30, asks: func(agent, _ string) int { return map[string]int{"Top": 2, "Middle": 3}[agent] }, fails: func(agent string, n int) bool { return agent == "Low" && n%2 == 1 && n < 6 }}
@@ -175,7 +177,8 @@ func TestLedgerOfRunsBelow(t *testing.T) {
 	}
 }
 
-// P20, P12: a run that is interrupted with runs below it counts what those used once, over as many resumes as it takes.
+// P20, P12: an interrupted run with child runs counts their usage once, however many resumes it
+// takes.
 func TestLedgerOfRunsBelowOverRestarts(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "h.db")
@@ -215,7 +218,7 @@ func TestLedgerOfRunsBelowOverRestarts(t *testing.T) {
 		t.Fatalf("the run is %s, %v", o.Status, o.Error)
 	}
 	after, _ := m.sold()
-	var journals chat.Usage // what the journals of all runs tell of their own calls
+	var journals chat.Usage // usage in the journals of all runs for their own calls
 	list, _, err := s.List(t.Context(), journal.Query{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
@@ -241,8 +244,9 @@ func TestLedgerOfRunsBelowOverRestarts(t *testing.T) {
 	}
 }
 
-// P20: a run and all runs below it together never exceed its budget, whatever each of them asks for; it ends by it, and goes on with a larger one from where all of them were: what
-// was paid is not paid again.
+// P20: a run and all its descendants together never exceed its budget, whatever each of them
+// requests; the run ends at the budget, and continues with a larger one from where all of them
+// were: nothing is paid for twice.
 func TestBudgetOverRunsBelow(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -294,7 +298,8 @@ func TestBudgetOverRunsBelow(t *testing.T) {
 	})
 }
 
-// P20: where the budget says pause, a run whose runs below need more asks a person, and goes on with the answer.
+// P20: if the budget says pause, a run whose child runs need more asks a person, and continues with
+// the answer.
 func TestBudgetOfRunsBelowPauses(t *testing.T) {
 	t.Parallel()
 	m := &market{out: 100, asks: func(agent, _ string) int { return map[string]int{"Top": 1, "Middle": 2}[agent] }}
@@ -323,7 +328,7 @@ func TestBudgetOfRunsBelowPauses(t *testing.T) {
 	wantLedger(t, o, m)
 }
 
-// P20, D10: what runs below used that were cancelled with their run counts in it.
+// P20, D10: the usage of child runs that were cancelled with their run counts in it.
 func TestLedgerOfCancelledRunsBelow(t *testing.T) {
 	t.Parallel()
 	reached := make(chan struct{}, 10)
@@ -350,7 +355,8 @@ func TestLedgerOfCancelledRunsBelow(t *testing.T) {
 	wantLedger(t, o, m)
 }
 
-// P20: a run that is forked while a run below it is at work starts one of its own; the other's is not counted in it, nor is anything kept for it.
+// P20: a fork of a run with an active child run starts a separate child run; the other run's usage
+// is not counted in the fork, and nothing is reserved for it.
 func TestLedgerOfForkWithRunsBelow(t *testing.T) {
 	t.Parallel()
 	reached, stop := make(chan struct{}, 10), make(chan struct{})

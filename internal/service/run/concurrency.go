@@ -21,17 +21,19 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// MetaConcurrency is the key of a run's meta that holds what bounds it, as JSON: Bound.
+// MetaConcurrency is the key of a run's meta that holds its concurrency limit, as JSON of Bound.
 const MetaConcurrency = "concurrency"
 
-// Bound is how many runs run at once beside a run: those of its workflow for which the key has the same text (X-106).
+// Bound limits how many runs run concurrently: the runs of the workflow whose key evaluates to the
+// same string (X-106).
 type Bound struct {
 	Key    string `json:"key"`
 	Max    int    `json:"max"`
 	IfBusy string `json:"ifBusy"`
 }
 
-// bound evaluates the key of a workflow over the input of a run, and says in spec what the run asks for. Errors: *InvalidError.
+// bound evaluates the key of a workflow for the input of a run, and sets the requested slot in
+// spec. It returns an *InvalidError.
 func bound(c *workflow.Concurrency, spec *driver.Spec, expressions expr.Compiler) error {
 	if c == nil {
 		return nil
@@ -46,7 +48,8 @@ func bound(c *workflow.Concurrency, spec *driver.Spec, expressions expr.Compiler
 	return boundBy(c, key, spec)
 }
 
-// boundBy says in spec what a run with this key asks for. Graphs of programs have their lines apart from stored workflows and from those of other programs.
+// boundBy sets in spec the slot that a run with this key requests. Graphs of programs have queues
+// separate from stored workflows and from other programs.
 func boundBy(c *workflow.Concurrency, key string, spec *driver.Spec) error {
 	note, err := json.Marshal(Bound{key, c.Runs(), c.Policy()})
 	if err != nil {
@@ -59,7 +62,8 @@ func boundBy(c *workflow.Concurrency, key string, spec *driver.Spec) error {
 	of := cmp.Or(spec.WorkflowID, spec.WorkflowName, spec.Workflow.ID, spec.Workflow.Name)
 	name := of + "\n" + key
 	if isGraph(spec.Workflow) {
-		name = "\n" + spec.Meta[resources.MetaProgram] + "\n" + name // no workflow's name begins like that: ids are not empty
+		// no workflow name has this prefix: ids are not empty
+		name = "\n" + spec.Meta[resources.MetaProgram] + "\n" + name
 	}
 	if len(name) > journal.MaxSlotName {
 		sum := sha256.Sum256([]byte(name))
@@ -73,7 +77,7 @@ func refuseKey(err error) error {
 	return failure.Refuse(errcode.InvalidConcurrency, errcode.Fields{"cause": err.Error()}, err)
 }
 
-// keyOf gives the text of a key for an input.
+// keyOf evaluates a key for an input.
 func keyOf(src string, input json.RawMessage, expressions expr.Compiler) (string, error) {
 	t, problems := expr.ParseInputText(src, expressions)
 	if p := expr.Refusal(problems); p != nil {
@@ -90,13 +94,15 @@ func keyOf(src string, input json.RawMessage, expressions expr.Compiler) (string
 	return key, nil
 }
 
-// boundOf gives what bounds a run; false where nothing does.
+// boundOf returns the concurrency limit of a run, or false if it has none.
 func boundOf(meta map[string]string) (b Bound, ok bool) {
 	return b, json.Unmarshal([]byte(meta[MetaConcurrency]), &b) == nil && b.Max > 0
 }
 
-// launch begins a run when its key and its session let it. caller is the run whose function starts it, "" where none does: while that one goes on under the same key, the new run neither waits for it
-// nor replaces it, or the function would wait for its own end. What waits for other runs of the key also ends where abandoned is closed; nil never is.
+// launch starts a run when its key and its session allow it. caller is the run whose function
+// starts it, or "": while the caller is active under the same key, the new run neither waits for it
+// nor replaces it, or the function would wait for its own end. Waiting for other runs of the key
+// also ends when abandoned is closed; nil never is.
 func (s *Runner) launch(ctx context.Context, spec driver.Spec, policy IfBusy, caller string, abandoned <-chan struct{}) (run string, err error) {
 	if spec.Slot == nil {
 		return s.launchInSession(ctx, spec, policy)
@@ -136,7 +142,8 @@ func (s *Runner) launch(ctx context.Context, spec driver.Spec, policy IfBusy, ca
 	return run, err
 }
 
-// sharesSlot tells whether a run or one of those above it has a slot of this name. A run below goes on with that one, or neither would.
+// sharesSlot reports whether a run or one of its ancestors has a slot with this name. A child run
+// continues along with that ancestor, or neither would.
 func (s *Runner) sharesSlot(ctx context.Context, parent, name string) (bool, error) {
 	for parent != "" {
 		head, err := s.store.Head(ctx, parent)
@@ -154,7 +161,8 @@ func (s *Runner) sharesSlot(ctx context.Context, parent, name string) (bool, err
 	return false, nil
 }
 
-// waitContext gives a context that ends with ctx, and where abandoned is closed. The caller calls stop.
+// waitContext returns a context that ends with ctx or when abandoned is closed. The caller must
+// call stop.
 func waitContext(ctx context.Context, abandoned <-chan struct{}) (wait context.Context, stop func()) {
 	if abandoned == nil {
 		return ctx, func() {}
@@ -170,8 +178,9 @@ func waitContext(ctx context.Context, abandoned <-chan struct{}) (wait context.C
 	return wait, stop
 }
 
-// takeSlot asks for a slot as the policy of the workflow says, and waits under wait for runs that it cancels. Without an error the run has one, or is in the line. Errors: concurrency-busy where it
-// is not to wait.
+// takeSlot requests a slot according to the policy of the workflow, and waits under wait for runs
+// that it cancels. If it returns no error, the run has a slot or is in the queue. It returns
+// concurrency-busy if the run must not wait.
 func (s *Runner) takeSlot(ctx, wait context.Context, slot journal.Slot, b Bound) (journal.Turn, error) {
 	slot.OnlyFree = b.IfBusy != workflow.BusyQueue
 	for {
@@ -189,7 +198,7 @@ func (s *Runner) takeSlot(ctx, wait context.Context, slot journal.Slot, b Bound)
 	}
 }
 
-// inTheWay names a run that keeps another from having a slot.
+// inTheWay returns the name of a run that keeps another from getting a slot.
 func inTheWay(t journal.Turn) string {
 	if len(t.Busy) > 0 {
 		return t.Busy[0]
@@ -197,7 +206,7 @@ func inTheWay(t journal.Turn) string {
 	return t.Behind
 }
 
-// busyError says which run keeps another from beginning.
+// busyError returns an error that names the run that keeps another from starting.
 func busyError(t journal.Turn, b Bound) error {
 	return errcode.New(errcode.ConcurrencyBusy, errcode.Fields{"key": b.Key, "max": b.Max, "run": inTheWay(t)}, journal.ErrBusy)
 }
@@ -219,7 +228,9 @@ func (s *Runner) untilAdmitted(ctx context.Context, run string) error {
 	}
 }
 
-// keepSlot tells the store that a run has begun, or has not and leaves its line. Where the store cannot be reached it goes on to try: a slot that stays would be taken for as long as this process lives.
+// keepSlot tells the store that a run has started, or that it has not and leaves its queue. If the
+// store is unreachable it keeps trying: a leftover slot would be occupied as long as this process
+// lives.
 func (s *Runner) keepSlot(run string, begun bool) {
 	try := func() bool {
 		ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
@@ -241,7 +252,8 @@ func (s *Runner) keepSlot(run string, begun bool) {
 	}()
 }
 
-// slotAgain takes a slot for a run that has ended and goes on, or for one that is made of another one: such a run does not wait. done is told what became of it.
+// slotAgain takes a slot for a run that has ended and continues, or for a run derived from another
+// one; such a run does not wait. The caller must pass the outcome to done.
 func (s *Runner) slotAgain(ctx context.Context, slot journal.Slot, meta map[string]string) (done func(error), err error) {
 	b, ok := boundOf(meta)
 	if !ok || slot.Name == "" {
@@ -270,7 +282,7 @@ func (s *Runner) reopened(ctx context.Context, run string) (done func(error), er
 	return s.slotAgain(ctx, slot, head.Meta)
 }
 
-// made is slotAgain for a run that is made of another one; d gets its id.
+// made is slotAgain for a run that is derived from another one; its id is set in d.
 func (s *Runner) made(ctx context.Context, head journal.Head, d *stored.Derived) (done func(error), err error) {
 	d.Run = cmp.Or(d.Run, NewRunID())
 	if d.Spec == nil {
@@ -284,7 +296,8 @@ func (s *Runner) made(ctx context.Context, head journal.Head, d *stored.Derived)
 	return s.slotAgain(ctx, *d.Spec.Slot, d.Spec.Meta)
 }
 
-// childDriver is the driver of runs below: one that ended and goes on takes its slot again.
+// childDriver is the driver of child runs: a child run that has ended and continues takes its slot
+// again.
 type childDriver struct {
 	driver.Driver
 	s *Runner

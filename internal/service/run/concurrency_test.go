@@ -20,8 +20,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// P40: no lock is held across a model call. While the calls of 200 runs stand still, all of them at once, other runs of the same store are started, answered, shown, listed,
-// cancelled and come to their end.
+// P40: no lock is held across a model call. While the calls of 200 concurrent runs are blocked,
+// other runs of the same store are started, answered, shown, listed and cancelled, and complete.
 func TestNoLockAcrossCalls(t *testing.T) {
 	t.Parallel()
 	const blocked = 200
@@ -50,7 +50,7 @@ func TestNoLockAcrossCalls(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	for range blocked { // every call is under way, and none has come back
+	for range blocked { // every call is in flight, and none has returned
 		<-calling
 	}
 
@@ -80,7 +80,8 @@ func TestNoLockAcrossCalls(t *testing.T) {
 	}
 }
 
-// P40: 200 runs whose only step takes 200 ms take as long as one, where nothing but the calls takes time: they all go on side by side.
+// P40: 200 runs whose only step takes 200 ms take as long as one, if only the calls take time: they
+// all run concurrently.
 func TestRunsSideBySide(t *testing.T) {
 	t.Parallel()
 	took := func(n int) (d time.Duration) {
@@ -115,12 +116,13 @@ func TestRunsSideBySide(t *testing.T) {
 	}
 }
 
-// deafDriver does not take cancellations, as one whose process is elsewhere and hangs.
+// deafDriver ignores cancellations, like one whose process is elsewhere and hangs.
 type deafDriver struct{ driver.Driver }
 
 func (deafDriver) Cancel(context.Context, string, string) error { return nil }
 
-// a start that waits for the end of the run that it replaces ends when its caller has left, though its context goes on, and stores nothing.
+// a start that waits for the end of the run that it replaces ends when its caller has left,
+// although its context is still active, and stores nothing.
 func TestStartAbandoned(t *testing.T) {
 	t.Parallel()
 	s := opened(t, service.Memory, says)

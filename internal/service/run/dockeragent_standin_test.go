@@ -23,7 +23,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// envStandIn makes the test binary an MCP server on standard input and output with the tools that it lists, by commas.
+// envStandIn makes the test binary an MCP server on standard input and output with the tools in its
+// comma-separated list.
 const envStandIn = "HOCKET_TEST_STANDIN"
 
 // serveStandIn serves the tools until the input ends.
@@ -35,7 +36,7 @@ func serveStandIn(tools string) int {
 	return 0
 }
 
-// mcpServer has tools that say what they are told.
+// mcpServer returns a server whose tools echo their input.
 func mcpServer(tools []string) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "stand-in", Version: "1"}, nil)
 	for _, name := range tools {
@@ -47,7 +48,7 @@ func mcpServer(tools []string) *sdk.Server {
 	return s
 }
 
-// standInTool is the tool of an MCP server that the script calls.
+// standInTool returns the tool of an MCP server that the script calls.
 func standInTool(spec tool.Spec) string {
 	if len(spec.Tools) > 0 {
 		return spec.Tools[0]
@@ -58,13 +59,14 @@ func standInTool(spec tool.Spec) string {
 	return "echo"
 }
 
-// standIns are what the documents reach for: programs on the path, and a server at 127.0.0.1 for all addresses.
+// standIns are the targets that the documents reach for: programs on the path, and a server at
+// 127.0.0.1 for all addresses.
 type standIns struct {
 	bin, url string
 	served   map[string][]string // tools of the MCP servers over HTTP, by path
 }
 
-// newStandIns makes programs that the scripts of the documents start, and the server.
+// newStandIns creates programs that the scripts of the documents start, and the server.
 func newStandIns(t *testing.T) *standIns {
 	t.Helper()
 	s := &standIns{bin: t.TempDir(), served: map[string][]string{}}
@@ -94,7 +96,7 @@ func (s *standIns) program(t *testing.T, name, line string) {
 	}
 }
 
-// env is an environment in which every variable that a document wants is set, and none of Hocket's.
+// env is an environment in which every variable that a document wants is set, except Hocket's own.
 func (s *standIns) env(name string) string {
 	if strings.HasPrefix(name, "HOCKET_") || strings.HasPrefix(name, "XDG_") || strings.HasPrefix(name, "OTEL_") {
 		return ""
@@ -102,7 +104,8 @@ func (s *standIns) env(name string) string {
 	return "value-of-" + name
 }
 
-// replace puts addresses of the stand-ins in place of those of the document, and makes the programs that serve its MCP toolsets.
+// replace replaces addresses in the document with those of the stand-ins, and creates the programs
+// that serve its MCP toolsets.
 func (s *standIns) replace(t *testing.T, w *workflow.Workflow, data []byte) []byte {
 	t.Helper()
 	for i := range w.Agents {
@@ -138,7 +141,7 @@ func (s *standIns) replace(t *testing.T, w *workflow.Workflow, data []byte) []by
 	return data
 }
 
-// run runs the turn, and answers what people are asked.
+// run executes the turn, and answers questions to people.
 func (s *standIns) run(t *testing.T, on *service.Service, w *workflow.Workflow, p *played) (project.Run, []engine.Event) {
 	t.Helper()
 	q := service.StartRequest{Workflow: w, Input: "go", RunID: "r", Trust: true, Files: service.Files{Replies: p.script()}}

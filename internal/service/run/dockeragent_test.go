@@ -18,9 +18,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestDockerAgentExamples loads the example files of docker-agent, which are not part of this repository (HOCKET_DOCKER_AGENT_EXAMPLES names their
-// folder), and runs one turn of each against a reply script that calls a tool of every toolset, asks every sub-agent and hands over. Programs, MCP
-// servers and addresses that the files name are stand-ins of this test: nothing leaves the machine. It prints which files ran, and what others miss.
+// TestDockerAgentExamples loads the example files of docker-agent, which are not part of this
+// repository (HOCKET_DOCKER_AGENT_EXAMPLES names their folder), and runs one turn of each against a
+// reply script that calls a tool of every toolset, calls every sub-agent and hands off. The test
+// replaces programs, MCP servers and addresses in the files with stand-ins: nothing leaves the
+// machine. It prints which files ran, and what others lack.
 func TestDockerAgentExamples(t *testing.T) {
 	dir := os.Getenv("HOCKET_DOCKER_AGENT_EXAMPLES")
 	if dir == "" {
@@ -45,10 +47,10 @@ func TestDockerAgentExamples(t *testing.T) {
 	t.Logf("\n%s", sum)
 }
 
-// counts are what became of the files.
+// counts holds the results for the files.
 type counts struct {
 	loaded, ran           int
-	without, lacking      []string // files that ran without the effect of a key, or that miss tools, each with what
+	without, lacking      []string // files that ran without the effect of a key, or that lack tools, with details
 	asked, handed, shaped int
 	toolsets, codes       map[string]int
 }
@@ -74,7 +76,8 @@ func (c *counts) String() string {
 	return b.String()
 }
 
-// missing are the warnings about tools, agents and models that are not there. Other warnings are of keys that have no effect.
+// missing matches the warnings about unavailable tools, agents and models. Other warnings are about
+// keys without an effect.
 var missing = regexp.MustCompile(`toolsets of type|Docker's catalog|transport|-agent "\S+" of a catalog|model provider|"rag"`)
 
 // file runs one turn of one file, in an empty folder with an empty home.

@@ -12,21 +12,23 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// played is a reply script for one turn of a document, and what must come of it.
+// played is a reply script for one turn of a document, with its expected results.
 type played struct {
 	t       *testing.T
 	w       *workflow.Workflow
 	replies []map[string]any
 	visited map[string]bool
 	calls   []playedCall
-	// asked, handed and shaped count sub-agents that were asked, hand-overs and structured outputs.
+	// asked, handed and shaped count calls of sub-agents, hand-offs and structured outputs.
 	asked, handed, shaped int
 }
 
-// playedCall is a call of a tool of a toolset. refused is in the result of one that must fail, "" for one that must not.
+// playedCall is a call of a tool of a toolset. refused is a substring of the result of a call that
+// must fail, or "" for a call that must not.
 type playedCall struct{ tool, toolset, refused string }
 
-// play writes the script: each agent that is reached calls a tool of each of its toolsets, asks its sub-agents or hands over, and answers.
+// play writes the script: each agent that is reached calls a tool of each of its toolsets, calls
+// its sub-agents or hands off, and answers.
 func play(t *testing.T, w *workflow.Workflow) *played {
 	t.Helper()
 	p := &played{t: t, w: w, visited: map[string]bool{}}
@@ -97,7 +99,8 @@ type harmlessCall struct {
 	refused   string
 }
 
-// harmless gives calls of tools of a toolset that change nothing outside of the run's folder; none of one that cannot be opened.
+// harmless returns calls of tools of a toolset that change nothing outside the run's folder; none
+// for a toolset that cannot be opened.
 func harmless(spec tool.Spec) []harmlessCall {
 	one := func(name string, arguments map[string]any) []harmlessCall {
 		return []harmlessCall{{name: name, arguments: arguments}}
@@ -118,7 +121,7 @@ func harmless(spec tool.Spec) []harmlessCall {
 			return one("write_file", map[string]any{"path": "notes.txt", "content": "oats"})
 		}
 		return one("list_directory", map[string]any{"path": "."})
-	case tool.TypeFetch: // private addresses are refused, trusted document or not
+	case tool.TypeFetch: // private addresses are rejected, trusted document or not
 		return []harmlessCall{{"fetch", map[string]any{"urls": []string{"http://127.0.0.1:1/"}}, "127.0.0.1"}}
 	case tool.TypeMCP:
 		if strings.HasPrefix(spec.Ref, "docker:") || spec.Remote != nil && spec.Remote.Transport == "sse" {
@@ -162,7 +165,7 @@ func words[T any](args map[string]T) map[string]any {
 	return out
 }
 
-// sample makes a value of a plain JSON Schema.
+// sample returns a value that matches a plain JSON Schema.
 func sample(schema any) any {
 	m, _ := schema.(map[string]any)
 	if list, ok := m["enum"].([]any); ok {
@@ -194,11 +197,11 @@ func (p *played) script() []byte {
 	return b
 }
 
-// check holds that every call of the script was made, and gave what it must.
+// check checks that every call of the script was made, and had the expected result.
 func (p *played) check(t *testing.T, events []engine.Event) {
 	t.Helper()
 	made := map[string]string{}    // tool by call
-	results := map[string]string{} // last result by tool; errors begin with "error: "
+	results := map[string]string{} // last result by tool; errors have the prefix "error: "
 	models := 0
 	for _, e := range events {
 		switch d := e.Data.(type) {

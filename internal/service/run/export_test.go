@@ -11,10 +11,10 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// MaxQueue is how many requests wait for one session at most.
+// MaxQueue is the maximum number of requests that wait for one session.
 const MaxQueue = maxQueue
 
-// AwaitLine waits until so many requests wait for a session.
+// AwaitLine waits until the given number of requests wait for a session.
 func (s *Runner) AwaitLine(t *testing.T, session string, want int) {
 	t.Helper()
 	for {
@@ -32,18 +32,19 @@ func (s *Runner) AwaitLine(t *testing.T, session string, want int) {
 	}
 }
 
-// SetMaxFamily bounds the runs below one run. Call it before any run starts.
+// SetMaxFamily limits the number of descendants of one run. Call it before any run starts.
 func (s *Runner) SetMaxFamily(most int) { s.family.most = most }
 
-// WrapDriver puts a driver around that of the runs. Call it before any run starts.
+// WrapDriver wraps the driver of the runs. Call it before any run starts.
 func (s *Runner) WrapDriver(wrap func(driver.Driver) driver.Driver) { s.driver = wrap(s.driver) }
 
-// AnswerOnly answers a wait of one run, and none of the runs above it: what is left when a process dies between two answers.
+// AnswerOnly answers a wait of one run, and none of its ancestors: the state after a process dies
+// between two answers.
 func (s *Runner) AnswerOnly(ctx context.Context, run, wait string, a AnswerRequest) error {
 	return s.driver.Answer(ctx, run, engine.Answer{Wait: wait, Value: a.Value, By: a.By})
 }
 
-// Replied gives the replies of models in a run and in the runs below it.
+// Replied returns the model replies in a run and its descendants.
 func (s *Runner) Replied(ctx context.Context, run string) ([]chat.Message, error) {
 	return s.replied(ctx, run)
 }

@@ -2,23 +2,27 @@ package run
 
 import "sync"
 
-// maxFamily bounds the runs that workflows start as tools below one run, from when one of them is under way until none is: nesting alone bounds how deep they go, and not that
-// each level calls for many of the next (SEC17).
+// maxFamily is the maximum number of runs that workflows start as tools below one root run, counted
+// from when one of them is active until none is: nesting alone limits their depth, but not how many
+// of the next level each level calls (SEC17).
 const maxFamily = 10_000
 
-// metaRoot is the run at the top of those that called each other's workflows as tools; absent: the run itself.
+// metaRoot is the root of the runs that called each other's workflows as tools; if absent, the run
+// itself.
 const metaRoot = "root"
 
-// families counts the runs below each run. The zero value is ready; safe for concurrent use.
+// families counts the descendants of each root run. The zero value is ready for use. It is safe for
+// concurrent use.
 type families struct {
 	mu   sync.Mutex
-	most int // 0: maxFamily
+	most int // 0 means maxFamily
 	of   map[string]*family
 }
 
 type family struct{ begun, living int }
 
-// enter counts one more run below root; false where there were as many as may be. leave tells that it has ended, or rests.
+// enter counts one more descendant of root, or returns false if the maximum is reached. leave must
+// be called when the run has ended, or rests.
 func (f *families) enter(root string) (leave func(), ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -11,10 +11,14 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Feed gives the notices behind the notice after, oldest first, each once, and goes on with those that come, as the store signals them. It reads them from the store, in which they are since the commit of what they are about: a reader that keeps the ID of the last one that it dealt
-// with, and begins behind it after a crash, misses none. A slow consumer falls behind and loses nothing.
+// Feed yields the notices that follow the notice after, oldest first, each once, and continues with
+// new ones as the store signals them. It reads them from the store, where they are committed
+// together with the events they are about: a reader that keeps the ID of the last notice that it
+// processed, and continues after it following a crash, misses none. A slow consumer falls behind
+// and loses nothing.
 //
-// It ends when the consumer leaves, or with an error as the last thing given: ctx's, or the store's. Each call is a feed of its own.
+// It ends when the consumer stops, or with an error as the last value yielded: ctx's, or the
+// store's. Each call is an independent feed.
 func (s *Runner) Feed(ctx context.Context, after uint64) iter.Seq2[journal.Notice, error] {
 	return func(yield func(journal.Notice, error) bool) {
 		changed := make(chan struct{}, 1)
@@ -47,8 +51,9 @@ func (s *Runner) Feed(ctx context.Context, after uint64) iter.Seq2[journal.Notic
 	}
 }
 
-// FeedSignals signals on notices that there may be new notices, and on starts that there may be new runs, as journal.Changes says: who waits subscribes, then reads, then receives, and
-// reads every journal.SafetyPoll without a signal too.
+// FeedSignals signals on notices that there may be new notices, and on starts that there may be new
+// runs, as described for journal.Changes: a waiting caller subscribes, then reads, then receives,
+// and also reads every journal.SafetyPoll without a signal.
 func (s *Runner) FeedSignals(notices, starts chan<- struct{}) (stop func()) {
 	first, second := s.store.Subscribe(notices, journal.OfNotices()), s.store.Subscribe(starts, journal.OfStarts())
 	return func() {
@@ -57,21 +62,24 @@ func (s *Runner) FeedSignals(notices, starts chan<- struct{}) (stop func()) {
 	}
 }
 
-// Notices gives the notices behind the notice after that there are now, oldest first: limit at most, and 1,000 where limit is 0 or more than that.
+// Notices returns the current notices that follow the notice after, oldest first: at most limit, or
+// 1,000 if limit is 0 or larger.
 func (s *Runner) Notices(ctx context.Context, after uint64, limit int) ([]journal.Notice, error) {
 	return s.store.Notices(ctx, after, limit)
 }
 
-// LastNotice gives the ID of the newest notice, 0 where there is none: a feed from there on has only what happens from now on.
+// LastNotice returns the ID of the newest notice, or 0 if there is none: a feed from there has only
+// future notices.
 func (s *Runner) LastNotice(ctx context.Context) (uint64, error) { return s.store.LastNotice(ctx) }
 
-// Noticed is what a notice is about: the run as it is listed now, and the event.
+// Noticed is the subject of a notice: the run as it is listed now, and the event.
 type Noticed struct {
 	Head  journal.Head
 	Event engine.Event
 }
 
-// Noticed reads what a notice is about. Errors: journal.ErrNotFound where the run was pruned since.
+// Noticed returns the subject of a notice. It returns journal.ErrNotFound if the run has been
+// pruned since.
 func (s *Runner) Noticed(ctx context.Context, n journal.Notice) (Noticed, error) {
 	h, err := s.store.Head(ctx, n.Run)
 	if err != nil {

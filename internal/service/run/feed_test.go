@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// notable gives the events of a run that notices tell of, by seq.
+// notable returns the events of a run that result in notices, by seq.
 func notable(t *testing.T, s *service.Service, run string) []string {
 	t.Helper()
 	events, err := s.Events(t.Context(), run, 0)
@@ -33,7 +33,8 @@ func notable(t *testing.T, s *service.Service, run string) []string {
 	return list
 }
 
-// A feed tells of what each run's journal says, once, in order: for runs of this process and of another, live and read later, from any notice on.
+// TestFeed checks that a feed reports the contents of each run's journal, once, in order: for runs
+// of this process and of another, live and read later, starting at any notice.
 func TestFeed(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hocket.db")
@@ -110,12 +111,12 @@ func TestFeed(t *testing.T) {
 			t.Errorf("after notice %d: %v, want %v", n.ID, rest, live[i+1:])
 		}
 		if i == len(live)-2 {
-			break // after the last one a feed waits
+			break // after the last notice a feed waits
 		}
 	}
 }
 
-// What a notice is about may be gone: then it says so.
+// TestNoticedPruned checks that a notice whose run was pruned results in an error.
 func TestNoticedPruned(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "", says)

@@ -14,21 +14,25 @@ import (
 	"github.com/hocket-run/hocket/internal/view"
 )
 
-// Filter is what people and programs ask of runs in a list, as they write it. The zero Filter asks for nothing. All that is set is joined by and (ADR 98).
+// Filter holds the conditions on runs in a list, as people and programs write them. The zero Filter
+// has no conditions. All conditions that are set are joined with and (ADR 98).
 type Filter struct {
 	// Labels are selectors: `key=value`, `key!=value`, `key`, `!key`, several with commas.
 	Labels []string
-	// Search are words, "phrases" and beginnings* of words that the input, output and error of a run have.
+	// Search consists of words, "phrases" and prefixes* of words that the input, output and error
+	// of a run contain.
 	Search string
-	// Format, Branch, Trigger and Code are exact; Code is that of the error of the run.
+	// Format, Branch, Trigger and Code are exact; Code is the code of the run's error.
 	Format, Branch, Trigger, Code string
-	// MinCost and MaxCost are US dollars, included; nil: no bound.
+	// MinCost and MaxCost are inclusive limits in US dollars; nil means no limit.
 	MinCost, MaxCost *float64
-	// MinDuration and MaxDuration are durations such as 90s, included; "": no bound. Only runs that have ended have one.
+	// MinDuration and MaxDuration are inclusive limits such as 90s; "" means no limit. Only runs
+	// that have ended have a duration.
 	MinDuration, MaxDuration string
 }
 
-// Apply adds what f asks for to a query. Errors: *failure.InvalidError that names the part of f.
+// Apply adds the conditions of f to a query. It returns a *failure.InvalidError that names the
+// invalid part of f.
 func (f *Filter) Apply(q *journal.Query) (err error) {
 	if q.Labels, err = ParseLabels(f.Labels); err != nil {
 		return err
@@ -55,7 +59,8 @@ func (f *Filter) Apply(q *journal.Query) (err error) {
 	return nil
 }
 
-// ParseLabels reads selectors of labels, as lists of runs and of workflows have them. Errors: *failure.InvalidError.
+// ParseLabels parses label selectors, as used in lists of runs and of workflows. It returns a
+// *failure.InvalidError.
 func ParseLabels(texts []string) ([]journal.Selector, error) {
 	by, err := journal.ParseSelectors(texts)
 	if err != nil {
@@ -89,7 +94,7 @@ func duration(text string) (*time.Duration, error) {
 	return &d, nil
 }
 
-// RunCounts counts the runs of q by what they have in common.
+// RunCounts counts the runs of q by common properties.
 func (s *Runner) RunCounts(ctx context.Context, q journal.Query) (view.RunCounts, error) {
 	tallies, err := s.store.Counts(ctx, q)
 	return view.CountsOf(tallies), err

@@ -22,7 +22,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-// guarded opens a service over the store in dir, whose operator wants to be asked about payments.
+// guarded opens a service over the store in dir, whose operator requires approval of payments.
 func guarded(t *testing.T, dir string, tools ...tool.Tool) *service.Service {
 	t.Helper()
 	s, err := service.Open(t.Context(), service.Config{
@@ -36,7 +36,7 @@ func guarded(t *testing.T, dir string, tools ...tool.Tool) *service.Service {
 	return s
 }
 
-// canvasDoc is a canvas whose second agent pays, beside one that goes on.
+// canvasDoc is a canvas whose second agent pays while another branch continues.
 const canvasDoc = `{"nodes": [
   {"id": "s", "type": "start"},
   {"id": "p", "type": "agent", "data": {"agentName": "Payer", "tools": ["pay"]}},
@@ -54,8 +54,9 @@ func paused(t *testing.T, s *service.Service, run string) project.Waiting {
 	return o.Waiting[0]
 }
 
-// P8, SEC12: through the service, in a canvas, over restarts: the operator's permissions hold the call, nothing that a model says decides, and the
-// answer of a person does what it says, once. What the operator forbids is never made (SEC13).
+// P8, SEC12: through the service, in a canvas, across restarts: the operator's permissions hold the
+// call, nothing that a model says decides, and a person's answer has its effect exactly once. A
+// call that the operator forbids is never made (SEC13).
 func TestHeldInCanvas(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -121,7 +122,7 @@ replies:
 	}
 }
 
-// bank is an MCP server whose tool pay says of itself what it is told to.
+// bank is an MCP server whose tool pay has a configurable description.
 type bank struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -153,8 +154,10 @@ func newBank(t *testing.T) *bank {
 	return b
 }
 
-// SEC14, P12: a server that changes a tool while the run waits and no process holds it is noticed after the restart: the call is held with both definitions
-// shown, --approve-all does not accept it, a person's yes does, and later calls are not asked about. The idempotency key reaches the server.
+// SEC14, P12: a tool that a server changes while the run waits and no process holds it is detected
+// after the restart: the call is held with both definitions shown, --approve-all does not accept
+// it, a person's approval does, and later calls are not asked about. The idempotency key reaches
+// the server.
 func TestChangedToolAcrossRestart(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// inMemory opens a service that keeps nothing.
+// inMemory opens a service that stores nothing permanently.
 func inMemory(t *testing.T) *service.Service {
 	t.Helper()
 	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }})
@@ -39,7 +39,8 @@ func applyText(t *testing.T, s *service.Service, file, text string, draft bool) 
 	return apply(t, s, service.ApplyRequest{Documents: []service.Document{{File: file, Data: []byte(text)}}, Draft: draft})
 }
 
-// withLimits makes a run go on with larger limits, which answer its question for a larger budget where it has one.
+// withLimits continues a run with larger limits, which answer its question for a larger budget if
+// it has one.
 func withLimits(t *testing.T, s *service.Service, run string, larger workflow.Limits) {
 	t.Helper()
 	rec, err := s.ReadShort(t.Context(), run)

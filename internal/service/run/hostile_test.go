@@ -21,7 +21,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// hostile is a model that does, for each agent, the worst that an answer can do. It watches the heap.
+// hostile is a model that, for each agent, produces the worst possible reply. It watches the heap.
 type hostile struct {
 	flood string
 	turns atomic.Int64
@@ -52,7 +52,7 @@ func (h *hostile) Call(_ context.Context, q model.Request, _ func(model.Delta)) 
 	return model.Reply{Message: m}, nil
 }
 
-// pages is a tool that gives a page each time, or everything at once.
+// pages is a tool that returns the same text with every call: one page, or everything.
 type pages struct {
 	name, text string
 }
@@ -65,8 +65,9 @@ func (p pages) Call(context.Context, tool.Call) (tool.Result, error) {
 	return tool.Result{Text: p.text + "\n"}, nil
 }
 
-// SEC17: what is meant to fill the server fails by a limit that names itself, alone: a run beside it ends as usual, and memory stays bounded. It is not parallel, since it looks
-// at the heap of the process.
+// SEC17: a run designed to exhaust the server fails alone, at a limit that its error names: a
+// concurrent run ends as usual, and memory stays bounded. The test is not parallel, since it
+// measures the heap of the process.
 func TestHostileWorkflows(t *testing.T) { //nolint:paralleltest // see above
 	h := &hostile{flood: strings.Repeat("x", 100<<20)}
 	const size = 32 << 20
@@ -99,7 +100,7 @@ func TestHostileWorkflows(t *testing.T) { //nolint:paralleltest // see above
 		name string
 		w    *workflow.Workflow
 		code string
-		// names is how the message names the limit.
+		// names is the limit's name in the message.
 		names string
 	}{
 		{"a reply of 100 MB", drawn("", enginetest.Agent("floods")), driver.CodeMaxReplyBytes, "max_reply_bytes of 16777216"},
@@ -134,7 +135,7 @@ func TestHostileWorkflows(t *testing.T) { //nolint:paralleltest // see above
 	}
 }
 
-// tail is the end of a failure's message, where a condition has its reason.
+// tail returns the end of a failure's message, which contains the reason of a condition.
 func tail(f *project.Error) string {
 	if f == nil {
 		return "no failure"

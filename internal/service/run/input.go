@@ -11,12 +11,13 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// inputPlace is what the input of a run is called in diagnostics.
+// inputPlace is the name of a run's input in diagnostics.
 const inputPlace = "input"
 
-// input sets the input of a run: a text, or the object of the workflow's inputs. It gives the variables of the environment that the input reads.
+// input sets the input of a run: a string, or the object of the workflow's inputs. It
+// returns the environment variables that the input reads.
 //
-// Errors: *InvalidError with a diagnostic for each input that does not fit.
+// It returns an *InvalidError with a diagnostic for each input that does not match.
 func (s *Runner) input(graph *workflow.Workflow, q StartRequest, spec *driver.Spec) (sends []string, err error) {
 	if err := s.inputFits(len(q.Input) + len(q.Inputs)); err != nil {
 		return nil, err
@@ -40,7 +41,7 @@ func (s *Runner) input(graph *workflow.Workflow, q StartRequest, spec *driver.Sp
 		return nil, &failure.InvalidError{Diagnostics: problems, Err: errcode.New(errcode.InvalidInputs, nil, nil)}
 	}
 	spec.Input = object
-	return nil, s.inputFits(len(object)) // with defaults
+	return nil, s.inputFits(len(object)) // including defaults
 }
 
 func (s *Runner) inputFits(size int) error {

@@ -31,7 +31,7 @@ func (f modelFunc) Call(ctx context.Context, q model.Request, _ func(model.Delta
 // says answers every call with the name of the agent.
 func says(_ context.Context, q model.Request) (string, error) { return q.Agent, nil }
 
-// opened opens a service on a store; db "" is one in memory.
+// opened opens a service on a store; db "" means in memory.
 func opened(t *testing.T, db string, m modelFunc, change ...func(*service.Config)) *service.Service {
 	t.Helper()
 	if db == "" {
@@ -53,7 +53,7 @@ func opened(t *testing.T, db string, m modelFunc, change ...func(*service.Config
 	return s
 }
 
-// drawn is a graph of agents of model own/m, and of what else nodes are.
+// drawn returns a graph of agents with model own/m, and of the other given nodes.
 func drawn(edges string, nodes ...workflow.Node) *workflow.Workflow {
 	var agents []workflow.Agent
 	for _, n := range nodes {
@@ -75,8 +75,9 @@ func begin(t *testing.T, s *service.Service, q service.StartRequest) string {
 	return run
 }
 
-// P24: 100 equal requests with one key, over two handles on one file, start one run, and all get it; so do those that come when it has ended, and after a
-// restart. Another request with that key is refused.
+// P24: 100 equal requests with one key, over two handles on one file, start one run, and all get
+// it; so do requests after the run has ended, and after a restart. A different request with that
+// key is rejected.
 func TestSameKeySameRun(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hocket.db")
@@ -135,7 +136,8 @@ func TestSameKeySameRun(t *testing.T) {
 	}
 }
 
-// A request of a stored workflow that is made again after a new version was published is the same request.
+// TestSameKeyNewVersion checks that a request for a stored workflow that is retried after a new
+// version was published is the same request.
 func TestSameKeyNewVersion(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "", says)
@@ -182,8 +184,9 @@ func TestBadKeys(t *testing.T) {
 	}
 }
 
-// P24: an answer that is sent again, because its acknowledgement was lost, does not answer the next question of the run, whether it names the node or nothing. The key
-// is in the journal, so this holds after a restart.
+// P24: an answer that is sent again, because its acknowledgement was lost, does not answer the next
+// question of the run, whether or not it names the node. The key is in the journal, so this holds
+// after a restart.
 func TestSameKeySameAnswer(t *testing.T) {
 	t.Parallel()
 	for _, node := range []string{"", "ask"} {

@@ -25,7 +25,8 @@ workflow:
     steps: [{type: agent, name: quick}, {type: agent, name: late}]
 `
 
-// racing answers quick agents once a late one waits; a late one is cancelled, and what it used nevertheless is reported.
+// racing answers quick agents once a late one waits; the late one is cancelled, and its usage is
+// reported nevertheless.
 type racing struct {
 	waits chan struct{}
 
@@ -51,7 +52,8 @@ func (r *racing) Call(ctx context.Context, req model.Request, _ func(model.Delta
 	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")}, Usage: r.sell(chat.Usage{InputTokens: 500, OutputTokens: 30})}, nil
 }
 
-// P20: an attempt that lost a race and was cancelled counts with the usage that its provider reported, and the runs of a workflow add up to the provider's ledger.
+// P20: an attempt that lost a race and was cancelled counts with the usage that its provider
+// reported, and the runs of a workflow add up to the provider's ledger.
 func TestLedgerOfCancelledAttempts(t *testing.T) {
 	t.Parallel()
 	provider := &racing{waits: make(chan struct{})}
@@ -98,7 +100,7 @@ func TestLedgerOfCancelledAttempts(t *testing.T) {
 	}
 }
 
-// silent accepts calls and never answers; where alive is set, it gives signs of life.
+// silent accepts calls and never answers; if alive is set, it sends heartbeats.
 type silent struct{ alive time.Duration }
 
 func (s silent) Call(ctx context.Context, _ model.Request, onDelta func(model.Delta)) (model.Reply, error) {
@@ -118,7 +120,8 @@ func (s silent) Call(ctx context.Context, _ model.Request, onDelta func(model.De
 	}
 }
 
-// P11: with default settings a model server that accepts and never answers fails the node on time, also one that never stops giving signs of life.
+// P11: with default settings a model server that accepts calls and never answers fails the node on
+// time, even one that keeps sending heartbeats.
 func TestModelNeverAnswers(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

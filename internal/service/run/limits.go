@@ -10,14 +10,16 @@ import (
 	"github.com/hocket-run/hocket/internal/service/failure"
 )
 
-// admission counts the runs of a store that have not ended: those that were there when it counted, and those that began here since. It counts anew once a second, and before
-// it turns a run away. So this process never lets one too many begin; what others begin is known within a second. The zero value is ready; safe for concurrent
-// use.
+// admission counts the unfinished runs of a store: those that existed at the last count, and those
+// started here since. It counts again once a second, and before it rejects a run. So this process
+// never starts more than the limit; runs started by others are known within a second. The zero
+// value is ready for use. It is safe for concurrent use.
 type admission struct {
 	mu      sync.Mutex
 	counted time.Time
 	n       int
-	// coming are those that may or may not be stored by now; bell rings when one is known to be, or not to be.
+	// coming is the number of runs that may or may not be stored yet; bell rings when this is
+	// settled for one of them.
 	coming int
 	bell   bell
 }
@@ -27,12 +29,13 @@ var Unended = slices.DeleteFunc(journal.Statuses(), journal.Status.Ended)
 
 const countEvery = time.Second
 
-// counter counts runs; a journal.Lists does.
+// counter counts runs; journal.Lists implements it.
 type counter interface {
 	Count(ctx context.Context, statuses ...journal.Status) (int, error)
 }
 
-// enter lets one more run begin, unless there are most already; the caller tells by done whether it began. Errors: *LimitError; ctx's; the store's.
+// admit lets one more run start, unless the maximum is reached; the caller reports with done
+// whether it started. It returns *LimitError, or an error of ctx or the store.
 func (c *admission) admit(ctx context.Context, store counter, most int) (done func(begun bool), err error) {
 	if most <= 0 {
 		return func(bool) {}, nil
@@ -50,7 +53,7 @@ func (c *admission) admit(ctx context.Context, store counter, most int) (done fu
 	}
 }
 
-// room takes a place. False: it is not known yet whether there is one.
+// room reserves a slot. It returns false if it is not yet known whether there is one.
 func (c *admission) room(ctx context.Context, store counter, most int) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,13 +88,13 @@ func (c *admission) done(begun bool) {
 	c.bell.ring()
 }
 
-// bell wakes all who wait. The zero value is ready; safe for concurrent use.
+// bell wakes all waiters. The zero value is ready for use. It is safe for concurrent use.
 type bell struct {
 	mu   sync.Mutex
 	rung chan struct{}
 }
 
-// next gives what is closed when the bell rings the next time.
+// next returns a channel that is closed when the bell rings next.
 func (b *bell) next() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()

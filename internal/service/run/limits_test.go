@@ -19,7 +19,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// SEC17: of runs that would begin at once no more begin than may be there, what is refused stores nothing and names the limit, and there is room again when runs end.
+// SEC17: of concurrent starts no more succeed than the limit, rejected ones store nothing and name
+// the limit, and there is room again when runs end.
 func TestMaxRuns(t *testing.T) {
 	t.Parallel()
 	const most = 5
@@ -66,7 +67,8 @@ func TestMaxRuns(t *testing.T) {
 	}
 }
 
-// SEC17: the command line has no such limits, and a server has them by default; the operator's come before its own.
+// SEC17: the command line has no such limits, and a server has them by default; the operator's take
+// precedence over its own.
 func TestLimitsByKind(t *testing.T) {
 	t.Parallel()
 	operator := &config.Config{Server: config.Server{Limits: config.ServerLimits{Runs: 1, Input: 3}}}
@@ -105,14 +107,17 @@ func TestLimitsByKind(t *testing.T) {
 	}
 }
 
-// P10, D26: a process that stays deletes runs that ended too long ago, at once and again, and keeps those that wait unless the operator says for how long.
+// P10, D26: a long-running process deletes runs that ended too long ago, immediately and
+// periodically, and keeps waiting runs unless the operator sets a limit.
 func TestHousekeep(t *testing.T) {
 	t.Parallel()
 	day := 24 * time.Hour
 	for _, tt := range []struct {
 		name string
 		keep config.Retention
-		want []int // runs that are there after 1, 20, 30, 60 and 90 days: one of three has ended, one waits, one is cancelled at the end of day 30
+		// remaining runs after 1, 20, 30, 60 and 90 days: one of three has ended, one waits, one is
+		// cancelled at the end of day 30
+		want []int
 	}{
 		{"as D26", config.Retention{}, []int{3, 3, 2, 1, 1}},
 		{"ended longer", config.Retention{Ended: config.Duration(60 * day)}, []int{3, 3, 3, 2, 1}},
@@ -139,7 +144,8 @@ func TestHousekeep(t *testing.T) {
 				until := func(at time.Duration) { time.Sleep(time.Until(began.Add(at))) }
 				for i, days := range []int{1, 20, 30, 60, 90} {
 					at := time.Duration(days)*day + 2*time.Hour
-					// It looks at once, when nothing of that day is due yet, and again each hour. On the days between nothing looks, which would only cost time.
+					// It checks immediately, when nothing of that day is due yet, and again every
+					// hour. On the days between nothing checks, which would only cost time.
 					until(at - 3*time.Hour)
 					stop := tend(t, s)
 					if days == 30 {
@@ -164,7 +170,8 @@ func TestHousekeep(t *testing.T) {
 	}
 }
 
-// P33: the operator's reminder goes to waits that name none, whatever they are, and is told by the feed.
+// P33: the operator's reminder applies to all waits that specify none, of any kind, and appears in
+// the feed.
 func TestOperatorsReminder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -207,7 +214,7 @@ func TestOperatorsReminder(t *testing.T) {
 	})
 }
 
-// tend lets a service do the work of a process that stays, until stop.
+// tend makes a service do the work of a long-running process, until stop.
 func tend(t *testing.T, s *service.Service) (stop func()) {
 	t.Helper()
 	done := make(chan struct{})

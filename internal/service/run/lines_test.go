@@ -15,7 +15,8 @@ import (
 	"github.com/hocket-run/hocket/internal/store/pghome"
 )
 
-// TestSessionLine (P19): the starts of one session that three processes queue begin in the order in which they came, each once, and no two at once.
+// TestSessionLine (P19) checks that the starts of one session that three processes queue begin in
+// the order in which they came, each once, and never two simultaneously.
 func TestSessionLine(t *testing.T) {
 	t.Parallel()
 	starts := 30
@@ -40,7 +41,7 @@ func sessionLine(t *testing.T, db string, starts int) {
 	t.Helper()
 	var processes []*service.Service
 	for range 3 {
-		// A kind of its own: connections and locks of a process.
+		// A separate pool: each process has its own connections and locks.
 		processes = append(processes, opened(t, db, says, func(c *service.Config) { c.Stores = store.Servers{Postgres: pghome.New(nil)} }))
 	}
 	first := begin(t, processes[0], service.StartRequest{Workflow: drawn("", enginetest.Approval("ok")), Session: "s", IfBusy: service.IfBusyQueue})

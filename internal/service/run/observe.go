@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// journalSource reads for telemetry what it was not told.
+// journalSource reads data for telemetry that it was not passed.
 type journalSource struct{ *Runner }
 
 var _ telemetry.Source = journalSource{}
@@ -21,7 +21,7 @@ func (s journalSource) Workflow(ctx context.Context, run string) (*workflow.Work
 	return w, err
 }
 
-// maxCounted bounds how many waiting runs are counted at a time.
+// maxCounted is the maximum number of waiting runs counted at a time.
 const maxCounted = 10_000
 
 // Waiting implements telemetry.Source.
@@ -40,7 +40,8 @@ func (s journalSource) Waiting(ctx context.Context) (int, error) {
 	}
 }
 
-// Metrics gives what was counted of the runs that were driven here, as telemetry does; nil without Config.Metrics and Config.Telemetry.
+// Metrics returns the metrics of the runs that were driven here, in telemetry's form; nil without
+// Config.Metrics and Config.Telemetry.
 func (s *Runner) Metrics(ctx context.Context) []telemetry.Metric {
 	if s.telemetry == nil {
 		return nil
@@ -48,7 +49,7 @@ func (s *Runner) Metrics(ctx context.Context) []telemetry.Metric {
 	return s.telemetry.Metrics(ctx)
 }
 
-// saw gets events that are durable.
+// saw receives durable events.
 func (s *Runner) saw(run string, events []engine.Event) {
 	if s.telemetry != nil {
 		s.telemetry.Saw(run, events)
@@ -70,7 +71,8 @@ func (s *Runner) saw(run string, events []engine.Event) {
 	}
 }
 
-// codeOf is the code of the failure that an event tells, "" for all others. The text may hold what models and tools said, and is not logged.
+// codeOf returns the code of the failure that an event reports, or "" for all other events. The
+// message may contain output of models and tools, and is not logged.
 func codeOf(d engine.Data) string {
 	switch d := d.(type) {
 	case *engine.RunFailed:

@@ -22,12 +22,13 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// SEC12, SEC14: permissions go by the names of toolsets, so a document cannot give a server of its own the name of one of the operator's.
+// SEC12, SEC14: permissions go by the names of toolsets, so a document cannot name its own server
+// after one of the operator's.
 func TestOperatorsNames(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		toolset string
-		want    string // "": it starts
+		want    string // "" if it starts
 	}{
 		"remote":              {`{type: mcp, name: github, remote: {url: "https://example.com/"}}`, "is also defined in"},
 		"ref of the document": {`{type: mcp, ref: github2, name: github}`, "is also defined in"},
@@ -73,7 +74,8 @@ agents:
 	}
 }
 
-// SEC5, SEC11: a yes lets providers of a document have keys too, so that the person who is asked about anything else reads which and where to.
+// SEC5, SEC11: approving a document also sends keys to its providers, so the person who is asked
+// about anything else sees which keys are sent where.
 func TestKeysAreAskedAbout(t *testing.T) {
 	t.Parallel()
 	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "canary-key" }})
@@ -109,8 +111,9 @@ agents:
 	}
 }
 
-// TestNoCommandsWithoutTrust (SEC5): a run that is started without Trust, as by an API, and storing a document start nothing that only the
-// document names, and reaches nothing of the machine by it, whatever kind of toolset it is in. No run is stored.
+// TestNoCommandsWithoutTrust (SEC5) checks that a run started without Trust, as by an API, and
+// storing a document start nothing that only the document names, and access nothing on the machine
+// through it, whatever kind of toolset it is in. No run is stored.
 func TestNoCommandsWithoutTrust(t *testing.T) {
 	t.Parallel()
 	for name, toolset := range map[string]string{
@@ -172,7 +175,8 @@ agents:
 	}
 }
 
-// TestOperatorServers (SEC5): a document refers to the operator's servers by name and changes nothing of what they are; unknown names are refused.
+// TestOperatorServers (SEC5) checks that a document refers to the operator's servers by name and
+// cannot change them, and that unknown names are rejected.
 func TestOperatorServers(t *testing.T) {
 	t.Parallel()
 	operator, problems := config.Read("hocket.yaml", []byte("mcps: {files: {command: 'true', tools: [read, list]}}"))
@@ -203,7 +207,8 @@ func TestOperatorServers(t *testing.T) {
 			if err != nil || ds.HasErrors() {
 				t.Fatal(err, ds)
 			}
-			w.Agents[0].Toolsets = []json.RawMessage{json.RawMessage(tt.toolset)} // as a caller that read no document would have it
+			// as from a caller that did not read a document
+			w.Agents[0].Toolsets = []json.RawMessage{json.RawMessage(tt.toolset)}
 			_, err = s.Start(t.Context(), service.StartRequest{Workflow: w, RunID: strings.ReplaceAll(name, " ", "-"), Files: service.Files{Replies: []byte("replies: [{error: {code: auth}}]")}})
 			if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("error %v, want %q", err, tt.err)
@@ -212,7 +217,7 @@ func TestOperatorServers(t *testing.T) {
 	}
 }
 
-// echo is a model that answers what it is told to and keeps what it was asked.
+// echo is a model with configurable replies that records its requests.
 type echo struct {
 	mu    sync.Mutex
 	text  string
@@ -229,8 +234,9 @@ func (e *echo) Call(_ context.Context, req model.Request, onDelta func(model.Del
 	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(e.text)}, StopReason: model.StopEnd}, nil
 }
 
-// TestDataIsNotEvaluated (SEC3), as a law over whole runs: what a model gives is inserted as it is, whatever it looks like, and what it inserts is
-// not looked at again, by templates or by conditions.
+// TestDataIsNotEvaluated (SEC3) checks as a law over whole runs that model output is inserted
+// verbatim, whatever it looks like, and that inserted text is not evaluated again, by templates or
+// by conditions.
 func TestDataIsNotEvaluated(t *testing.T) {
 	t.Parallel()
 	m := &echo{}
@@ -311,7 +317,8 @@ workflow:
 	})
 }
 
-// TestCeiling (P20): the operator's budget bounds what documents and flags ask for, and is no more than they ask for.
+// TestCeiling (P20) checks that the operator's budget limits what documents and flags request, and
+// is no more than they request.
 func TestCeiling(t *testing.T) {
 	t.Parallel()
 	operator, problems := config.Read("hocket.yaml", []byte("budgets: {run: {calls: 2}}"))

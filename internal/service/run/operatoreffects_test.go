@@ -20,14 +20,16 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// lab is a provider of one protocol: it keeps what it was asked, calls the tools that it is offered until it has an answer, and knows how many calls were
-// in flight at once. A call of the model `stuck` ends with its context, and gives no sign of life.
+// lab is a provider of one protocol: it records its requests, calls the tools it is offered until
+// it has an answer, and counts the concurrent calls. A call of the model `stuck` ends with its
+// context, and sends no heartbeat.
 type lab struct {
 	mu             sync.Mutex
 	asked          []model.Request
 	endpoints      []model.Endpoint
 	inFlight, most int
-	// full is closed when two calls are in flight, by which each first one of a test of parallel calls may wait for the other.
+	// full is closed when two calls are in flight, so that in a test of parallel calls the first
+	// can wait for the second.
 	full chan struct{}
 }
 
@@ -73,7 +75,7 @@ func (l *lab) Call(ctx context.Context, req model.Request, onDelta func(model.De
 	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("heard: " + last.Text.String())}, StopReason: model.StopEnd, Usage: usage}, nil
 }
 
-// button is a tool that was pressed or not; `stuck` ends with its context.
+// button is a tool that records whether it was pressed; `stuck` ends with its context.
 type button struct {
 	name    string
 	pressed *int
@@ -92,14 +94,15 @@ func (b button) Call(ctx context.Context, _ tool.Call) (tool.Result, error) {
 	return tool.Result{Text: "pressed"}, nil
 }
 
-// seen is what a run and its provider and tools saw.
+// seen holds what a run, its provider and its tools observed.
 type seen struct {
 	run     project.Run
 	lab     *lab
 	pressed int
 }
 
-// operated runs a document to its end, or to where it waits, under an operator's configuration. together: the first call waits for a second one.
+// operated runs a document to its end, or to a wait, under an operator's configuration. together
+// means that the first call waits for a second one.
 func operated(t *testing.T, text, doc string, together bool) seen {
 	t.Helper()
 	dir := t.TempDir()
@@ -150,7 +153,8 @@ func operated(t *testing.T, text, doc string, together bool) seen {
 	return seen{o, l, pressed}
 }
 
-// TestOperatorKeys holds what keys of the operator's configuration do, by runs: with and without each (P11, P14, P20, D14, SEC12).
+// TestOperatorKeys checks the effects of keys of the operator's configuration in runs, with and
+// without each key (P11, P14, P20, D14, SEC12).
 func TestOperatorKeys(t *testing.T) {
 	t.Parallel()
 	const (

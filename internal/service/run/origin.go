@@ -19,10 +19,11 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// metaDraft marks a run of what was a draft when it began.
+// metaDraft marks a run of a workflow that was a draft when the run began.
 const metaDraft = "draft"
 
-// noteVersion notes which version of a stored workflow a run runs, and whether it is the draft.
+// noteVersion records which version of a stored workflow a run executes, and whether it is the
+// draft.
 func (s *Runner) noteVersion(ctx context.Context, q StartRequest, meta map[string]string) error {
 	if q.Version == 0 {
 		return nil
@@ -41,14 +42,15 @@ func (s *Runner) noteVersion(ctx context.Context, q StartRequest, meta map[strin
 	return nil
 }
 
-// Kinds of origins. A name that a document gives itself is none: anybody can write any name into a document.
+// Kinds of origins. The name in a document is not an origin: anyone can write any name into a
+// document.
 const (
-	originCatalog = "catalog" // and the id under which the workflow is stored
-	originFile    = "file"    // and the place of the document
-	originProgram = "program" // and the Go graph whose node the agent is
+	originCatalog = "catalog" // with the id of the stored workflow
+	originFile    = "file"    // with the path of the document
+	originProgram = "program" // with the Go graph whose node the agent is
 )
 
-// origin tells where the workflow comes from; nil where that cannot be told.
+// origin returns the origin of the workflow, or nil if it is unknown.
 func (q StartRequest) origin() []string {
 	switch {
 	case q.Stored != "":
@@ -61,7 +63,8 @@ func (q StartRequest) origin() []string {
 	return nil
 }
 
-// placeBeside gives the place of a file that a document names by a path relative to its own; text is the origin of the document's run. "": that is no file.
+// placeBeside returns the path of a file that a document names with a path relative to its own;
+// text is the origin of the document's run. It returns "" if the origin is not a file.
 func placeBeside(text, name string) string {
 	var origin []string
 	if json.Unmarshal([]byte(text), &origin) != nil || len(origin) != 2 || origin[0] != originFile {
@@ -70,8 +73,10 @@ func placeBeside(text, name string) string {
 	return filepath.Join(filepath.Dir(origin[1]), filepath.FromSlash(name))
 }
 
-// remember notes the origin of a run, and gives what its document asks a person to allow for its memories: a file keeps one under its path only where that is
-// trusted. A memory that several workflows share is among tool.Access. Errors: *InvalidError for a document without an origin.
+// remember records the origin of a run, and returns what its document asks a person to allow for
+// its memories: a file keeps a memory under its path only if that is trusted. A memory shared by
+// several workflows is part of tool.Access. It returns an *InvalidError for a document without an
+// origin.
 func (q StartRequest) remember(specs []tool.Spec, meta map[string]string) (asks []string, err error) {
 	origin := q.origin()
 	if origin != nil {
@@ -98,8 +103,8 @@ func (q StartRequest) remember(specs []tool.Spec, meta map[string]string) (asks 
 	return asks, nil
 }
 
-// IsPublished tells whether a run runs what is published of a stored workflow now, or a graph of a Go program, and not a draft, a former version or a document
-// that is not stored.
+// IsPublished reports whether a run executes the currently published version of a stored workflow,
+// or a graph of a Go program, and not a draft, a former version or a document that is not stored.
 func (s *Runner) IsPublished(ctx context.Context, h journal.Head) (bool, error) {
 	if h.Format == definition.FormatGraph {
 		return true, nil
@@ -108,13 +113,15 @@ func (s *Runner) IsPublished(ctx context.Context, h journal.Head) (bool, error) 
 	return err == nil && (number == 0 && e.HasRows || number != 0 && number == e.Published), err
 }
 
-// IsDraft tells whether a run runs what was the draft of a stored workflow when it began and is not published now, or is its draft now.
+// IsDraft reports whether a run executes a definition that was the draft of a stored workflow when
+// it began and is not published now, or that is its draft now.
 func (s *Runner) IsDraft(ctx context.Context, h journal.Head) (bool, error) {
 	e, number, err := s.ranEntry(ctx, h)
 	return err == nil && number != 0 && number != e.Published && (number == e.Draft || h.Meta[metaDraft] != ""), err
 }
 
-// StoredOf gives the id of the stored workflow that a run runs; "": it runs another document, or a graph.
+// StoredOf returns the id of the stored workflow that a run executes, or "" if it executes another
+// document, or a graph.
 func StoredOf(h journal.Head) string {
 	var origin []string
 	if json.Unmarshal([]byte(h.Meta[resources.MetaOrigin]), &origin) != nil || len(origin) != 2 || origin[0] != originCatalog {
@@ -123,7 +130,9 @@ func StoredOf(h journal.Head) string {
 	return origin[1]
 }
 
-// ranEntry gives the stored workflow that a run runs, as it is now, and the number of the run's version; 0: it was made of rows. The zero entry: it is not stored.
+// ranEntry returns the stored workflow that a run executes, in its current state, and the version
+// number of the run, or 0 if it was built from rows. It returns the zero entry if the workflow is
+// not stored.
 func (s *Runner) ranEntry(ctx context.Context, h journal.Head) (e catalog.Entry, version int, err error) {
 	id := StoredOf(h)
 	if id == "" {

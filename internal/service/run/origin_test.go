@@ -13,8 +13,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestMemoryBelongsToItsOrigin: memories belong to the id in the catalog or the place of the file, whatever the document calls itself. A file is asked about, and
-// a document from nowhere has none (item 31 of the repairs, SEC5).
+// TestMemoryBelongsToItsOrigin checks that memories belong to the id in the catalog or the path of
+// the file, whatever the document calls itself. A file requires approval, and a document of unknown
+// origin has no memory (item 31 of the repairs, SEC5).
 func TestMemoryBelongsToItsOrigin(t *testing.T) {
 	t.Parallel()
 	own := tool.Spec{Type: tool.TypeMemory}
@@ -61,7 +62,8 @@ func TestMemoryBelongsToItsOrigin(t *testing.T) {
 			}
 		})
 	}
-	// What several workflows share, and options that cannot be read, is asked about wherever the document comes from.
+	// Memories shared by several workflows, and options that cannot be parsed, require approval
+	// wherever the document comes from.
 	for _, s := range []tool.Spec{shared, odd} {
 		if len(tool.Access([]tool.Spec{s}, "")) == 0 || tool.TrustHash([]tool.Spec{s}) == "" || s.CheckTrusted() == nil {
 			t.Errorf("%s is not asked about", s.Options)

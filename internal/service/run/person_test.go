@@ -11,8 +11,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestNeedsPerson: a caller who may not approve answers no approval, says nothing of what became of a call whose outcome is unknown (P12, D24), and grants no money
-// (P20); questions of the workflow and of its tools are anybody's (SEC12, D32).
+// TestNeedsPerson checks that a caller who may not approve cannot answer an approval, decide the
+// outcome of a call whose outcome is unknown (P12, D24), or grant money (P20); anyone may answer
+// questions of the workflow and of its tools (SEC12, D32).
 func TestNeedsPerson(t *testing.T) {
 	t.Parallel()
 	refusal := errors.New("only a person")

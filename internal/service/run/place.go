@@ -12,8 +12,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// placeOf gives the place of a run of a workflow: that of the process, where the run needs files or programs of its machine. Errors: *InvalidError where the process drives no runs, and was given
-// no place of those that do.
+// placeOf returns the place of a run of a workflow, which is the place of the process if the run
+// needs files or programs of its machine. It returns an *InvalidError if the process drives no runs
+// and has not been given the place of the processes that do.
 func (s *Runner) placeOf(w *workflow.Workflow, f resources.Files) (string, error) {
 	if s.cfg.Place == "" && !s.cfg.NoDrive || !s.opener.NeedsMachine(w, f) {
 		return "", nil
@@ -24,7 +25,8 @@ func (s *Runner) placeOf(w *workflow.Workflow, f resources.Files) (string, error
 	return s.cfg.Place, nil
 }
 
-// Move gives a run another place, where processes continue it; "" lets it go on anywhere. Errors: journal.ErrNotFound; *InvalidError for what is no name of a place.
+// Move assigns a run to another place, where processes continue it; "" lets it continue anywhere.
+// It returns journal.ErrNotFound, or *InvalidError if place is not a valid name.
 func (s *Runner) Move(ctx context.Context, run, place string) error {
 	if err := CheckPlace(place); err != nil {
 		return err
@@ -32,7 +34,7 @@ func (s *Runner) Move(ctx context.Context, run, place string) error {
 	return s.store.Move(ctx, run, place)
 }
 
-// CheckPlace refuses what is no name of a place. The error is an *InvalidError.
+// CheckPlace returns an *InvalidError if place is not a valid name of a place.
 func CheckPlace(place string) error {
 	if err := journal.CheckPlace(place); err != nil {
 		return failure.Refuse(errcode.InvalidPlace, errcode.Fields{"place": place}, err)
@@ -40,7 +42,8 @@ func CheckPlace(place string) error {
 	return nil
 }
 
-// noteWaiting fills in for what place each of some runs waits, because no living process has it. It asks the store only where a run needs a place.
+// noteWaiting fills in the place that each run waits for because no living process serves it. It
+// queries the store only if a run needs a place.
 func (s *Runner) noteWaiting(ctx context.Context, heads []journal.Head) error {
 	waits := func(h journal.Head) bool { return h.Place != "" && h.Interrupted }
 	if !slices.ContainsFunc(heads, waits) {
@@ -58,5 +61,6 @@ func (s *Runner) noteWaiting(ctx context.Context, heads []journal.Head) error {
 	return nil
 }
 
-// Drain begins no call any more, and returns when none is in progress, or ctx is done. Other processes continue the runs.
+// Drain stops starting calls, and returns when none is in progress or ctx is done. Other processes
+// continue the runs.
 func (s *Runner) Drain(ctx context.Context) { s.driver.Drain(ctx) }

@@ -17,35 +17,44 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Proceed says how a run goes on. The zero Proceed continues an interrupted run, and one that a budget of its workflow ended.
+// Proceed specifies how a run continues. The zero Proceed continues an interrupted run, or a run
+// that ended at a budget of its workflow.
 type Proceed struct {
 	// Answer, if not nil, answers a wait.
 	Answer *AnswerRequest
-	// Limits, if not nil, reopen a run that ended by a limit (D20), or answer its question for a larger budget (P20).
+	// Limits, if not nil, reopen a run that ended at a limit (D20), or answer its question for a
+	// larger budget (P20).
 	Limits *workflow.Limits
-	// Wait or Node name the question that Limits answer, as those of AnswerRequest; "": the open one, if there is one. Key names the request, as that of AnswerRequest. No
-	// Answer has them.
+	// Wait or Node identify the question that Limits answer, as in AnswerRequest; "" means the open
+	// one, if any. Key identifies the request, as in AnswerRequest. They must be empty if Answer is
+	// set.
 	Wait, Node, Key string
-	// By is who asks; it is recorded with the answer and with new limits. It must be known for both.
+	// By is the actor; it is recorded with the answer and with new limits. It must be known for
+	// both.
 	By Actor
-	// MayApprove tells whether the caller may answer what only a person decides (NeedsPerson): its error is given back, and nothing has changed. Nil: they may.
+	// MayApprove returns an error unless the caller may answer what only a person decides
+	// (NeedsPerson): Proceed returns the error, and nothing has changed. Nil means that the caller
+	// may.
 	MayApprove func() error
 }
 
-// NeedsPerson tells of waits that no model answers, whichever transport it comes through (SEC12, D32): approvals, what becomes of a call whose outcome is unknown (P12,
-// D24), and more money for a run that met its budget (P20).
+// NeedsPerson reports whether no model may answer the wait, through any transport (SEC12, D32):
+// approvals, the outcome of a call whose outcome is unknown (P12, D24), and more money for a run
+// that reached its budget (P20).
 func NeedsPerson(w *engine.WaitOpened) bool {
 	return w.Kind == workflow.WaitApproval || w.Limit != nil || w.Call != "" && w.Binding == "" || w.Below != nil && w.Below.Person
 }
 
-// Decide gives the value of a decision such as approve.
+// Decide returns the value of a decision such as approve.
 func Decide(decision string) engine.Value { return expr.Quote(decision) }
 
-// Proceed makes a run go on as p says, and returns when that is durable; the run is then driven here, unless another process drives it. An answer to a run of a Go graph
-// whose program does not drive it is stored for that program ([Runner.Left]).
+// Proceed continues a run as p specifies, and returns when that is durable; the run is then driven
+// here, unless another process drives it. An answer to a run of a Go graph whose program is not
+// driving it is stored for that program ([Runner.Left]).
 //
-// Errors, each with nothing changed: those of [Recorded.Addressed]; engine.ErrAnswer, engine.ErrWaitAnswered, engine.ErrWaitClosed,
-// engine.ErrNotReopenable, *InvalidError for limits that are no higher.
+// If it returns an error, nothing has changed: an error of [Recorded.Addressed]; engine.ErrAnswer,
+// engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrNotReopenable, *InvalidError for limits
+// that are not higher.
 func (s *Runner) Proceed(ctx context.Context, rec Recorded, p Proceed) error {
 	p, err := rec.Addressed(p)
 	if err != nil {
@@ -65,7 +74,8 @@ func (s *Runner) Proceed(ctx context.Context, rec Recorded, p Proceed) error {
 	return s.TakeUp(ctx, rec.Head.Run)
 }
 
-// TakeUpAnswered is TakeUp for a run that was just answered: one whose functions another program has is left to that program, for which the answer is stored.
+// TakeUpAnswered is TakeUp for a run that was just answered: a run whose functions belong to
+// another program is left to that program, for which the answer is stored.
 func (s *Runner) TakeUpAnswered(ctx context.Context, run string) error {
 	if foreign, err := s.driver.IsForeign(ctx, run); foreign || err != nil {
 		return err
@@ -73,7 +83,8 @@ func (s *Runner) TakeUpAnswered(ctx context.Context, run string) error {
 	return s.TakeUp(ctx, run)
 }
 
-// TakeUp drives a run that has no owner; one that another process drives, and one that has ended since, are left to themselves.
+// TakeUp drives a run that has no owner; it does nothing for a run that another process drives, or
+// that has ended since.
 func (s *Runner) TakeUp(ctx context.Context, run string) error {
 	err := s.Resume(ctx, run)
 	if errors.Is(err, journal.ErrOwned) || errors.Is(err, engine.ErrEnded) {
@@ -82,9 +93,11 @@ func (s *Runner) TakeUp(ctx context.Context, run string) error {
 	return err
 }
 
-// Addressed completes p with the wait that is meant, and with no limits where a budget of the workflow ended the run. It changes nothing.
+// Addressed completes p with the wait that is addressed, and with zero limits if a budget of the
+// workflow ended the run. It changes nothing.
 //
-// Errors: *EndedError; engine.ErrWaitNotFound, engine.ErrWaitAmbiguous (D17); *NoApprovalError; that of MayApprove; *InvalidError.
+// Errors: *EndedError; engine.ErrWaitNotFound, engine.ErrWaitAmbiguous (D17); *NoApprovalError; the
+// error of MayApprove; *InvalidError.
 func (r Recorded) Addressed(p Proceed) (Proceed, error) {
 	if p.Limits != nil && p.Answer == nil {
 		var err error
@@ -115,7 +128,7 @@ func (r Recorded) Addressed(p Proceed) (Proceed, error) {
 		p.Answer = &a
 	case p.Limits == nil:
 		if o := r.Object(); o.Error != nil && o.Error.Code == engine.CodeWorkflowBudget {
-			p.Limits = &workflow.Limits{} // it goes on where the operator's budget has room again
+			p.Limits = &workflow.Limits{} // it continues when the operator's budget has room again
 		} else if r.Head.Status.Ended() {
 			return p, &failure.EndedError{Run: r.Head.Run, Status: r.Head.Status}
 		}
@@ -123,8 +136,9 @@ func (r Recorded) Addressed(p Proceed) (Proceed, error) {
 	return p, nil
 }
 
-// answered gives p with its limits as the answer to the question for a larger budget that it names, that its key answered before, or that is open; p as it is where there is
-// none. Errors: those of Asked; engine.ErrAnswer where the wait takes no limits, or not these.
+// answered returns p with its limits turned into the answer to the question for a larger budget
+// that p names, that its key answered before, or that is open; it returns p unchanged if there is
+// none. Errors: those of Asked; engine.ErrAnswer if the wait does not accept limits, or not these.
 func (r Recorded) answered(p Proceed) (Proceed, error) {
 	q := AnswerRequest{Wait: p.Wait, Node: p.Node, Key: p.Key}
 	if q.Wait == "" && q.Node == "" && (q.Key == "" || r.answeredWith(q.Key, nil) == "") {
@@ -146,34 +160,37 @@ func (r Recorded) answered(p Proceed) (Proceed, error) {
 	return p, nil
 }
 
-// budgetAnswer gives limits as the answer to a question for a larger budget. Error: engine.ErrAnswer where the wait asks something else, or where there are limits that such an
-// answer cannot raise.
+// budgetAnswer returns limits as the answer to a question for a larger budget. It returns
+// engine.ErrAnswer if the wait asks something else, or if there are limits that such an answer
+// cannot raise.
 func budgetAnswer(w *engine.WaitOpened, l workflow.Limits) (engine.Value, error) {
 	if w.Limit == nil {
 		return nil, fmt.Errorf("%w: wait %s does not ask for a larger budget, and limits answer no other question", engine.ErrAnswer, w.Wait)
 	}
 	text := l.BudgetText()
 	one, err := workflow.ParseBudget(text)
-	if err != nil || one != l || ledger.Limit(l.Budget(), w.Limit.Detail) == 0 { // a number of tokens would be read as one of what is asked for
+	// a number of tokens would be read as a number of what is asked for
+	if err != nil || one != l || ledger.Limit(l.Budget(), w.Limit.Detail) == 0 {
 		return nil, fmt.Errorf("%w: wait %s asks for a larger budget of %s; give that limit alone", engine.ErrAnswer, w.Wait, w.Limit.Detail)
 	}
 	return expr.Quote(text), nil
 }
 
-// Asked is a wait that an answer is for.
+// Asked is a wait that can be answered.
 type Asked struct {
 	*engine.WaitOpened
 	Node string
-	// Ended is the position of the event that answered or closed it; 0: it is open.
+	// Ended is the position of the event that answered or closed it; 0 means that it is open.
 	Ended uint64
-	// Answer is what it was answered with; nil for a wait that is open or was closed.
+	// Answer is the answer to the wait; nil for a wait that is open or was closed.
 	Answer *engine.WaitAnswered
 }
 
-// IsOpen tells whether the wait takes its first answer.
+// IsOpen reports whether the wait is open for its first answer.
 func (a Asked) IsOpen() bool { return a.Ended == 0 }
 
-// takes tells whether the wait takes answers of that kind: a signal takes none, and a question a decision only where it is one of the options.
+// takes reports whether the wait accepts an answer of that kind: a signal wait accepts none, and a
+// question accepts a decision only if it is one of the options.
 func (a Asked) takes(q AnswerRequest) bool {
 	switch a.Kind {
 	case workflow.WaitSignal:
@@ -184,9 +201,11 @@ func (a Asked) takes(q AnswerRequest) bool {
 	return true
 }
 
-// Asked gives the wait that an answer is for: by its id, by its node, or the only open one; the oldest where the workflow holds while paused (D17). An answer
-// whose key came before is for the wait that it answered then. Where none is open, of the run or of the node, it is the one that ended last: the same answer
-// once more is no error, and another one is refused by the wait (P24).
+// Asked returns the wait that an answer addresses: by its id, by its node, or the only open one;
+// the oldest if the workflow uses hold while paused (D17). An answer with a known key addresses the
+// wait that it answered before. If no wait of the run or of the node is open, it is the wait that
+// ended last: repeating the same answer is not an error, and the wait rejects a different one
+// (P24).
 //
 // Errors: engine.ErrWaitNotFound, engine.ErrWaitAmbiguous.
 func (r Recorded) Asked(q AnswerRequest) (Asked, error) {
@@ -205,7 +224,7 @@ func (r Recorded) Asked(q AnswerRequest) (Asked, error) {
 	}
 	waits := slices.DeleteFunc(slices.Clone(r.Waits), func(w *Asked) bool { return !isAt(w.Node) })
 	open := slices.DeleteFunc(slices.Clone(waits), func(w *Asked) bool { return !w.IsOpen() })
-	isSignal := func(w *Asked) bool { return w.Kind == workflow.WaitSignal } // which no answer is for
+	isSignal := func(w *Asked) bool { return w.Kind == workflow.WaitSignal } // not addressed by answers
 	if people := slices.DeleteFunc(slices.Clone(open), isSignal); len(people) > 0 {
 		open = people
 	}

@@ -12,12 +12,14 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Hold keeps a run, one that is yet to begin too, from being dropped by a store in memory until release is called: see Config.RetainRuns.
+// Hold keeps a run, possibly one that is yet to start, from being dropped by an in-memory store
+// until release is called; see Config.RetainRuns.
 func (s *Runner) Hold(run string) (release func()) {
 	return journal.Hold(s.store, run)
 }
 
-// RunDefinition gives a run's index entry and the workflow that it runs, without its events. Errors: those of Read.
+// RunDefinition returns a run's index entry and the workflow that it executes, without its events.
+// The errors are those of Read.
 func (s *Runner) RunDefinition(ctx context.Context, run string) (journal.Head, *workflow.Workflow, error) {
 	defer s.Hold(run)()
 	h, err := s.Head(ctx, run)
@@ -41,7 +43,8 @@ func (s *Runner) RunDefinition(ctx context.Context, run string) (journal.Head, *
 	return h, w, nil
 }
 
-// turn gives where a pending run is in the line of its key; nil for a run that is in none.
+// turn returns the position of a pending run in the queue of its key, or nil for a run that is in
+// none.
 func (s *Runner) turn(ctx context.Context, h journal.Head) (*journal.Turn, error) {
 	if _, isBound := boundOf(h.Meta); h.Status != journal.StatusPending || !isBound {
 		return nil, nil //nolint:nilnil // it has its turn, or needs none
@@ -53,7 +56,7 @@ func (s *Runner) turn(ctx context.Context, h journal.Head) (*journal.Turn, error
 	return &t, err
 }
 
-// Events gives the events of a run after the event after.
+// Events returns the events of a run that follow the event after.
 func (s *Runner) Events(ctx context.Context, run string, after uint64) ([]engine.Event, error) {
 	var events []engine.Event
 	err := s.EachEvent(ctx, run, after, func(e engine.Event) error {
@@ -66,7 +69,8 @@ func (s *Runner) Events(ctx context.Context, run string, after uint64) ([]engine
 	return events, nil
 }
 
-// EachEvent gives take the events of a run after the event after, in order, without holding all of them at once. An error of take ends it and is given back.
+// EachEvent calls take with the events of a run that follow the event after, in order, without
+// holding all of them in memory. An error of take ends the iteration and is returned.
 func (s *Runner) EachEvent(ctx context.Context, run string, after uint64, take func(engine.Event) error) error {
 	defer s.Hold(run)()
 	return journal.EachEvents(ctx, s.store, run, after, func(events []engine.Event, _ bool) error {
@@ -79,7 +83,7 @@ func (s *Runner) EachEvent(ctx context.Context, run string, after uint64, take f
 	})
 }
 
-// Head gives the index entry of a run. Errors: journal.ErrNotFound.
+// Head returns the index entry of a run, or journal.ErrNotFound.
 func (s *Runner) Head(ctx context.Context, run string) (journal.Head, error) {
 	h, err := s.store.Head(ctx, run)
 	if err != nil {
@@ -90,7 +94,7 @@ func (s *Runner) Head(ctx context.Context, run string) (journal.Head, error) {
 	return one[0], err
 }
 
-// Show gives the run object with all its steps and whole values.
+// Show returns the run object with all its steps and full values.
 func (s *Runner) Show(ctx context.Context, run string) (project.Run, error) {
 	defer s.Hold(run)()
 	h, w, err := s.RunDefinition(ctx, run)
@@ -109,7 +113,7 @@ func (s *Runner) Show(ctx context.Context, run string) (project.Run, error) {
 	return o, nil
 }
 
-// List gives a page of runs, newest first.
+// List returns a page of runs, newest first.
 func (s *Runner) List(ctx context.Context, q journal.Query) ([]journal.Head, string, error) {
 	page, next, err := s.store.List(ctx, q)
 	if err == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service/failure"
 )
 
-// P17: a run whose definition is gone, or is none, is damaged; it is neither absent nor empty.
+// P17: a run whose definition is missing or invalid is damaged; it is neither absent nor empty.
 func TestReadDamagedDefinition(t *testing.T) {
 	t.Parallel()
 	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }})

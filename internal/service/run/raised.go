@@ -8,14 +8,15 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// isRaised tells whether a run of g had limits above those of g: from its beginning, or since it was reopened or its question about a budget was answered.
+// isRaised reports whether a run of g had limits above those of g: from the start, or since it was
+// reopened or its question about a budget was answered.
 func isRaised(past []engine.Event, g *workflow.Workflow) bool {
 	for _, e := range past {
 		l := engine.LimitsOf(e.Data)
 		if d, ok := e.Data.(*engine.RunCreated); ok && d.Meta[metaLimits] != "" {
 			l = new(workflow.Limits)
 			if json.Unmarshal([]byte(d.Meta[metaLimits]), l) != nil {
-				return true // what cannot be read is not known to be lower
+				return true // unreadable limits are not known to be lower
 			}
 		}
 		if l != nil && definition.RaisesOwn(*l, g) {

@@ -10,13 +10,15 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// metaRecord holds the file to which the model calls of a run are recorded, as an absolute path.
+// metaRecord holds the absolute path of the file to which the model calls of a run are recorded.
 const metaRecord = "record"
 
-// ContinueRecording goes on with the recording of a run that this process is about to drive, and of the runs below it; nothing happens where it has none, or where
-// another process drives the run. It is for the command line, whose person named the file: neither a server nor a Go program writes where a stored run says.
+// ContinueRecording continues the recording of a run that this process is about to drive, and of
+// its descendants; it does nothing if the run has no recording, or if another process drives it. It
+// is for the command line, whose user named the file: neither a server nor a Go program writes to a
+// path taken from a stored run.
 //
-// Errors say why the recording stays as it is. The run can go on without it.
+// An error says why the recording stays as it is. The run can continue without it.
 func (s *Runner) ContinueRecording(ctx context.Context, run string) error {
 	head, err := s.store.Head(ctx, run)
 	if err != nil || head.Meta[metaRecord] == "" || s.opener.IsRecording() {
@@ -32,9 +34,9 @@ func (s *Runner) ContinueRecording(ctx context.Context, run string) error {
 	return s.opener.ContinueRecording(head.Meta[metaRecord], known)
 }
 
-// replied gives the replies of models in a run and in the runs below it.
+// replied returns the model replies in a run and its descendants.
 func (s *Runner) replied(ctx context.Context, run string) (all []chat.Message, err error) {
-	runs := []string{run} // each once, whatever a damaged journal says
+	runs := []string{run} // each once, even if the journal is damaged
 	for i := 0; i < len(runs); i++ {
 		err := s.EachEvent(ctx, runs[i], 0, func(e engine.Event) error {
 			switch data := e.Data.(type) {
@@ -47,7 +49,7 @@ func (s *Runner) replied(ctx context.Context, run string) (all []chat.Message, e
 			}
 			return nil
 		})
-		if err != nil && !errors.Is(err, journal.ErrNotFound) { // it was to be started
+		if err != nil && !errors.Is(err, journal.ErrNotFound) { // it was about to be started
 			return nil, err
 		}
 	}

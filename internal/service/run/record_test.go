@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// P17: a damaged journal in which runs stand below one another in a ring is read once.
+// P17: a damaged journal in which runs are each other's descendants is read once.
 func TestRepliesOfRing(t *testing.T) {
 	t.Parallel()
 	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }})

@@ -12,35 +12,39 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Recorded is a run as its journal tells it: what decides how it goes on, without its events and steps.
+// Recorded is a run as recorded in its journal: the data that determines how it continues, without
+// its events and steps.
 type Recorded struct {
-	// Head is the run's index entry. Of a run on a server it has what the events and the run object tell.
+	// Head is the run's index entry. For a run on a server it holds the data of the events and the
+	// run object.
 	Head     journal.Head
 	Workflow *workflow.Workflow
 	// Created is the run's first event.
 	Created *engine.RunCreated
 
-	// Waits are all that were opened, in that order.
+	// Waits are all waits that were opened, in order.
 	Waits []*Asked
 
 	object project.Run
 	met    *engine.LimitReached
 }
 
-// Object gives the run object without steps, outputs by node, state and input. After [ReadShort] its values are short.
+// Object returns the run object without steps, outputs by node, state and input. After [ReadShort]
+// its values are short.
 func (r Recorded) Object() project.Run { return r.object }
 
-// Read reads the journal of a run with its definition; values are whole. Errors: journal.ErrNotFound; *journal.CorruptError and *journal.NewerError, then nothing
-// is given (P17).
+// Read reads the journal of a run with its definition and full values. It returns
+// journal.ErrNotFound, or *journal.CorruptError or *journal.NewerError with no data (P17).
 func (s *Runner) Read(ctx context.Context, run string) (Recorded, error) { return Read(ctx, s, run) }
 
-// ReadShort is Read for callers that decide something: tokens that mean nothing to them are in the place of long values.
+// ReadShort is Read for callers that make decisions: long values are replaced with tokens, which
+// are meaningless to them.
 func (s *Runner) ReadShort(ctx context.Context, run string) (Recorded, error) {
 	rec, _, err := readShort(ctx, s, run)
 	return rec, err
 }
 
-// Read is [Runner.Read] of a run that src has.
+// Read is [Runner.Read] for a run in src.
 func Read(ctx context.Context, src view.Source, run string) (Recorded, error) {
 	rec, r, err := readShort(ctx, src, run)
 	if err == nil {
@@ -81,7 +85,7 @@ func readShort(ctx context.Context, src view.Source, run string) (Recorded, *vie
 	rec.object = f.Run()
 	rec.object.Interrupted, rec.object.WaitingFor, rec.object.Turn = rec.Head.Interrupted, rec.Head.WaitingFor, view.TurnOf(rec.Head)
 	rec.object.Steps, rec.object.Outputs, rec.object.State, rec.object.Input = nil, nil, nil, nil
-	for _, w := range rec.open() { // an answer is compared with them
+	for _, w := range rec.open() { // answers are compared with them
 		options := []string{}
 		if err := whole(ctx, r, w.Options, &options); err != nil {
 			return Recorded{}, nil, err
@@ -91,7 +95,7 @@ func readShort(ctx context.Context, src view.Source, run string) (Recorded, *vie
 	return rec, r, nil
 }
 
-// whole makes into what v, of a reading, is with whole values.
+// whole fills into with the full values of v, which belongs to a reading.
 func whole(ctx context.Context, r *view.Reader, v, into any) error {
 	var text bytes.Buffer
 	if err := r.Write(ctx, &text, v, view.Style{}); err != nil {
@@ -100,7 +104,7 @@ func whole(ctx context.Context, r *view.Reader, v, into any) error {
 	return json.Unmarshal(text.Bytes(), into)
 }
 
-// add takes an event in. Of a wait that has ended it forgets what was asked.
+// add applies an event. For a wait that has ended it drops the question.
 func (r *Recorded) add(e engine.Event, waits map[string]*Asked) {
 	end := func(wait string, d *engine.WaitAnswered) {
 		w := waits[wait]
@@ -124,7 +128,7 @@ func (r *Recorded) add(e engine.Event, waits map[string]*Asked) {
 	}
 }
 
-// fill puts whole values in the place of tokens.
+// fill replaces tokens with full values.
 func (r *Recorded) fill(ctx context.Context, reader *view.Reader) error {
 	o := &r.object
 	var full project.Run
@@ -152,7 +156,7 @@ func (r *Recorded) fill(ctx context.Context, reader *view.Reader) error {
 	return nil
 }
 
-// open gives the open waits, in the order in which they were opened.
+// open returns the open waits, in the order in which they were opened.
 func (r Recorded) open() []*Asked {
 	var out []*Asked
 	for _, w := range r.Waits {
@@ -163,7 +167,8 @@ func (r Recorded) open() []*Asked {
 	return out
 }
 
-// Opened gives a wait by its id; nil: there is none. What was asked is short after [Runner.ReadShort], and gone once the wait has ended.
+// Opened returns a wait by its id, or nil if there is none. Its question is short after
+// [Runner.ReadShort], and gone once the wait has ended.
 func (r Recorded) Opened(wait string) *engine.WaitOpened {
 	for _, w := range r.Waits {
 		if w.Wait == wait {

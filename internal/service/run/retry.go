@@ -20,30 +20,40 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// RetryRequest says from where a run that has ended goes on, as a new run. The zero RetryRequest goes on just before what failed, or where the run was cancelled.
+// RetryRequest specifies from where a run that has ended continues, as a new run. The zero
+// RetryRequest continues just before the failure, or where the run was cancelled.
 type RetryRequest struct {
-	// From is the id of the node from whose last execution on the new run executes again; "": see RetryRequest.
+	// From is the id of the node from whose last execution on the new run executes again; for ""
+	// see RetryRequest.
 	From string
-	// RunID is the id of the new run; "" makes one.
+	// RunID is the id of the new run; "" means that one is generated.
 	RunID string
-	// Model overrides the model of every agent for the calls that the new run makes; "": that of the run, if any.
+	// Model overrides the model of every agent for the calls that the new run makes; "" means the
+	// run's override, if any.
 	Model string
-	// With, if not nil, holds a document that takes the place of the run's own: its Workflow, Stored, Version, Dir, Place and Trust count.
+	// With, if not nil, contains a document that replaces the run's own; only its Workflow, Stored,
+	// Version, Dir, Place and Trust are used.
 	With *StartRequest
-	// Files take the place of those that the run was started with, where they are set. The entries of new Replies count from the first one.
+	// Files replace those that the run was started with, if they are set. The entries of new
+	// Replies are used from the first one.
 	resources.Files
-	// Limits take the place of the run's, where they are set. A run that a limit ended goes on with a higher one only.
+	// Limits replace the run's limits, if they are set. A run that ended at a limit continues only
+	// with a higher one.
 	Limits workflow.Limits
-	// By is who asks. It is recorded with the new limits of a run that a limit ended, and must be known then.
+	// By is the actor. It is recorded with the new limits of a run that ended at a limit, and must
+	// then be known.
 	By Actor
-	// Rights are asked as with Fork. Raise is asked for new limits, too.
+	// Rights are checked as in Fork. Raise is also called for new limits.
 	Rights ForkRights
 }
 
-// Retry stores a new run that keeps what succeeded in a run which failed, met a limit or was cancelled, and gives its id: Resume goes on with it. Of a run that completed
-// it makes one that goes on from RetryRequest.From. The run itself stays as it is. What can be known before the first call is refused, with nothing stored.
+// Retry stores a new run that keeps the successful part of a run that failed, reached a limit or
+// was cancelled, and returns its id; Resume continues it. For a completed run the new run continues
+// from RetryRequest.From. The original run is not changed. Problems that can be detected before the
+// first call are errors, with nothing stored.
 //
-// Errors: *NotEndedError; *InvalidError, *CommandsError and *model.RefError as with Start; *AllowedElsewhereError; *driver.ForeignError; those of the rights; *LimitError.
+// Errors: *NotEndedError; *InvalidError, *CommandsError and *model.RefError as with Start;
+// *AllowedElsewhereError; *driver.ForeignError; the errors of Rights; *LimitError.
 func (s *Runner) Retry(ctx context.Context, run string, q RetryRequest) (string, error) {
 	head, w, err := s.RunDefinition(ctx, run)
 	if err != nil {
@@ -77,7 +87,7 @@ func (s *Runner) Retry(ctx context.Context, run string, q RetryRequest) (string,
 	return id, s.opener.Give(id, resources.Files{Tools: q.Tools, ToolsFile: q.ToolsFile})
 }
 
-// mayRetry tells whether this process may drive what a retry makes.
+// mayRetry returns an error unless this process may drive the new run of a retry.
 func (s *Runner) mayRetry(ctx context.Context, head journal.Head, w *workflow.Workflow, q RetryRequest) error {
 	if isGraph(w) {
 		program, err := s.graphs.find(w)
@@ -149,7 +159,8 @@ func (s *Runner) prepareRetry(ctx context.Context, run string, head journal.Head
 	return nil
 }
 
-// derive stores the run. What succeeded beside a failure is kept where the engine can go on from there, else the run goes back to where the failed step began.
+// derive stores the run. Successful work parallel to a failure is kept if the engine can continue
+// from there; otherwise the run goes back to the start of the failed step.
 func (s *Runner) derive(ctx context.Context, run string, w *workflow.Workflow, q RetryRequest, d stored.Derived) (id string, err error) {
 	for _, keep := range []bool{true, false} {
 		d.Past = func(records [][]engine.Event) ([]engine.Event, error) {
@@ -186,7 +197,8 @@ func (s *Runner) derive(ctx context.Context, run string, w *workflow.Workflow, q
 	return id, err
 }
 
-// forgetReplies removes from past which entries of a reply script were used: they are not entries of the script that takes its place.
+// forgetReplies removes from past which entries of a reply script were used: they do not apply to
+// the script that replaces it.
 func forgetReplies(past []engine.Event) {
 	for i := range past {
 		switch d := past[i].Data.(type) {
@@ -204,7 +216,7 @@ func forgetReplies(past []engine.Event) {
 	}
 }
 
-// may asks the rights.
+// may checks the rights.
 func (q *RetryRequest) may(past []engine.Event, w *workflow.Workflow) error {
 	if q.Rights.Approve != nil && isDecided(past) {
 		if err := q.Rights.Approve(); err != nil {
@@ -217,7 +229,7 @@ func (q *RetryRequest) may(past []engine.Event, w *workflow.Workflow) error {
 	return nil
 }
 
-// past gives the events that the new run has, and how it is reopened where a limit ended the run.
+// past returns the events that the new run keeps, and how it is reopened if a limit ended the run.
 func (q *RetryRequest) past(run string, events []engine.Event, keep bool) ([]engine.Event, *engine.Reopen, error) {
 	h := readHistory(events)
 	if q.From != "" {
@@ -253,7 +265,7 @@ func (q *RetryRequest) past(run string, events []engine.Event, keep bool) ([]eng
 	return nil, nil, failure.Refuse(errcode.RunCompleted, errcode.Fields{"run": run}, nil)
 }
 
-// higher says how a limit is raised.
+// higher adds to an error how the limit can be raised.
 func (q *RetryRequest) higher(run string, err error) error {
 	return failure.Refuse(errcode.RunLimitNotRaised, errcode.Fields{"run": run}, err)
 }
@@ -267,7 +279,8 @@ func lastLimit(events []engine.Event) *engine.LimitReached {
 	return nil
 }
 
-// limit puts the limits of the new run, and that it is a retry, into its events. With a document they are those of the document under what the start of the run set.
+// limit adds the limits of the new run, and that it is a retry, to its events. With a document they
+// are the limits of the document, overridden by those set at the start of the run.
 func (q *RetryRequest) limit(past []engine.Event, was *workflow.Workflow, spec *driver.Spec) {
 	over := func(l workflow.Limits) workflow.Limits {
 		if spec != nil {
@@ -277,13 +290,13 @@ func (q *RetryRequest) limit(past []engine.Event, was *workflow.Workflow, spec *
 	}
 	for i := range past {
 		past[i].Data = engine.WithLimits(past[i].Data, over)
-		if d, ok := past[i].Data.(*engine.RunCreated); ok { // it is a copy
+		if d, ok := past[i].Data.(*engine.RunCreated); ok { // the event is a copy
 			d.Retry = true
 		}
 	}
 }
 
-// flagsOf gives the limits of a run that are not its definition's own.
+// flagsOf returns the limits of a run that differ from its definition's own.
 func flagsOf(l, own workflow.Limits) workflow.Limits {
 	if l.MaxSteps != nil && own.MaxSteps != nil && *l.MaxSteps == *own.MaxSteps {
 		l.MaxSteps = nil
@@ -300,14 +313,14 @@ func flagsOf(l, own workflow.Limits) workflow.Limits {
 	return l
 }
 
-// unless makes v zero where it is own.
+// unless sets v to zero if it equals own.
 func unless[T comparable](v *T, own T) {
 	if *v == own {
 		*v = *new(T)
 	}
 }
 
-// created gives the first event of a run.
+// created returns the first event of a run.
 func (s *Runner) created(ctx context.Context, run string) (*engine.RunCreated, error) {
 	var first *engine.RunCreated
 	stop := errors.New("read")
@@ -324,7 +337,7 @@ func (s *Runner) created(ctx context.Context, run string) (*engine.RunCreated, e
 	return first, nil
 }
 
-// keptFiles gives the files that a run was started with.
+// keptFiles returns the files that a run was started with.
 func (s *Runner) keptFiles(ctx context.Context, run string) (f resources.Files, err error) {
 	for name, into := range map[string]*[]byte{resources.FileTools: &f.Tools, resources.FileReplies: &f.Replies} {
 		data, err := s.runs.File(ctx, run, name)

@@ -26,7 +26,7 @@ workflow:
   - {type: agent, name: two}
 `
 
-// second fails every call of two until it is repaired, after it has used tokens. It counts calls.
+// second fails every call of agent two until it is repaired, after using tokens. It counts calls.
 type second struct {
 	works       atomic.Bool
 	first, then atomic.Int64
@@ -59,7 +59,7 @@ func startPair(t *testing.T, s *service.Service, limits workflow.Limits) string 
 	return run
 }
 
-// retried makes a retry and waits for it.
+// retried performs a retry and waits for it.
 func retried(t *testing.T, s *service.Service, run string, q service.RetryRequest) service.Recorded {
 	t.Helper()
 	id, err := s.Retry(t.Context(), run, q)
@@ -79,7 +79,8 @@ func retried(t *testing.T, s *service.Service, run string, q service.RetryReques
 	return rec
 }
 
-// TestRetryBudgets: a call counts once in a budget of the workflow, in the run that made it: neither does a retry forget the attempts that failed, nor do kept calls count again.
+// TestRetryBudgets checks that a call counts once in a budget of the workflow, in the run that made
+// it: a retry does not drop the failed attempts, and kept calls do not count again.
 func TestRetryBudgets(t *testing.T) {
 	t.Parallel()
 	m := &second{}
@@ -89,7 +90,7 @@ func TestRetryBudgets(t *testing.T) {
 		t.Fatal(err)
 	}
 	made := m.first.Load() + m.then.Load()
-	for made < 5 { // each retry makes the second call again, and no other
+	for made < 5 { // each retry repeats the second call, and no other
 		rec := retried(t, s, run, service.RetryRequest{})
 		if got := m.first.Load() + m.then.Load(); got != made+1 {
 			t.Fatalf("%d calls after a retry, want %d: %s", got, made+1, rec.Object().Status)
@@ -106,7 +107,8 @@ func TestRetryBudgets(t *testing.T) {
 	}
 }
 
-// TestRetryStart: a retry starts when it is made, and a run that has not ended has none.
+// TestRetryStart checks that a retry starts at the time it is made, and that a run that has not
+// ended has none.
 func TestRetryStart(t *testing.T) {
 	t.Parallel()
 	m := &second{}
@@ -137,7 +139,8 @@ func TestRetryStart(t *testing.T) {
 	}
 }
 
-// TestRetryTwice: two retries of one run at once are two runs, and of two with the same id one is refused.
+// TestRetryTwice checks that two concurrent retries of one run are two runs, and that of two with
+// the same id one is rejected.
 func TestRetryTwice(t *testing.T) {
 	t.Parallel()
 	m := &second{}

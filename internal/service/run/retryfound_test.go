@@ -9,9 +9,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// What TestRetryProperty found, each as small as it gets.
+// Cases found by TestRetryProperty, each reduced to the minimum.
 
-// pastOf gives the past that a retry of a run keeps, and a world that goes on with it.
+// pastOf returns the past that a retry of a run keeps, and a world that continues with it.
 func pastOf(t *testing.T, w *enginetest.World) ([]engine.Event, *enginetest.World) {
 	t.Helper()
 	past, _, err := (&RetryRequest{}).past("run1", slices.Clone(w.Events), true)
@@ -24,8 +24,9 @@ func pastOf(t *testing.T, w *enginetest.World) ([]engine.Event, *enginetest.Worl
 	return past, next
 }
 
-// TestRetryAnswer: a step that a person's answer completed while the run waited to fail, and that led nowhere, is cut with the answer: it would be without a
-// call and without a wait. The person is asked again.
+// TestRetryAnswer checks that a step that a person's answer completed while the run waited to fail,
+// and that led nowhere, is removed together with the answer: otherwise it would be without a call
+// and without a wait. The person is asked again.
 func TestRetryAnswer(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{"question": `"42"`, "skip": `"skip"`} {
@@ -66,7 +67,8 @@ func TestRetryAnswer(t *testing.T) {
 	}
 }
 
-// TestRetryHandedOver: a limit that handed the run over to a person did not end it: a retry goes on behind the handoff.
+// TestRetryHandedOver checks that a limit that handed the run over to a person did not end it: a
+// retry continues after the handoff.
 func TestRetryHandedOver(t *testing.T) {
 	t.Parallel()
 	for name, steps := range map[string]int{engine.CodeMaxSteps: 2, engine.CodeOscillation: 100} {

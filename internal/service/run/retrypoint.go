@@ -10,14 +10,16 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// history is an index of the events of a run. Steps and scopes are those of the engine.
+// history is an index of the events of a run. Steps and scopes are the engine's.
 type history struct {
 	events []engine.Event
-	// started and failed give the positions of a step's events; failed has steps without an error port only.
+	// started and failed map steps to the positions of their events; failed has only steps without
+	// an error port.
 	started, failed map[int]int
-	// owner gives the fork, map or sub-flow step of a scope; absent: the run itself.
+	// owner maps scopes to their fork, map or sub-flow step; a scope that is absent belongs to the
+	// run itself.
 	owner map[int]int
-	// again gives the position of the last attempt of a step after its first.
+	// again maps steps to the position of their last attempt after the first.
 	again map[int]int
 }
 
@@ -53,12 +55,13 @@ func (h *history) start(step int) *engine.StepStarted {
 	return d
 }
 
-// contains tells whether steps of a kind contain others.
+// contains reports whether steps of a kind contain other steps.
 func contains(k workflow.Kind) bool {
 	return k == workflow.KindFork || k == workflow.KindMap || k == workflow.KindSubflow
 }
 
-// culprits gives the steps whose failure made a step fail: itself, or where it is a fork, a map or a sub-flow the steps inside of its last attempt.
+// culprits returns the steps whose failure made a step fail: the step itself or, for a fork, a map
+// or a sub-flow, the steps inside its last attempt.
 func (h *history) culprits(step int) []int {
 	var inside []int
 	if contains(h.start(step).Kind) {
@@ -79,7 +82,7 @@ func (h *history) culprits(step int) []int {
 	return out
 }
 
-// failure gives the step whose failure ended the run, 0 where none did.
+// failure returns the step whose failure ended the run, or 0 if none did.
 func (h *history) failure() int {
 	first := 0
 	for step, at := range h.failed {
@@ -90,7 +93,8 @@ func (h *history) failure() int {
 	return first
 }
 
-// failedCall gives the position at which the model call began whose last attempt failed a step; false where something else did.
+// failedCall returns the model call whose last attempt failed a step, and the position at which it
+// began, or false if the step failed for another reason.
 func (h *history) failedCall(step int) (call string, at int, ok bool) {
 	for i := h.failed[step] - 1; i > h.started[step]; i-- {
 		if h.events[i].Step != step {
@@ -118,8 +122,9 @@ func (h *history) failedCall(step int) (call string, at int, ok bool) {
 	return "", 0, false
 }
 
-// beforeFailure gives the events without what failed, where keep is set with what succeeded of the failed steps and beside them; else the run goes back to where the first
-// of the failed steps began.
+// beforeFailure returns the events without the failed part. If keep is set, it keeps the successful
+// work of the failed steps and parallel to them; otherwise the run goes back to the start of the
+// first failed step.
 func (h *history) beforeFailure(keep bool) []engine.Event {
 	step := h.failure()
 	end := len(h.events)
@@ -130,7 +135,7 @@ func (h *history) beforeFailure(keep bool) []engine.Event {
 		return h.upTo(h.beforeLimit(end), nil)
 	}
 	var culprits []int
-	for other := range h.failed { // others may have failed while the run waited for what was under way
+	for other := range h.failed { // others may have failed while the run waited for calls in flight
 		if h.start(other).Scope == 0 {
 			culprits = append(culprits, h.culprits(other)...)
 		}
@@ -152,7 +157,7 @@ func (h *history) beforeFailure(keep bool) []engine.Event {
 			continue
 		}
 		if at, failed := h.failed[h.events[i].Step]; failed && at == i && !contains(h.start(h.events[i].Step).Kind) {
-			continue // it failed inside of what went on nevertheless
+			continue // it failed inside a step that continued nevertheless
 		}
 		end = i
 		break
@@ -173,8 +178,9 @@ func (h *history) beforeFailure(keep bool) []engine.Event {
 	return h.upTo(h.beforeLimit(end), drop)
 }
 
-// beforeLimit gives the end of a past that ends at a position at the latest, and before the run was about to end by a limit: it would end so again. A limit that handed
-// the run over to a person did not end it.
+// beforeLimit returns the end of a past that ends at the given position at the latest, and before
+// the run was about to end at a limit, at which it would end again. A limit that handed the run
+// over to a person did not end it.
 func (h *history) beforeLimit(end int) int {
 	at := -1
 	for i := range h.events[:end] {
@@ -203,8 +209,9 @@ func (h *history) beforeLimit(end int) int {
 	return end
 }
 
-// beforeStuck gives the end of a past before the first step that completed and led nowhere, because a step of its scope, or of one around it, had failed: without
-// the failure it would lead nowhere again.
+// beforeStuck returns the end of a past before the first step that completed and led nowhere
+// because a step in its scope, or in an enclosing one, had failed: even without the failure it
+// would lead nowhere again.
 func (h *history) beforeStuck(from, end int) int {
 	wentOn := map[int]bool{}
 	for i := end - 1; i > from; i-- {
@@ -226,7 +233,7 @@ func (h *history) beforeStuck(from, end int) int {
 	return end
 }
 
-// encloses tells whether a scope is another one or around it.
+// encloses reports whether a scope equals another one or encloses it.
 func (h *history) encloses(outer, scope int) bool {
 	for scope != outer && scope != 0 {
 		scope = h.start(h.owner[scope]).Scope
@@ -234,8 +241,9 @@ func (h *history) encloses(outer, scope int) bool {
 	return scope == outer
 }
 
-// result gives the position of what completed a step at a position: that of the result of its call, of an answer, or of its beginning; that position itself for a fork, a map or
-// a sub-flow, which is settled again.
+// result returns the position of the event that caused a step to complete: the result of its call,
+// an answer, or its start; for a fork, a map or a sub-flow, which is settled again, it returns
+// completed.
 func (h *history) result(completed int) int {
 	step := h.events[completed].Step
 	if contains(h.start(step).Kind) {
@@ -246,13 +254,15 @@ func (h *history) result(completed int) int {
 			continue
 		}
 		switch d := h.events[i].Data.(type) {
-		case *engine.ToolReturned: // the engine makes it of the answer of a person: between the two the call would neither be open nor wait
+		case *engine.ToolReturned:
+			// the engine derives it from a person's answer: between the two the call would be
+			// neither open nor waiting
 			if _, answered := h.events[i-1].Data.(*engine.WaitAnswered); answered && h.events[i-1].Step == step {
 				return i - 1
 			}
 			return i
 		case *engine.ModelReplied:
-			if !d.Compaction { // what it led to is in the next event
+			if !d.Compaction { // its effect is in the next event
 				return i
 			}
 		case *engine.FuncReturned, *engine.WaitAnswered:
@@ -262,7 +272,8 @@ func (h *history) result(completed int) int {
 	return h.started[step]
 }
 
-// isOfCall tells whether an event is of a later attempt of a model call, or of the failure of one.
+// isOfCall reports whether an event belongs to a later attempt of a model call, or to the failure
+// of one.
 func isOfCall(d engine.Data, call string) bool {
 	switch d := d.(type) {
 	case *engine.ModelFailed:
@@ -279,7 +290,7 @@ func isOfCall(d engine.Data, call string) bool {
 	return false
 }
 
-// beforeCancel gives the events before the run was cancelled.
+// beforeCancel returns the events before the run was cancelled.
 func (h *history) beforeCancel() []engine.Event {
 	end := len(h.events) - 1
 	for i := range h.events {
@@ -298,7 +309,7 @@ func (h *history) beforeCancel() []engine.Event {
 	return h.upTo(h.beforeLimit(end), nil)
 }
 
-// beforeStep gives the events before a node began to execute for the last time.
+// beforeStep returns the events before a node began to execute for the last time.
 func (h *history) beforeStep(node string) ([]engine.Event, bool) {
 	for i, e := range slices.Backward(h.events) {
 		if _, ok := e.Data.(*engine.StepStarted); ok && e.Node == node {
@@ -308,7 +319,8 @@ func (h *history) beforeStep(node string) ([]engine.Event, bool) {
 	return nil, false
 }
 
-// upTo gives the events before a position without those that are dropped, numbered anew. Waits that were closed because their steps were cancelled right there are open.
+// upTo returns the events before a position without the dropped ones, renumbered. Waits that were
+// closed because their steps were cancelled right there are open.
 func (h *history) upTo(end int, drop map[int]bool) []engine.Event {
 	for ; end > 0 && end < len(h.events); end-- {
 		if d, ok := h.events[end-1].Data.(*engine.WaitClosed); !ok || d.Reason != engine.CodeCancelled {
@@ -325,7 +337,7 @@ func (h *history) upTo(end int, drop map[int]bool) []engine.Event {
 	return out
 }
 
-// noStep says that a run never executed a node.
+// noStep returns an error saying that a run never executed a node.
 func (h *history) noStep(run, node string) error {
 	var ids []string
 	for i := range h.events {

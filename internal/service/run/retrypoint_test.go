@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// shrinking fails the property that is being checked, so that rapid looks for a smaller case.
+// shrinking fails the property under test, so that rapid looks for a smaller case.
 type shrinking struct {
 	testing.TB
 	rt *rapid.T
@@ -26,14 +26,16 @@ func (s shrinking) Helper()                   {}
 func (s shrinking) Fatal(args ...any)         { s.rt.Fatal(args...) }
 func (s shrinking) Fatalf(f string, a ...any) { s.rt.Fatalf(f, a...) }
 
-// retried is a random workflow whose runs fail, are cancelled or meet limits, and are retried.
+// retried is a random workflow whose runs fail, are cancelled or reach limits, and are retried.
 type retried struct {
 	*enginetest.World
 	rt    *rapid.T
 	shape *enginetest.Shape
-	// kept are the ids of calls whose success the run has, by the events of its past and of its own.
+	// kept holds the ids of calls whose success the run has, according to the events of its past
+	// and its own.
 	kept map[string]bool
-	// breaks: calls fail and the run may be cancelled; crashes: the process dies now and then.
+	// breaks means that calls fail and the run may be cancelled; crashes means that the process
+	// sometimes dies.
 	breaks, crashes bool
 }
 
@@ -59,7 +61,7 @@ func newRetried(t testing.TB, rt *rapid.T) *retried {
 	return w
 }
 
-// unbroken takes the failures out of a shape: the test brings its own.
+// unbroken removes the failures from a shape: the test adds its own.
 func unbroken(s *enginetest.Shape) {
 	s.Fails = 0
 	for _, p := range s.Parts {
@@ -67,7 +69,7 @@ func unbroken(s *enginetest.Shape) {
 	}
 }
 
-// drive lets the run come to its end.
+// drive runs the run to its end.
 func (w *retried) drive() {
 	w.T.Helper()
 	for n := 0; !w.Run.Status().Ended(); n++ {
@@ -134,7 +136,7 @@ func (w *retried) note() {
 	}
 }
 
-// idsOf gives the ids of the calls whose success is among events.
+// idsOf returns the ids of the calls whose success is among events.
 func idsOf(events []engine.Event) map[string]bool {
 	out := map[string]bool{}
 	for _, e := range events {
@@ -152,7 +154,8 @@ func idsOf(events []engine.Event) map[string]bool {
 	return out
 }
 
-// retry makes a run of the one that ended, as Service.derive does, and says whether all that succeeded beside the failure was kept.
+// retry derives a run from the ended one, as Service.derive does, and reports whether all
+// successful work parallel to the failure was kept.
 func (w *retried) retry(q RetryRequest) (next *retried, whole bool) {
 	w.T.Helper()
 	for _, keep := range []bool{true, false} {
@@ -186,8 +189,10 @@ func (w *retried) retry(q RetryRequest) (next *retried, whole bool) {
 	panic("unreachable")
 }
 
-// TestRetryProperty: whatever a workflow is made of, and however a run of it ended, its retry with working replies ends as a run that never failed, with the same output and
-// no more successful calls; no call whose success is kept is made again; and the laws of World hold from its first step on. So it is with a retry of a retry.
+// TestRetryProperty checks that, whatever a workflow consists of and however a run of it ended, its
+// retry with working replies ends like a run that never failed, with the same output and no more
+// successful calls; that no call whose success is kept is made again; and that the laws of World
+// hold from its first step on. The same holds for a retry of a retry.
 func TestRetryProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -197,7 +202,8 @@ func TestRetryProperty(t *testing.T) {
 			if again > 2 {
 				break
 			}
-			// Few passes: a sub-flow whose state holds its input and its output doubles the state with each pass of a loop around it.
+			// Few passes: a sub-flow whose state holds its input and its output doubles the state
+			// with each pass of an enclosing loop.
 			limits := workflow.Limits{MaxSteps: new(1000 * (again + 1)), MaxTokens: int64(1_000_000 * (again + 1)), MaxLoopIterations: 6 + again}
 			w.shape.SetLoops(limits.MaxLoopIterations)
 			w, _ = w.retry(RetryRequest{Limits: limits})
@@ -211,7 +217,8 @@ func TestRetryProperty(t *testing.T) {
 	})
 }
 
-// TestRetryFromProperty: a retry from any step that ran, of a run that ended in any way, comes to an end, and makes no call again whose success is kept.
+// TestRetryFromProperty checks that a retry from any executed step, of a run that ended in any way,
+// terminates, and repeats no call whose success is kept.
 func TestRetryFromProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -231,7 +238,7 @@ func TestRetryFromProperty(t *testing.T) {
 	})
 }
 
-// started gives the nodes of the steps that ran.
+// started returns the nodes of the executed steps.
 func (w *retried) started() []string {
 	var nodes []string
 	for _, e := range w.Events {
@@ -242,7 +249,7 @@ func (w *retried) started() []string {
 	return nodes
 }
 
-// compare holds a run to what the shape gives where no call fails.
+// compare checks a run against the result of the shape without failing calls.
 func (w *retried) compare() {
 	w.T.Helper()
 	if w.breaks && w.Run.Status() != engine.StatusCompleted {
@@ -256,9 +263,9 @@ func (w *retried) compare() {
 		case *engine.StepStarted:
 			agents[e.Step] = d.Kind == workflow.KindAgent
 		case *engine.ToolFailed:
-			failed = failed || agents[e.Step] // the agent is told
+			failed = failed || agents[e.Step] // the failure is reported to the agent
 		case *engine.StepFailed:
-			failed = true // a failure that the workflow deals with is part of the past
+			failed = true // a failure that the workflow handles is part of the past
 		case *engine.StepRetrying:
 			again = again || d.Call == ""
 		}
@@ -278,5 +285,5 @@ func (w *retried) compare() {
 	}
 }
 
-// callID is the id of a command by the call and attempt of its events.
+// callID returns the id of a command from the call and attempt of its events.
 func callID(call string, attempt int) string { return fmt.Sprintf("%s#%d", call, attempt) }

@@ -12,10 +12,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// replaced compares the definition of a run with one that takes its place, and gives the events of the run with the edges of the new one. Nodes that the events execute, and
-// the edges between them, must be equal; prompts of agents, their models, conditions and limits may differ.
+// replaced compares the definition of a run with its replacement, and returns the events of the run
+// with the edges of the new one. Nodes that the events execute, and the edges between them, must be
+// equal; prompts of agents, their models, conditions and limits may differ.
 //
-// Errors: *InvalidError that names the first difference in the order of the old definition.
+// It returns an *InvalidError that names the first difference in the order of the old definition.
 func (h *history) replaced(old, now *workflow.Workflow) ([]engine.Event, error) {
 	flows := map[int]flowPair{0: {old: old, now: now}} // by scope
 	var order []flowPair
@@ -81,13 +82,14 @@ func differs(format string, args ...any) error {
 	return failure.Refuse(errcode.DocumentDiffers, errcode.Fields{"difference": fmt.Sprintf(format, args...)}, nil)
 }
 
-// flowPair is one workflow of a run, or one of its sub-flows, as it was and as it is to be. path is empty, or ends in a slash.
+// flowPair is one workflow of a run, or one of its sub-flows, in the old and the new version. path
+// is empty, or ends in a slash.
 type flowPair struct {
 	path     string
 	old, now *workflow.Workflow
 }
 
-// pairOf finds the workflow to which a scope belongs.
+// pairOf returns the workflow pair to which a scope belongs.
 func (h *history) pairOf(scope int, known map[int]flowPair) (flowPair, error) {
 	if p, ok := known[scope]; ok {
 		return p, nil
@@ -128,7 +130,8 @@ func missingNode(id string, is, was *workflow.Node) string {
 	return fmt.Sprintf("%q is of kind %s, and was of kind %s", id, is.Kind, was.Kind)
 }
 
-// compare tells whether the nodes that ran, and the edges between them, are equal. It gives the new place of each such edge by its old one.
+// compare returns an error unless the nodes that ran, and the edges between them, are equal. It
+// returns the new index of each such edge by its old one.
 func (p flowPair) compare(ran map[string]bool) (map[int]int, error) {
 	for i := range p.old.Nodes {
 		was := &p.old.Nodes[i]
@@ -181,7 +184,7 @@ func (p flowPair) compareEdges(ran map[string]bool) (map[int]int, error) {
 			continue
 		}
 		at := slices.IndexFunc(p.now.Edges, func(n workflow.Edge) bool { return sameEdge(e, n) })
-		for at >= 0 && taken[at] { // the same edge twice
+		for at >= 0 && taken[at] { // duplicate edge
 			next := slices.IndexFunc(p.now.Edges[at+1:], func(n workflow.Edge) bool { return sameEdge(e, n) })
 			if next < 0 {
 				at = -1
@@ -206,7 +209,8 @@ func sameEdge(a, b workflow.Edge) bool {
 	return a.From == b.From && a.To == b.To && a.PortName() == b.PortName() && a.Loop == b.Loop
 }
 
-// indexOf gives the place in the new workflow of an edge of the old one whose end has not run, -1 where there is none.
+// indexOf returns the index in the new workflow of an edge of the old one whose end has not run, or
+// -1 if there is none.
 func (p flowPair) indexOf(old int) int {
 	if old >= len(p.old.Edges) {
 		return -1
@@ -228,7 +232,7 @@ func (p flowPair) indexOf(old int) int {
 	return -1
 }
 
-// edge names an edge for people.
+// edge returns the name of an edge for people.
 func (p flowPair) edge(e workflow.Edge) string {
 	text := fmt.Sprintf("%q (%s → %s", cmp.Or(e.ID, e.From+" → "+e.To), p.path+e.From, p.path+e.To)
 	if e.ID == "" {

@@ -20,70 +20,74 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Config is what a Runner is made of. Operator and Logger are needed.
+// Config configures a Runner. Operator and Logger are required.
 type Config struct {
 	// Operator is the operator's configuration.
 	Operator *config.Config
-	// Kind is what kind of process this is; "" is that of the store's owner.
+	// Kind is the kind of this process; "" means the kind of the store's owner.
 	Kind journal.Kind
-	// Program names this program in runs of its Go graphs; "": it has none.
+	// Program is the name of this program in runs of its Go graphs; "" means that it has none.
 	Program string
-	// Permissions are the operator's, for every tool call of every run.
+	// Permissions are the operator's permissions, for every tool call of every run.
 	Permissions tool.Permissions
-	// MaxRuns bounds the runs of the store that have not ended, MaxInput the input of a run in bytes, MaxBytes the size of a run; 0: no bound.
+	// MaxRuns is the maximum number of unfinished runs in the store, MaxInput the maximum size of a
+	// run's input in bytes, MaxBytes the maximum size of a run; 0 means no limit.
 	MaxRuns  int
 	MaxInput int64
 	MaxBytes int64
-	// Starts are for runs whose start names nothing else.
+	// Starts are the defaults for runs whose start specifies nothing else.
 	Starts Starts
-	// Place is that of runs which need files or programs of a machine; "": it is not noted. NoDrive: the process drives no runs, so that such a run needs a place.
+	// Place is the place of runs that need files or programs of a machine; "" means that it is not
+	// recorded. NoDrive means that the process drives no runs, so that such a run needs a place.
 	Place   string
 	NoDrive bool
-	// Telemetry makes traces and metrics of the runs that are driven here; nil: none.
+	// Telemetry produces traces and metrics of the runs that are driven here; nil means none.
 	Telemetry *telemetry.Config
-	// Documents is what documents need.
+	// Documents provides what documents need.
 	Documents documents.Kit
 	Logger    *slog.Logger
 }
 
-// Starts is what a process gives to the runs that begin in it.
+// Starts are the defaults of a process for the runs that start in it.
 type Starts struct {
 	// Model overrides every agent's model; "" overrides none.
 	Model string
 	resources.Files
 }
 
-// Host is what a driver asks of the one whose runs it drives.
+// Host is what a driver calls on the host whose runs it drives.
 type Host struct {
-	// Open makes what the calls of a run need.
+	// Open opens what the calls of a run need.
 	Open driver.OpenFunc
-	// Program gives the functions of a definition, nil where this program has none; Foreign tells whether a definition needs functions of a program.
+	// Program returns the functions of a definition, or nil if this program has none; Foreign
+	// reports whether a definition needs functions of a program.
 	Program func(*workflow.Workflow) (driver.Program, error)
 	Foreign func(*workflow.Workflow) bool
-	// Events, if not nil, is called with the events of each run when they are durable.
+	// Events, if not nil, is called with the events of each run once they are durable.
 	Events func(run string, events []engine.Event)
 }
 
-// Runner is the use cases of runs over one store. Safe for concurrent use.
+// Runner implements the use cases of runs on one store. It is safe for concurrent use.
 type Runner struct {
 	cfg         Config
 	store       journal.Backend
 	definitions *definition.Catalog
 	opener      *resources.Opener
-	// driver drives runs; runs does what needs their journals alone.
+	// driver drives runs; runs performs operations that need only the journals of runs.
 	driver   driver.Driver
 	runs     *stored.Runs
 	graphs   graphs
 	active   admission
 	family   families
 	children *child.Runs
-	// telemetry observes what is driven here; nil: none.
+	// telemetry observes the runs driven here; nil means none.
 	telemetry *telemetry.Observer
-	// graphMeta is the meta of all runs of Go graphs, which must not change.
+	// graphMeta is the metadata of all runs of Go graphs, which must not be changed.
 	graphMeta map[string]string
 }
 
-// New makes a Runner with the driver that drive makes. Close it. Errors: those of drive.
+// New returns a Runner with the driver that drive creates. The caller must call Close. New returns
+// the errors of drive.
 func New(cfg Config, store journal.Backend, definitions *definition.Catalog, opener *resources.Opener, drive func(Host) (driver.Driver, error)) (*Runner, error) {
 	s := &Runner{cfg: cfg, store: store, definitions: definitions, opener: opener}
 	if cfg.Program != "" {
@@ -105,10 +109,10 @@ func New(cfg Config, store journal.Backend, definitions *definition.Catalog, ope
 	return s, nil
 }
 
-// closeTime bounds how long Close waits for calls that were told to stop.
+// closeTime is how long Close waits for calls that were told to stop.
 const closeTime = 10 * time.Second
 
-// Close interrupts what this process drives, so that it can be resumed.
+// Close interrupts the runs that this process drives, so that they can be resumed.
 func (s *Runner) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()

@@ -8,17 +8,19 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// ErrNoCall says that a run has no such model call or attempt.
+// ErrNoCall is returned when a run has no such model call or attempt.
 var ErrNoCall = stored.ErrNoCall
 
-// Sent is an attempt of a model call with the request that was made of it.
+// Sent is an attempt of a model call with its request.
 type Sent struct {
 	stored.Called
-	// Request is what the model was asked, before an adapter gave it the form of its provider. Tools of toolsets are in it once a call of the agent has ended.
+	// Request is the request to the model, before an adapter converted it to the form of its
+	// provider. It includes tools of toolsets once a call of the agent has ended.
 	Request model.Request
 }
 
-// SentCall gives the request of attempt n of a model call, 0: of the last one, from the journal alone: nothing is opened or called. Tools of toolsets that the operator has removed since are
+// SentCall returns the request of attempt n of a model call, 0 meaning the last one, using only the
+// journal: nothing is opened or called. Tools of toolsets that the operator has removed since are
 // missing in it. Errors: those of Read; stored.ErrNoCall.
 func (s *Runner) SentCall(ctx context.Context, run, call string, n int) (Sent, error) {
 	defer s.Hold(run)()
@@ -44,7 +46,7 @@ func (s *Runner) SentCall(ctx context.Context, run, call string, n int) (Sent, e
 		return Sent{}, err
 	}
 	if info.Model == "" && c.Command.Model == "" && c.Answered != "" {
-		req.Model = c.Answered // the default may be another one by now
+		req.Model = c.Answered // the default may have changed since
 	}
 	return Sent{c, req}, nil
 }

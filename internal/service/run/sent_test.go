@@ -22,7 +22,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// witness answers from a list, and keeps what it was asked by idempotency key, which names run, call and attempt's call.
+// witness replies from a list, and records its requests by idempotency key, which identifies run,
+// call and attempt.
 type witness struct {
 	mu      sync.Mutex
 	replies []model.Reply
@@ -46,10 +47,11 @@ func (m *witness) Call(_ context.Context, req model.Request, _ func(model.Delta)
 	return r, m.errs[n-1]
 }
 
-// wordsOf is what of a request is compared: all but what adapters do not send.
+// wordsOf returns the part of a request that is compared: everything except what adapters do not
+// send.
 func wordsOf(req model.Request) string {
 	req.Memo = nil
-	req.Model = req.Model[strings.Index(req.Model, "/")+1:] // a registry cuts the provider off
+	req.Model = req.Model[strings.Index(req.Model, "/")+1:] // a registry removes the provider
 	if len(req.Messages) == 0 {
 		req.Messages = nil
 	}
@@ -70,13 +72,15 @@ func wants(name, arguments string) model.Reply {
 	return r
 }
 
-// TestSentCall: what SentCall tells of each attempt of each model call is what the model was asked, with tools of toolsets, instructions, schemas, parameters, budgets, sub-agents and retries.
+// TestSentCall checks that SentCall returns for each attempt of each model call the request that
+// the model received, with tools of toolsets, instructions, schemas, parameters, budgets,
+// sub-agents and retries.
 func TestSentCall(t *testing.T) {
 	t.Parallel()
 	documents := map[string]struct {
 		format, text string
 		replies      []model.Reply
-		errs         map[int]error // by number of the reply, from 0
+		errs         map[int]error // by reply number, from 0
 	}{
 		"tools": {format.Steps, `
 agents:

@@ -13,19 +13,21 @@ import (
 	"github.com/hocket-run/hocket/internal/service/failure"
 )
 
-// IfBusy says what becomes of a run that is to begin in a session whose last run has not ended (P19).
+// IfBusy determines what happens to a run that is to start in a session whose last run has not
+// ended (P19).
 type IfBusy string
 
 const (
-	// IfBusyReject refuses it with *BusyError. It is what "" means.
+	// IfBusyReject rejects the run with *BusyError. It is the meaning of "".
 	IfBusyReject IfBusy = "reject"
-	// IfBusyQueue lets it wait until the other has ended, behind those that wait already, in whatever process of the store.
+	// IfBusyQueue makes the run wait until the other has ended, after those that already wait, in
+	// any process of the store.
 	IfBusyQueue IfBusy = "queue"
-	// IfBusyCancelPrevious cancels the other and waits for its end.
+	// IfBusyCancelPrevious cancels the other run and waits for its end.
 	IfBusyCancelPrevious IfBusy = "cancel_previous"
 )
 
-// maxQueue bounds the requests that wait for one session.
+// maxQueue is the maximum number of requests that wait for one session.
 const maxQueue = 100
 
 func (q StartRequest) checkSession() error {
@@ -42,7 +44,7 @@ func (q StartRequest) checkSession() error {
 	return checkKey("the session", q.Session)
 }
 
-// launchInSession begins the run when its session lets it.
+// launchInSession starts the run when its session allows it.
 func (s *Runner) launchInSession(ctx context.Context, spec driver.Spec, policy IfBusy) (run string, err error) {
 	t := turn{s: s, line: journal.Line{Kind: journal.LineSession, Name: spec.Session}}
 	if policy == IfBusyQueue {
@@ -70,7 +72,8 @@ func (s *Runner) launchInSession(ctx context.Context, spec driver.Spec, policy I
 	}
 }
 
-// admit begins the run if there are not too many. A run that another one started is part of that one.
+// admit starts the run if there are not too many. A run that another run started is part of that
+// run.
 func (s *Runner) admit(ctx context.Context, spec driver.Spec) (run string, err error) {
 	begin := ctx
 	if spec.Slot != nil { // it must be known whether the run is stored
@@ -88,7 +91,7 @@ func (s *Runner) admit(ctx context.Context, spec driver.Spec) (run string, err e
 	return run, err
 }
 
-// makeRoom cancels a run that is in the way of a later one and waits for its end.
+// makeRoom cancels a run that blocks a later one and waits for its end.
 func (s *Runner) makeRoom(ctx context.Context, run, reason string) error {
 	err := s.Cancel(ctx, run, reason)
 	if err != nil && !errors.Is(err, engine.ErrEnded) && !errors.Is(err, journal.ErrNotFound) {
@@ -97,7 +100,8 @@ func (s *Runner) makeRoom(ctx context.Context, run, reason string) error {
 	return s.untilEnded(ctx, run)
 }
 
-// untilEnded waits until a run has ended, or is gone. Unlike Wait it waits while the run is paused or interrupted.
+// untilEnded waits until a run has ended, or is gone. Unlike Wait it keeps waiting while the run is
+// paused or interrupted.
 func (s *Runner) untilEnded(ctx context.Context, run string) error {
 	changed := make(chan struct{}, 1)
 	defer s.store.Subscribe(changed, journal.OfRun(run))()
@@ -117,7 +121,7 @@ func (s *Runner) untilEnded(ctx context.Context, run string) error {
 	}
 }
 
-// await waits for a signal, for the safety poll at most. Errors: ctx's.
+// await waits for a signal, but no longer than the safety poll. It returns ctx's error.
 func await(ctx context.Context, changed <-chan struct{}) error {
 	t := time.NewTimer(journal.SafetyPoll)
 	defer t.Stop()

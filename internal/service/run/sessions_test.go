@@ -24,13 +24,15 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// envStarter makes the test binary a process that starts runs of one session in the store that it names.
+// envStarter makes the test binary a process that starts runs of one session in the store named by
+// its value.
 const envStarter = "HOCKET_TEST_STARTER"
 
-// started is what a child process tells of one start.
+// started is the report of a child process about one start.
 type started struct{ Run, Busy, Err string }
 
-// startAtOnce is the child: told to, it starts 50 runs at once, tells of each, and stays until its input ends.
+// startAtOnce is the child process: when told to, it starts 50 runs concurrently, reports each, and
+// stays until its input ends.
 func startAtOnce(db string) int {
 	s, err := service.Open(context.Background(), service.Config{Documents: linked.Kit(), DB: db, Kind: journal.KindServe, Env: func(string) string { return "" }})
 	if err != nil {
@@ -67,7 +69,8 @@ func startAtOnce(db string) int {
 	return 0
 }
 
-// P19: of 100 starts of one session at once, by two processes, exactly one is accepted, and all others are told which run is in the way.
+// P19: of 100 concurrent starts of one session, by two processes, exactly one is accepted, and all
+// others receive the active run.
 func TestSessionOverProcesses(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -150,7 +153,8 @@ func approve(t *testing.T, s *service.Service, run string) {
 	}
 }
 
-// P19, queue: requests wait for the runs before them, paused ones too, and begin in the order in which they came.
+// P19, queue: requests wait for the runs ahead of them, including paused ones, and begin in the
+// order in which they came.
 func TestSessionQueue(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "", says)
@@ -194,7 +198,7 @@ func TestSessionQueue(t *testing.T) {
 	}
 }
 
-// P19: a request that waits ends with its context, and the queue has a limit that names itself.
+// P19: a waiting request ends with its context, and the queue has a limit that its error names.
 func TestSessionQueueBounds(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "", says)
@@ -219,7 +223,8 @@ func TestSessionQueueBounds(t *testing.T) {
 	s.AwaitLine(t, "s", 0)
 }
 
-// P19, cancel_previous: the run before is cancelled, with the call that it is making or the wait that it has, and the new one begins after its end.
+// P19, cancel_previous: the previous run is cancelled, together with its current call or wait, and
+// the new one begins after its end.
 func TestSessionCancelPrevious(t *testing.T) {
 	t.Parallel()
 	calling := make(chan struct{}, 10)
@@ -252,7 +257,7 @@ func TestSessionCancelPrevious(t *testing.T) {
 	}
 }
 
-// P19, D20: a run that ended by a limit is not opened again while its session has another run.
+// P19, D20: a run that ended at a limit is not reopened while its session has another run.
 func TestSessionReopen(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "", says)
@@ -298,7 +303,7 @@ func TestBadSessions(t *testing.T) {
 			t.Errorf("%s: %v, want *InvalidError", name, err)
 		}
 	}
-	// A fork of a run is no run of its session: both may go on.
+	// A fork of a run is not a run of its session: both may continue.
 	run := begin(t, s, service.StartRequest{Workflow: drawn("", enginetest.Approval("ok")), Session: "s"})
 	paused(t, s, run)
 	events, err := s.Events(t.Context(), run, 0)

@@ -18,12 +18,13 @@ import (
 
 var _ view.Source = (*Runner)(nil)
 
-// View begins to read a run for one view. Errors: those of RunDefinition.
+// View opens a run for reading one view. The errors are those of RunDefinition.
 func (s *Runner) View(ctx context.Context, run string) (*view.Reader, error) {
 	return view.Open(ctx, s, run)
 }
 
-// Opened gives how a wait of a run began, whole. Errors: engine.ErrWaitNotFound.
+// Opened returns the opening event of a wait of a run, with full values. It returns
+// engine.ErrWaitNotFound if there is none.
 func (s *Runner) Opened(ctx context.Context, run, wait string) (*engine.WaitOpened, error) {
 	at := uint64(0)
 	if err := s.EachShort(ctx, run, 0, view.NewTable(), func(e engine.Event) error {
@@ -49,8 +50,8 @@ func (s *Runner) Opened(ctx context.Context, run, wait string) (*engine.WaitOpen
 	return found, nil
 }
 
-// Judged gives what the node was given that opened an open wait of a run, whole: the text that is to be approved, or that the question follows. Nil for tool calls, and
-// where no such wait is open.
+// Judged returns the full input of the node of an open wait: the text to approve, or the text that
+// the question follows. It returns nil for tool calls, and if no such wait is open.
 func (s *Runner) Judged(ctx context.Context, run, wait string) (engine.Value, error) {
 	r, err := s.View(ctx, run)
 	if err != nil {
@@ -73,7 +74,8 @@ func (s *Runner) Judged(ctx context.Context, run, wait string) (engine.Value, er
 	return nil, nil
 }
 
-// AskedAt gives an open or ended wait of a run as it was when it opened, whole, and whether only a person answers it. Errors: engine.ErrWaitNotFound.
+// AskedAt returns an open or ended wait of a run as it was when it opened, with full values, and
+// whether only a person may answer it. It returns engine.ErrWaitNotFound if there is none.
 func (s *Runner) AskedAt(ctx context.Context, run, wait string) (w project.Waiting, person bool, err error) {
 	r, err := s.View(ctx, run)
 	if err != nil {
@@ -125,16 +127,16 @@ func (s *Runner) Beginning(ctx context.Context, _ string, r *view.Ref, n int) ([
 	return s.store.Part(ctx, r.Hash, 0, n)
 }
 
-// Open implements view.Source. The stream holds no place in the store while no caller reads it.
+// Open implements view.Source. The stream holds no resources of the store while no caller reads it.
 func (s *Runner) Open(ctx context.Context, run string, r *view.Ref) (io.ReadCloser, error) {
 	p := &parts{ctx: ctx, runner: s, run: run, hash: r.Hash, sum: sha256.New()}
 	return p, p.next()
 }
 
-// partBytes is how much of a value is held while it is read.
+// partBytes is the amount of a value that is held in memory while it is read.
 const partBytes = 2 << 20
 
-// parts reads a blob piece by piece.
+// parts reads a blob in pieces.
 type parts struct {
 	ctx       context.Context
 	runner    *Runner
@@ -172,7 +174,7 @@ func (p *parts) Read(b []byte) (int, error) {
 	return p.buf.Read(b)
 }
 
-// WriteTo implements io.WriterTo: io.Copy then needs no buffer of its own.
+// WriteTo implements io.WriterTo, so that io.Copy needs no buffer of its own.
 func (p *parts) WriteTo(w io.Writer) (n int64, err error) {
 	for {
 		m, err := p.buf.WriteTo(w)

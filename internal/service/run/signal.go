@@ -12,30 +12,34 @@ import (
 // SignalRequest is a signal to a run.
 type SignalRequest struct {
 	Name string
-	// Value is any JSON; nil: null.
+	// Value is any JSON value; nil means null.
 	Value engine.Value
-	// Key names the signal, in at most MaxKey bytes that can be printed, so that it can be sent again: under the key of a signal that the run has, the same one changes nothing and another one is
-	// engine.ErrSignal. "": it gets one of its own.
+	// Key identifies the signal, in at most MaxKey printable bytes, so that it can be sent again:
+	// with the key of a signal that the run already has, the same signal changes nothing and a
+	// different one results in engine.ErrSignal. "" means that a key is generated.
 	Key string
-	// By is who sends it. It must be known.
+	// By is the sender. It must be known.
 	By Actor
 }
 
-// Signalled tells what became of a signal.
+// Signalled is the outcome of a signal.
 type Signalled struct {
-	// Run is the run that has it: the one to which it was sent, or one below.
+	// Run is the run that received it: the run to which it was sent, or a descendant.
 	Run    string `json:"run"`
 	Signal string `json:"signal"`
 	Key    string `json:"key"`
-	// Wait and Node are those of the step that took it; "": none has yet, and it is kept.
+	// Wait and Node identify the step that consumed it; "" if none has yet, and it is kept.
 	Wait string `json:"wait,omitempty"`
 	Node string `json:"node,omitempty"`
 }
 
-// Signal sends a signal to a run, and returns when it is durable: taken by the step that waited longest of those that accept it, or kept for a later one. Where a run below waits for it, and this one
-// repeats that wait, it is sent there. A run that took it is then driven here, unless another process drives it.
+// Signal sends a signal to a run, and returns when it is durable: consumed by the longest-waiting
+// step that accepts it, or kept for a later one. If a child run waits for it, and this run mirrors
+// that wait, it is sent to the child run. A run that consumed it is then driven here, unless
+// another process drives it.
 //
-// Errors, each with nothing changed: engine.ErrEnded, engine.ErrSignalName, engine.ErrSignal, engine.ErrSignalsFull, and those of the driver.
+// If it returns an error, nothing has changed: engine.ErrEnded, engine.ErrSignalName,
+// engine.ErrSignal, engine.ErrSignalsFull, or an error of the driver.
 func (s *Runner) Signal(ctx context.Context, run string, q SignalRequest) (Signalled, error) {
 	out := Signalled{Run: run, Signal: q.Name, Key: q.Key}
 	if err := checkKey("the idempotency key", q.Key); err != nil {
@@ -75,7 +79,9 @@ func (s *Runner) Signal(ctx context.Context, run string, q SignalRequest) (Signa
 	return out, s.TakeUpAnswered(ctx, out.Run)
 }
 
-// awaits gives the run to which a signal goes: the one to which it was sent, unless a run below waits for it and this one only repeats that, or took it under its key.
+// awaits returns the run to which a signal goes: the one to which it was sent, unless a descendant
+// waits for it and this run only mirrors that wait, or the descendant consumed it under the same
+// key.
 func (s *Runner) awaits(ctx context.Context, run, name, key string) (string, error) {
 	at := run
 	for range maxNesting + 1 {
@@ -84,7 +90,7 @@ func (s *Runner) awaits(ctx context.Context, run, name, key string) (string, err
 			return run, err
 		}
 		if i := slices.IndexFunc(rec.Waits, func(w *Asked) bool { return key != "" && w.Below != nil && w.Answer != nil && w.Answer.Key == key }); i >= 0 {
-			at = rec.Waits[i].Below.Run // it is sent once more
+			at = rec.Waits[i].Below.Run // it is sent again
 			continue
 		}
 		if w := rec.took(name, key); w != nil && w.Below != nil {
@@ -97,7 +103,7 @@ func (s *Runner) awaits(ctx context.Context, run, name, key string) (string, err
 		}
 		below := open[0].Below.Run
 		asks, err := s.IsAskedBelow(ctx, at, open[0].Below)
-		if err == nil && !asks { // this one may not know yet that it came
+		if err == nil && !asks { // this run may not know yet that it arrived
 			rec, err = s.ReadShort(ctx, below)
 			asks = rec.took(name, key) != nil
 		}
@@ -109,7 +115,7 @@ func (s *Runner) awaits(ctx context.Context, run, name, key string) (string, err
 	return at, nil
 }
 
-// took gives the wait that a signal with a key ended; nil: none.
+// took returns the wait that a signal with the given key ended, or nil if there is none.
 func (r Recorded) took(name, key string) *Asked {
 	i := slices.IndexFunc(r.Waits, func(w *Asked) bool { return key != "" && w.Signal == name && w.Answer != nil && w.Answer.Key == key })
 	if i < 0 {
@@ -118,7 +124,7 @@ func (r Recorded) took(name, key string) *Asked {
 	return r.Waits[i]
 }
 
-// noAnswer is the error of an answer to a wait that takes a signal.
+// noAnswer returns the error of an answer to a wait that accepts only a signal.
 func noAnswer(w Asked) error {
 	return fmt.Errorf("%w: wait %s at %s takes %q", engine.ErrWaitSignal, w.Wait, w.Node, w.Signal)
 }

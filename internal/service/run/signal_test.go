@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// a signal that a run below took is that one once more when it comes again, while the run to which it was sent goes on with something else.
+// a signal that a child run consumed is recognized as the same when it is sent again while
+// the run to which it was sent does something else.
 func TestSignalBelowAgain(t *testing.T) {
 	t.Parallel()
 	s := onDisk(t, t.TempDir())

@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// waiting is a workflow that waits for a person, with a bound on its runs.
+// waiting returns a workflow that waits for a person, with a concurrency limit.
 func waiting(c workflow.Concurrency) *workflow.Workflow {
 	w := drawn("", enginetest.Approval("ok"))
 	w.ID, w.Concurrency = "w", &c
@@ -59,7 +59,8 @@ func yes(t *testing.T, s *service.Service, run string) {
 	}
 }
 
-// as many runs of a key go on as may, a paused one among them; others wait in their order, and runs of other keys do not.
+// as many runs of a key are active as allowed, including a paused one; others wait in
+// order, and runs of other keys do not wait.
 func TestConcurrencyQueue(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
@@ -119,7 +120,8 @@ func TestConcurrencyQueue(t *testing.T) {
 	reaches(t, s, runs[4], journal.StatusPaused)
 }
 
-// with skip a run is not started, and the error names the one that goes on; with cancel the oldest is cancelled first.
+// with skip a run is not started, and the error names the active one; with cancel the oldest
+// is cancelled first.
 func TestConcurrencySkipAndCancel(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
@@ -144,7 +146,7 @@ func TestConcurrencySkipAndCancel(t *testing.T) {
 	startRun(t, s, w, "c")
 }
 
-// of 50 starts at once never more than 3 runs go on, and all complete.
+// of 50 concurrent starts never more than 3 runs are active, and all complete.
 func TestConcurrencyAtOnce(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
@@ -178,7 +180,7 @@ func TestConcurrencyAtOnce(t *testing.T) {
 	}
 }
 
-// a key whose expression fails, and one that is too long, are errors of the start.
+// a key whose expression fails, or that is too long, is an error of the start.
 func TestConcurrencyKeyFails(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
@@ -194,7 +196,7 @@ func TestConcurrencyKeyFails(t *testing.T) {
 	}
 }
 
-// a fork and a retry take a slot of their own, and do not wait for it.
+// a fork and a retry take their own slots, and do not wait for them.
 func TestConcurrencyFork(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
@@ -230,7 +232,8 @@ func TestConcurrencyFork(t *testing.T) {
 	reaches(t, s, next, journal.StatusPaused)
 }
 
-// a run that ended by a limit takes a slot again when it is reopened, and does not wait for it.
+// a run that ended at a limit takes a slot again when it is reopened, and does not wait for
+// it.
 func TestConcurrencyReopen(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "", says)
@@ -266,7 +269,8 @@ func TestConcurrencyReopen(t *testing.T) {
 	reaches(t, s, next, journal.StatusPaused)
 }
 
-// a child run of the same workflow and key goes on with the slot of the run above it, which has it until it ends itself; one of another key has its own.
+// a child run of the same workflow and key uses the slot of its parent run, which holds it
+// until it ends itself; a child run with another key has its own.
 func TestConcurrencyOfChildren(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)

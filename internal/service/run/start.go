@@ -33,66 +33,79 @@ const MetaSchedule = "schedule"
 // metaPlanned is the key of a run's meta that holds the planned time, RFC 3339.
 const metaPlanned = "planned"
 
-// metaPins is the key of a run's meta that holds the versions of the workflows that its steps run: see definition.PinText.
+// metaPins is the key of a run's meta that holds the versions of the workflows that its steps run;
+// see definition.PinText.
 const metaPins = "workflows"
 
-// StartRequest says what to run.
+// StartRequest specifies what to run.
 type StartRequest struct {
 	// Workflow is the whole workflow, with its branches.
 	Workflow *workflow.Workflow
-	// Branch is the branch to run, as Choose takes it; "" is the main graph.
+	// Branch is the branch to run, as in Choose; "" is the main graph.
 	Branch string
-	// Stored is the id under which the workflow is stored; "": it is not. Version is the number of its version; 0: it is made of rows.
+	// Stored is the id under which the workflow is stored; "" if it is not. Version is its version
+	// number; 0 if it was built from rows.
 	Stored  string
 	Version int
-	// Input is a text, or where the workflow has named inputs also their JSON object. Inputs are further inputs by name, a JSON object; nil: none.
+	// Input is a string or, if the workflow has named inputs, also their JSON object. Inputs are
+	// further inputs by name, a JSON object; nil means none.
 	Input  string
 	Inputs json.RawMessage
-	// Dir is the folder of the document, beside which prompt files are looked for; "": there is none, and none are read.
+	// Dir is the folder of the document, next to which prompt files are searched; "" if there is
+	// none, and no files are read.
 	Dir string
-	// Place is where the file of the document is, as PlaceOf gives it: the memories of its agents are of this place. "": the document is no file. A stored workflow
-	// has its id instead.
+	// Place is the path of the document's file, as returned by PlaceOf: the memories of its agents
+	// belong to it. "" means that the document is not a file. A stored workflow has its id instead.
 	Place string
-	// Graph is the name of the Go graph of which the workflow is an agent; "": of none.
+	// Graph is the name of the Go graph of which the workflow is an agent; "" if it is not.
 	Graph string
-	// RunID must be new; "" makes one.
+	// RunID must be new; "" means that one is generated.
 	RunID string
-	// Key names the request, in at most MaxKey bytes that can be printed, so that it can be made again: Begin tells how. "": each request is one of its own.
+	// Key identifies the request, in at most MaxKey printable bytes, so that it can be retried; see
+	// Begin. "" means that each request is separate.
 	Key string
 	// Model overrides every agent's model.
 	Model string
 	resources.Files
-	// Record names a file to which the model calls of the run are written as a reply script; "" writes none.
+	// Record is the name of a file to which the model calls of the run are written as a reply
+	// script; "" disables it.
 	Record string
 	Limits workflow.Limits
-	// Session names the session that the run belongs to, in at most MaxKey bytes that can be printed; of its runs at most one has not ended, in whatever process
-	// (P19). "": none. IfBusy says what happens while another one has not ended; "" is IfBusyReject.
+	// Session is the session that the run belongs to, in at most MaxKey printable bytes; at most
+	// one of its runs is active, in any process (P19). "" means none. IfBusy determines what
+	// happens while another one is active; "" means IfBusyReject.
 	Session string
 	IfBusy  IfBusy
 	// Trust allows the commands that the document names (SEC5).
 	Trust bool
-	// By names who starts the run, for transports that ask later whose it is: the id of a token, which is no secret. It is kept with the run; "": unknown.
+	// By identifies who starts the run, for transports that check its owner later: the id of a
+	// token, which is not secret. It is stored with the run; "" means unknown.
 	By string
-	// ParentRun is the run that starts this one, or empty. Caller is the run of a program whose function starts this one, which is no run below it, or empty. Above is what either leaves for it: see
-	// child.Work.
+	// ParentRun is the run that starts this one, or empty. Caller is the run of a program whose
+	// function starts this one without making it a child run, or empty. Above is the rest of that
+	// run's budget available to this one; see child.Work.
 	ParentRun, Caller string
-	// Abandoned, where it is closed, ends what the start waits for before anything is stored: runs of its key that it replaces, and its turn where the driver has no queue. Nil: that ends with the
-	// context alone. It is for starts whose context outlives their caller's, since it must be known whether a run is stored.
+	// Abandoned, when closed, ends the waiting of the start before anything is stored: for runs of
+	// its key that it replaces, and for its turn if the driver has no queue. Nil means that only
+	// the context ends it. It is for starts whose context outlives their caller's, since it must be
+	// known whether a run is stored.
 	Abandoned <-chan struct{}
 	Above     *workflow.Budget
-	// Labels are those of the run, which win over the workflow's. Those of ParentRun win over both, and count first where there are too many.
+	// Labels are the run's labels, which take precedence over the workflow's. The labels of
+	// ParentRun take precedence over both, and count first if there are too many.
 	Labels workflow.Labels
-	// Trigger says what starts the run, one of the Trigger constants; "": what ParentRun and Planned say.
+	// Trigger is the reason for the start, one of the Trigger constants; if "", it is derived from
+	// ParentRun and Planned.
 	Trigger string
-	// Planned is the time for which a schedule planned the run; zero: none did.
+	// Planned is the time for which a schedule planned the run; zero if none did.
 	Planned time.Time
-	// Schedule is the id of that schedule, where it has one.
+	// Schedule is the id of that schedule, if it has one.
 	Schedule string
-	// meta is kept with the run.
+	// meta is stored with the run.
 	meta map[string]string
 }
 
-// What starts runs.
+// Triggers of runs.
 const (
 	TriggerCLI      = "cli"
 	TriggerAPI      = "api"
@@ -104,23 +117,25 @@ const (
 	TriggerRun      = "run"
 )
 
-// Triggers lists what starts runs.
+// Triggers returns all triggers of runs.
 func Triggers() []string {
 	return []string{TriggerCLI, TriggerAPI, TriggerMCP, TriggerOpenAI, TriggerWebhook, TriggerSchedule, TriggerProgram, TriggerRun}
 }
 
-// NewRunID makes an id that no run has; ids sort by the time at which they were made.
+// NewRunID returns a new unique run id; ids sort by creation time.
 func NewRunID() string { return driver.NewRunID(time.Now()) }
 
-// Start checks what can be known before the first call and begins the run. It returns once the run is stored.
+// Start checks everything that can be checked before the first call and starts the run. It returns
+// once the run is stored.
 //
-// Errors: *InvalidError, *CommandsError, *model.RefError with nothing stored (D25); journal.ErrExists; *BusyError and *LimitError, also with nothing stored.
+// Errors: *InvalidError, *CommandsError, *model.RefError with nothing stored (D25);
+// journal.ErrExists; *BusyError and *LimitError, also with nothing stored.
 func (s *Runner) Start(ctx context.Context, q StartRequest) (run string, err error) {
 	started, err := s.Begin(ctx, q)
 	return started.Run, err
 }
 
-// begin begins the run, whatever began before.
+// begin starts the run regardless of earlier requests.
 func (s *Runner) begin(ctx context.Context, q StartRequest) (run string, err error) {
 	if err := q.checkSession(); err != nil {
 		return "", err
@@ -132,7 +147,7 @@ func (s *Runner) begin(ctx context.Context, q StartRequest) (run string, err err
 	return s.launch(ctx, spec, q.IfBusy, q.Caller, q.Abandoned)
 }
 
-// trigger says what starts the run.
+// trigger returns the trigger of the run.
 func (q StartRequest) trigger() string {
 	switch {
 	case q.ParentRun != "":
@@ -143,7 +158,7 @@ func (q StartRequest) trigger() string {
 	return q.Trigger
 }
 
-// note adds what the request says of itself to a run's metadata.
+// note adds information about the request to a run's metadata.
 func (s *Runner) note(q StartRequest, meta map[string]string) {
 	maps.Copy(meta, q.meta)
 	if !q.Planned.IsZero() {
@@ -160,7 +175,7 @@ func (s *Runner) note(q StartRequest, meta map[string]string) {
 	}
 }
 
-// prepare checks what can be known before the first call.
+// prepare checks everything that can be checked before the first call.
 func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec, err error) {
 	graph, err := definition.Choose(q.Workflow, q.Branch)
 	if err != nil {
@@ -200,7 +215,7 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 	}
 	specs, problems := definition.DocumentSpecs(graph)
 	if definition.IsDocument(graph.Format) {
-		problems.AllowUnknown() // its reading decided
+		problems.AllowUnknown() // decided when it was read
 	}
 	if problems.HasErrors() {
 		return spec, &failure.InvalidError{Diagnostics: problems}
@@ -274,7 +289,8 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 	return spec, nil
 }
 
-// label gives a run labels, over which those of the run that starts it win: all runs of a tree are found by the labels of the first.
+// label sets the labels of a run; the labels of the run that starts it take precedence, so all runs
+// of a tree can be found by the labels of the root.
 func (s *Runner) label(ctx context.Context, spec *driver.Spec, labels workflow.Labels) error {
 	if err := labels.Check(); err != nil {
 		return failure.Refuse(errcode.InvalidLabels, nil, err)
@@ -290,17 +306,17 @@ func (s *Runner) label(ctx context.Context, spec *driver.Spec, labels workflow.L
 	return nil
 }
 
-// over fills what a request leaves open from what the process gives.
+// over fills unset fields of a request from the defaults of the process.
 func (q StartRequest) over(s Starts) StartRequest {
 	q.Model = cmp.Or(q.Model, s.Model)
 	q.Files = q.Over(s.Files)
 	return q
 }
 
-// target says in spec what the run is a run of (S1-24, S1-28).
+// target sets in spec what the run is a run of (S1-24, S1-28).
 func (q StartRequest) target(spec *driver.Spec, known documents.Kit) error {
 	if len(spec.Workflow.Branches) > 0 {
-		if q.Record != "" { // each branch would answer from the calls of all
+		if q.Record != "" { // each branch would replay the calls of all
 			return failure.Refuse(errcode.RecordingBranches, nil, nil)
 		}
 		spec.Meta[metaTogether] = q.Branch
@@ -308,7 +324,7 @@ func (q StartRequest) target(spec *driver.Spec, known documents.Kit) error {
 		if err != nil {
 			return fmt.Errorf("start run: %w", err)
 		}
-		// They are those of each branch: the run above them only waits.
+		// They apply to each branch: the parent run only waits.
 		spec.Meta[metaLimits], spec.Limits = string(limits), workflow.Limits{}
 	} else if q.Branch != "" {
 		spec.Meta[project.MetaTargetBranchID] = q.Branch
@@ -320,7 +336,8 @@ func (q StartRequest) target(spec *driver.Spec, known documents.Kit) error {
 	return nil
 }
 
-// checkRunID tells whether a run may get this id. It is asked before anything is touched, a recording too.
+// checkRunID returns an error unless a run may get this id. It is called before anything is
+// changed, including a recording.
 func (s *Runner) checkRunID(ctx context.Context, id string) error {
 	if id == "" {
 		return nil
@@ -339,7 +356,8 @@ func (s *Runner) checkRunID(ctx context.Context, id string) error {
 	return &failure.InvalidError{Err: fmt.Errorf("run %s %w", id, journal.ErrExists)}
 }
 
-// asks is what a document wants beside its tools: to send variables, and to tell its agents files that are no texts for readers.
+// asks returns what a document requests in addition to its tools: to send variables, and to show
+// its agents files that are not texts for readers.
 func asks(sends, files []string) failure.CommandsError {
 	e := failure.CommandsError{Sends: sends}
 	for _, name := range files {

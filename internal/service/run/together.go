@@ -23,16 +23,17 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Keys of Meta of a run that runs branches together.
+// Meta keys of a run that runs branches together.
 const (
-	// metaTogether marks it.
+	// metaTogether marks such a run.
 	metaTogether = "together"
-	// metaLimits holds the limits that were given for the runs of the branches, as JSON.
+	// metaLimits holds the limits for the runs of the branches, as JSON.
 	metaLimits = "branchLimits"
 )
 
-// branchRuns carries out the tool calls of a run that runs branches together: each starts the run of one branch and waits for its end. The run of a
-// branch has an id that follows from its parent's, so that a call which is made again after a crash finds it (P12): the call is idempotent. Safe for
+// branchRuns executes the tool calls of a run that runs branches together: each starts the run of
+// one branch and waits for its end. The id of a branch's run is derived from its parent's, so that
+// a call that is repeated after a crash finds it (P12): the call is idempotent. It is safe for
 // concurrent use.
 type branchRuns struct {
 	s    *Runner
@@ -41,7 +42,7 @@ type branchRuns struct {
 
 var _ driver.Tools = (*branchRuns)(nil)
 
-// Defs implements driver.Tools: no agent is offered anything.
+// Defs implements driver.Tools: no tools are offered to agents.
 func (b *branchRuns) Defs(context.Context, string) ([]chat.ToolDef, error) { return nil, nil }
 
 // Instructions implements driver.Tools.
@@ -58,7 +59,7 @@ func (b *branchRuns) Restore(context.Context, []tool.Finished) error { return ni
 // Close implements driver.Tools.
 func (b *branchRuns) Close() error { return nil }
 
-// Call implements driver.Tools. The branch is the one of the node.
+// Call implements driver.Tools. The node determines the branch.
 func (b *branchRuns) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	i := slices.IndexFunc(b.info.Workflow.Branches, func(w *workflow.Workflow) bool { return w.ID == c.Node })
 	if i < 0 {
@@ -83,7 +84,7 @@ func (b *branchRuns) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 	return b.result(ctx, run, c.Node)
 }
 
-// open makes what the calls of a run need. It is a driver.OpenFunc.
+// open opens what the calls of a run need. It is a driver.OpenFunc.
 func (s *Runner) open(ctx context.Context, info driver.Info) (*driver.RunResources, error) {
 	if s.cfg.Documents.Formats == nil && definition.IsDocument(info.Workflow.Format) {
 		return nil, documents.ErrNone
@@ -95,10 +96,11 @@ func (s *Runner) open(ctx context.Context, info driver.Info) (*driver.RunResourc
 	return s.opener.Open(ctx, info, r)
 }
 
-// plainID matches ids of branches that are part of a run id unchanged. One with a dot could give the id of a child run.
+// plainID matches ids of branches that become part of a run id unchanged. An id with a dot could
+// result in the id of a child run.
 var plainID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// branchRun gives the id of the run of branch number i.
+// branchRun returns the id of the run of branch number i.
 func branchRun(parent, branch string, i int) string {
 	name := branch
 	if !plainID.MatchString(branch) {
@@ -117,13 +119,13 @@ func (b *branchRuns) spec(ctx context.Context, run string, w *workflow.Workflow,
 		return spec, err
 	}
 	spec.Trigger, spec.Labels = TriggerRun, w.Labels.Below(created.Labels)
-	spec.Facts = created.Facts // the world is the same for all branches
+	spec.Facts = created.Facts // the same facts for all branches
 	delete(spec.Meta, metaTogether)
 	delete(spec.Meta, metaLimits)
 	spec.Meta[project.MetaTargetBranchID] = w.ID
 	if b.info.Meta[resources.MetaTrusted] != "" {
 		specs, problems := definition.DocumentSpecs(w)
-		problems.AllowUnknown() // as was decided when the run began
+		problems.AllowUnknown() // as decided at the start of the run
 		if err := problems.Err(); err != nil {
 			return spec, err
 		}
@@ -158,7 +160,7 @@ func (b *branchRuns) spec(ctx context.Context, run string, w *workflow.Workflow,
 	return spec, nil
 }
 
-// result gives what the run of a branch came to.
+// result returns the result of the run of a branch.
 func (b *branchRuns) result(ctx context.Context, run, branch string) (tool.Result, error) {
 	rec, err := b.s.Read(ctx, run)
 	if err != nil {

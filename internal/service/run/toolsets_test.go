@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// TestKeysWithoutEffect: keys of toolsets that have no effect are reported by name in every form of document, and the toolset works.
+// TestKeysWithoutEffect checks that toolset keys without an effect are reported by name in every
+// form of document, and that the toolset works.
 func TestKeysWithoutEffect(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, doc string }{
@@ -42,7 +43,8 @@ func TestKeysWithoutEffect(t *testing.T) {
 	}
 }
 
-// TestServersOfACatalog: a reference to Docker's catalog is reported where it is used, also where it stands under mcps.
+// TestServersOfACatalog checks that a reference to Docker's catalog is reported where it is used,
+// also if it is under mcps.
 func TestServersOfACatalog(t *testing.T) {
 	t.Parallel()
 	for name, doc := range map[string]string{

@@ -13,12 +13,13 @@ func (s *Runner) startTraced(ctx context.Context, spec driver.Spec) (run string,
 	return s.driver.Start(ctx, s.traced(ctx, spec))
 }
 
-// traced puts a run into the trace of its caller, which is kept in its meta for the process that goes on with it: the span in ctx, or for a child run one of the run
-// above it.
+// traced puts a run into the trace of its caller, which is stored in its meta for the process that
+// continues it: the span in ctx or, for a child run, a span of its parent run.
 func (s *Runner) traced(ctx context.Context, spec driver.Spec) driver.Spec {
 	caller := tracecontext.From(ctx)
 	if spec.ParentRun != "" {
-		// What a Go function passes on may be of any trace; a child run is in that of the run above it. One that cannot be read keeps no run from starting.
+		// A Go function may pass on any trace; a child run is in the trace of its parent run. An
+		// unreadable trace does not keep a run from starting.
 		if head, err := s.store.Head(context.WithoutCancel(ctx), spec.ParentRun); err == nil {
 			if above := s.telemetry.RunContext(spec.ParentRun, head.Meta); caller.TraceID() != above.TraceID() {
 				caller = above
@@ -29,7 +30,7 @@ func (s *Runner) traced(ctx context.Context, spec driver.Spec) driver.Spec {
 	return spec
 }
 
-// tracing gives how the calls of a run let others join its trace; nil where they do not.
+// tracing returns the function that adds the run's trace to its calls; nil if tracing is off.
 func (s *Runner) tracing(info driver.Info) func(context.Context, driver.Traced) context.Context {
 	if s.telemetry == nil {
 		return nil
@@ -40,7 +41,8 @@ func (s *Runner) tracing(info driver.Info) func(context.Context, driver.Traced) 
 	}
 }
 
-// Tracing gives ctx for requests that tell others of a run: they carry its span, where telemetry is on and the run is there.
+// Tracing returns ctx for requests that notify others about a run: they carry its span, if
+// telemetry is on and the run exists.
 func (s *Runner) Tracing(ctx context.Context, run string) context.Context {
 	if s.telemetry == nil {
 		return ctx

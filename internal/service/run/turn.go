@@ -10,14 +10,16 @@ import (
 	"github.com/hocket-run/hocket/internal/service/failure"
 )
 
-// turn is the place of a request in the line of its session, which the store keeps for all processes.
+// turn is the place of a request in the queue of its session, which the store keeps for all
+// processes.
 type turn struct {
 	s     *Runner
 	line  journal.Line
-	place uint64 // 0: it has none
+	place uint64 // 0 means none
 }
 
-// behind waits behind the requests that wait already. Where there are none it takes no place: the run may begin at once.
+// behind waits behind the requests that already wait. If there are none it takes no place: the run
+// may start immediately.
 func (t *turn) behind(ctx context.Context) error {
 	st, err := t.s.store.Standing(ctx, t.line, 0)
 	if err != nil || st.All == 0 {
@@ -26,7 +28,8 @@ func (t *turn) behind(ctx context.Context) error {
 	return t.wait(ctx)
 }
 
-// wait takes a place at the end of the line and waits until it is the first. Errors: ctx's, the store's; *LimitError where too many wait.
+// wait takes a place at the end of the queue and waits until it is the first. It returns an error
+// of ctx or the store, or *LimitError if too many wait.
 func (t *turn) wait(ctx context.Context) error {
 	changed := make(chan struct{}, 1)
 	defer t.s.store.Subscribe(changed, journal.OfLines())()
@@ -40,12 +43,12 @@ func (t *turn) wait(ctx context.Context) error {
 		}
 		st, err := t.s.store.Standing(ctx, t.line, t.place)
 		switch {
-		case errors.Is(err, journal.ErrNotFound): // it was lost with the session of this process
+		case errors.Is(err, journal.ErrNotFound): // it was lost with this process's session
 			t.place = 0
 			continue
 		case err != nil && (ctx.Err() != nil || !errors.Is(err, journal.ErrUnavailable)):
 			return err
-		case err != nil: // the place is kept, and asked for again
+		case err != nil: // the place is kept, and checked again
 		case st.Before == 0:
 			return nil
 		case st.Before >= maxQueue:
@@ -57,10 +60,12 @@ func (t *turn) wait(ctx context.Context) error {
 	}
 }
 
-// leaveTime bounds one attempt to give a place up, and leavePause is between two.
+// leaveTime is the timeout of one attempt to release a place, and leavePause the delay between
+// attempts.
 const leaveTime, leavePause = 10 * time.Second, time.Second
 
-// leave gives the place up. Where the store cannot be reached it goes on to try: a place that stays would stop the line for as long as this process lives.
+// leave releases the place. If the store is unreachable it keeps trying: a leftover place would
+// block the queue as long as this process lives.
 func (t *turn) leave() {
 	if t.place == 0 || t.tryLeave() {
 		return
@@ -72,7 +77,7 @@ func (t *turn) leave() {
 	}()
 }
 
-// tryLeave tells whether the place is given up, or the store closed, which gives it up too.
+// tryLeave reports whether the place is released, or the store closed, which releases it too.
 func (t *turn) tryLeave() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 	defer cancel()

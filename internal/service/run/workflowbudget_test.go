@@ -22,7 +22,7 @@ workflow:
   - {type: agent, name: one}
 `
 
-// obeying answers with 300 tokens, or fewer where it is told to stop, and counts what it sold.
+// obeying replies with 300 tokens, or fewer if its limit is lower, and counts the tokens sold.
 type obeying struct {
 	mu    sync.Mutex
 	sold  int64
@@ -64,7 +64,7 @@ func openHouse(t *testing.T, db string, provider model.Client, b config.Workflow
 	return s
 }
 
-// startHouse starts one run and gives its id.
+// startHouse starts one run and returns its id.
 func startHouse(t *testing.T, s *service.Service, name string) string {
 	t.Helper()
 	w, problems, err := service.Load(t.Context(), name, []byte(houseDocument), service.LoadOptions{Formats: linked.Kit().Formats})
@@ -79,7 +79,7 @@ func startHouse(t *testing.T, s *service.Service, name string) string {
 	return run
 }
 
-// outcome waits for a run and gives "completed" or the code of its failure.
+// outcome waits for a run and returns "completed" or the code of its failure.
 func outcome(t *testing.T, s *service.Service, run string) string {
 	t.Helper()
 	if _, err := s.Wait(t.Context(), run); err != nil {
@@ -95,8 +95,9 @@ func outcome(t *testing.T, s *service.Service, run string) string {
 	return string(o.Status)
 }
 
-// P20: runs of one workflow never exceed its budget together, however many there are at once; another process sees what the first one used; and a run
-// that met the budget goes on where there is room again (D20).
+// P20: runs of one workflow together never exceed its budget, however many run concurrently;
+// another process sees the usage of the first; and a run that reached the budget continues when
+// there is room again (D20).
 func TestWorkflowBudget(t *testing.T) {
 	t.Parallel()
 	const budget = 2000
@@ -139,7 +140,8 @@ func TestWorkflowBudget(t *testing.T) {
 	}
 }
 
-// P20: a budget of calls counts calls, and one of money is none without the price of the model: the call is not made.
+// P20: a budget of calls counts calls, and a budget in money cannot be enforced without the price
+// of the model: the call is not made.
 func TestWorkflowBudgetOfCallsAndMoney(t *testing.T) {
 	t.Parallel()
 	provider := &obeying{}

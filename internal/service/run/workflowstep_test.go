@@ -8,8 +8,9 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// TestWorkflowStepAfterRestart: a run that is interrupted while its workflow step runs another workflow finds that run again, in the version with which it began
-// and makes no model call twice.
+// TestWorkflowStepAfterRestart checks that a run that is interrupted while its workflow step runs
+// another workflow finds that run again, in the version with which it began, and repeats no model
+// call.
 func TestWorkflowStepAfterRestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

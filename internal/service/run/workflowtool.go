@@ -23,11 +23,13 @@ import (
 )
 
 const (
-	// workflowTime bounds a call of a workflow whose toolset says nothing (P11): such calls wait for whole runs, and for people in them.
+	// workflowTime is the timeout of a workflow call whose toolset sets none (P11): such calls wait
+	// for whole runs, and for people in them.
 	workflowTime = 24 * time.Hour
-	// maxNesting bounds how deep runs may start runs of workflows by tools: a workflow that calls itself ends.
+	// maxNesting is the maximum depth of runs started by workflow tools, so that a workflow that
+	// calls itself ends.
 	maxNesting = 8
-	// metaNesting is how deep a run is, in decimal; absent: 0.
+	// metaNesting is the nesting depth of a run, in decimal; 0 if absent.
 	metaNesting = "nesting"
 )
 
@@ -36,13 +38,16 @@ type workflowOptions struct {
 	// Workflow is the id of a stored workflow, Branch one of its branches.
 	Workflow string `json:"workflow"`
 	Branch   string `json:"branch"`
-	// Version is one of its versions; 0: the one that was pinned when the run began, or else the one that is published.
+	// Version is one of its versions; 0 means the version that was pinned when the run began, or
+	// else the published one.
 	Version int `json:"version"`
-	// File is the path of a workflow that the definition holds, in place of Workflow: a step runs it (X-62).
+	// File is the path of a workflow that the definition contains, in place of Workflow: a step
+	// runs it (X-62).
 	File string `json:"file"`
-	// Input is the form of the argument: inputText ("" too), or inputValue for any JSON.
+	// Input is the form of the argument: inputText (also if ""), or inputValue for any JSON.
 	Input string `json:"input"`
-	// Tool is the name under which it is offered; "": the id. Description tells the model what it does; "": what the workflow says of itself.
+	// Tool is the name under which it is offered; "" means the id. Description tells the model what
+	// it does; "" means the workflow's own description.
 	Tool        string `json:"tool"`
 	Description string `json:"description"`
 }
@@ -52,10 +57,11 @@ const (
 	inputValue = "value"
 )
 
-// title names the workflow in messages.
+// title returns the name of the workflow in messages.
 func (o workflowOptions) title() string { return cmp.Or(o.File, o.Workflow) }
 
-// workflowType opens toolsets of type `workflow`: one tool that runs a published workflow of the catalog and gives its output.
+// workflowType opens toolsets of type `workflow`: one tool that runs a published workflow of the
+// catalog and returns its output.
 func (s *Runner) workflowType(info driver.Info) tool.Type {
 	return tool.Type{CallTimeout: workflowTime, Open: func(spec tool.Spec) (tool.Toolset, error) {
 		var o workflowOptions
@@ -78,8 +84,9 @@ func (s *Runner) workflowType(info driver.Info) tool.Type {
 	}}
 }
 
-// workflowToolset is one stored workflow as a tool. Its run is a child of the run that calls it, under an id that follows from the call, so that a call
-// which is made again after a crash takes it up. Safe for concurrent use.
+// workflowToolset is one stored workflow as a tool. Its run is a child of the calling run, with an
+// id derived from the call, so that a call repeated after a crash resumes it. It is safe for
+// concurrent use.
 type workflowToolset struct {
 	spec    tool.Spec
 	options workflowOptions
@@ -93,7 +100,7 @@ func (t *workflowToolset) Name() string { return t.spec.Title() }
 // Close implements tool.Toolset.
 func (t *workflowToolset) Close() error { return nil }
 
-// Tools implements tool.Toolset. Errors: *tool.Error where there is no such workflow.
+// Tools implements tool.Toolset. It returns a *tool.Error if there is no such workflow.
 func (t *workflowToolset) Tools(ctx context.Context) ([]tool.Tool, error) {
 	name, title := t.options.File, t.options.File
 	if name == "" {
@@ -125,11 +132,12 @@ type workflowTool struct {
 // Def implements tool.Tool.
 func (t *workflowTool) Def() chat.ToolDef { return t.def }
 
-// Policy implements tool.Tool: a call that is made again finds its run.
+// Policy implements tool.Tool: a repeated call finds its run.
 func (t *workflowTool) Policy() tool.Policy { return tool.PolicyRetry }
 
-// Call implements tool.Tool. A workflow that fails is a result that says so. Where one waits for a person the run above repeats its wait ([Runner.Answer]),
-// and the call goes on after the answer.
+// Call implements tool.Tool. The failure of a workflow is reported in the result. If the workflow
+// waits for a person, the parent run mirrors its wait ([Runner.Answer]), and the call continues
+// after the answer.
 func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	var args struct {
 		Input json.RawMessage `json:"input"`
@@ -138,10 +146,10 @@ func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, erro
 		return tool.Result{}, err
 	}
 	var input string
-	if json.Unmarshal(args.Input, &input) != nil { // another value than a text is given as JSON
+	if json.Unmarshal(args.Input, &input) != nil { // a value other than a string is passed as JSON
 		input = string(args.Input)
 	}
-	depth, _ := strconv.Atoi(t.info.Meta[metaNesting]) // absent is 0
+	depth, _ := strconv.Atoi(t.info.Meta[metaNesting]) // absent means 0
 	if depth++; depth > maxNesting {
 		return tool.Result{}, tool.Errorf(tool.KindFailed, c.Name, "workflow %s was not run: workflows call each other more than %d deep (max_nesting)", t.options.title(), maxNesting)
 	}
@@ -152,7 +160,7 @@ func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, erro
 	}
 	defer leave()
 	key := c.Key
-	if c.Retry > 0 { // a run that failed is not what a retry asks for
+	if c.Retry > 0 { // a retry does not ask for a failed run
 		key += "#" + strconv.Itoa(c.Retry)
 	}
 	run := driver.ChildRunID(c.Run, "", key)
@@ -170,10 +178,11 @@ func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, erro
 	return t.result(ctx, run)
 }
 
-// root is the run at the top.
+// root returns the root run.
 func (t *workflowTool) root() string { return cmp.Or(t.info.Meta[metaRoot], t.info.Run) }
 
-// start begins the run of the published version, with the model, tools and replies of the run above.
+// start starts the run of the published version, with the model, tools and replies of the parent
+// run.
 func (t *workflowTool) start(ctx context.Context, run string, depth int, input string, above *workflow.Budget) error {
 	info := t.info
 	q := StartRequest{Workflow: definition.CalledOf(info.Workflow, t.options.File)}
@@ -188,7 +197,7 @@ func (t *workflowTool) start(ctx context.Context, run string, depth int, input s
 		}
 		q = StartRequest{Workflow: w, Stored: d.Entry.ID, Version: d.Version}
 	} else {
-		q.Trust = info.Meta[resources.MetaTrusted] != "" // what it wants was asked for with the document
+		q.Trust = info.Meta[resources.MetaTrusted] != "" // what it requests was approved with the document
 		q.Place = placeBeside(info.Meta[resources.MetaOrigin], t.options.File)
 	}
 	q = StartRequest{
@@ -226,7 +235,8 @@ func (t *workflowTool) result(ctx context.Context, run string) (tool.Result, err
 	return tool.Result{IsError: true, Text: fmt.Sprintf("Workflow %s is %s, in run %s", id, o.Status, run)}, nil
 }
 
-// outputResult is the output of a run as a tool's result: a text as it is, any other value as JSON.
+// outputResult returns the output of a run as a tool result: a string unchanged, any other value as
+// JSON.
 func outputResult(v engine.Value) tool.Result {
 	var text string
 	switch {

@@ -81,8 +81,9 @@ func childrenOf(t *testing.T, s *service.Service, run string) []journal.Head {
 	return heads
 }
 
-// TestWorkflowTool: a stored workflow is a tool of an agent. It runs once as a run of its own under the one that called, and its output, not the text of a
-// failure, reaches the agent (P30).
+// TestWorkflowTool checks that a stored workflow can be a tool of an agent. It runs once, as a
+// child run of the calling run, and its output, not the message of a failure, reaches the agent
+// (P30).
 func TestWorkflowTool(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, inner, want, status string }{
@@ -115,7 +116,8 @@ replies:
 	}
 }
 
-// TestWorkflowToolAfterRestart: a run that is interrupted while a workflow works as its tool finds it again: no model call of either is made twice (P3, P12).
+// TestWorkflowToolAfterRestart checks that a run that is interrupted while a workflow runs as its
+// tool finds it again: no model call of either run is repeated (P3, P12).
 func TestWorkflowToolAfterRestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -149,7 +151,8 @@ replies:
 		t.Fatal(err)
 	}
 	o := ended(t, s, "r")
-	if o.Status != engine.StatusCompleted || o.Usage.ModelCalls != 4 || o.Usage.ToolCalls != 1 { // two of Boss, and those of the run below
+	// two of Boss, and those of the child run
+	if o.Status != engine.StatusCompleted || o.Usage.ModelCalls != 4 || o.Usage.ToolCalls != 1 {
 		t.Fatalf("status %s, %+v, error %v", o.Status, o.Usage, o.Error)
 	}
 	heads := childrenOf(t, s, "r")
@@ -161,7 +164,7 @@ replies:
 	}
 }
 
-// await waits until the condition holds; the test's own time bounds it.
+// await waits until the condition holds, up to the test's own timeout.
 func await(t *testing.T, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -175,7 +178,8 @@ func await(t *testing.T, ok func() bool) {
 	}
 }
 
-// TestWorkflowToolNests: a workflow that calls itself ends by a limit that names itself, with more runs waiting for each other than there are slots.
+// TestWorkflowToolNests checks that a workflow that calls itself ends at a limit that its error
+// names, with more runs waiting for each other than there are slots.
 func TestWorkflowToolNests(t *testing.T) {
 	t.Parallel()
 	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, MaxCalls: 2, Env: func(string) string { return "" }})
@@ -197,7 +201,8 @@ replies:
 	}
 }
 
-// TestWorkflowToolCancel: cancelling a run cancels the workflow that works as its tool (P11).
+// TestWorkflowToolCancel checks that cancelling a run cancels the workflow that runs as its tool
+// (P11).
 func TestWorkflowToolCancel(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
@@ -219,7 +224,8 @@ replies:
 	}
 }
 
-// TestWorkflowToolUnknown: a workflow that is not stored offers nothing, and a call says why.
+// TestWorkflowToolUnknown checks that a workflow that is not stored offers no tool, and that a call
+// reports why.
 func TestWorkflowToolUnknown(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
@@ -233,7 +239,8 @@ replies:
 	}
 }
 
-// TestWorkflowToolWaits: a workflow that waits for a person pauses the run that called it, which repeats the wait and goes on with the result (P8).
+// TestWorkflowToolWaits checks that a workflow that waits for a person pauses the run that called
+// it, which mirrors the wait and continues with the result (P8).
 func TestWorkflowToolWaits(t *testing.T) {
 	t.Parallel()
 	gated := `{"nodes": [{"id": "s", "type": "start", "x": 0, "y": 0, "data": {}}, {"id": "ok", "type": "approval", "x": 0, "y": 0, "data": {"prompt": "Really?"}},
@@ -277,7 +284,8 @@ func answerYes(t *testing.T, s *service.Service, run string) {
 	}
 }
 
-// TestStoredKnowsTheProgramsAgents: a stored document names agents of the program as a file does, also where a tool or a schedule loads it.
+// TestStoredKnowsTheProgramsAgents checks that a stored document can name agents of the program as
+// a file does, also if a tool or a schedule loads it.
 func TestStoredKnowsTheProgramsAgents(t *testing.T) {
 	t.Parallel()
 	s, err := service.Open(t.Context(), service.Config{
@@ -303,8 +311,9 @@ replies:
 	}
 }
 
-// SEC17: a workflow that calls itself many times in each reply does not fill the server with runs: beyond a bound for all that one run brings about its calls fail by a limit that
-// names itself, a run beside it goes on, and what comes later begins anew.
+// SEC17: a workflow that calls itself many times in each reply does not fill the server with runs:
+// beyond a limit on the descendants of one run its calls fail with an error that names the limit, a
+// concurrent run continues, and later runs start with a fresh count.
 func TestWorkflowToolFamily(t *testing.T) {
 	t.Parallel()
 	const most = 20

@@ -17,44 +17,49 @@ import (
 	"github.com/hocket-run/hocket/internal/service/failure"
 )
 
-// Control is what a person may say of a schedule.
+// Control is an action of a person on a schedule.
 type Control string
 
 const (
-	// Pause: nothing starts by itself until Resume.
+	// Pause stops all automatic starts until Resume.
 	Pause Control = "pause"
-	// Resume ends a pause, and takes back what Skip said. Planned times up to now are not made up for.
+	// Resume ends a pause, and clears pending skips. Planned times up to now are not caught up.
 	Resume Control = "resume"
-	// Skip: the next planned time that is not skipped already starts nothing.
+	// Skip makes the next planned time that is not already skipped start nothing.
 	Skip Control = "skip"
-	// RunNow: the scheduler starts a run, also of a paused schedule, once no other one goes on.
+	// RunNow makes the scheduler start a run, even of a paused schedule, once no other one is
+	// active.
 	RunNow Control = "run"
 )
 
-// Controls lists what a person may say of a schedule.
+// Controls returns all controls.
 func Controls() []Control { return []Control{Pause, Resume, Skip, RunNow} }
 
-// ControlRequest says something of one schedule.
+// ControlRequest is a request to control one schedule.
 type ControlRequest struct {
 	Workflow string
-	// Program is the program whose graph Workflow names; "": a stored workflow is meant, or, where there is none of that id, a graph of the only program that schedules one of that name.
+	// Program is the program whose graph Workflow names; "" means a stored workflow or, if there is
+	// none with that id, a graph of the only program that schedules a graph with that name.
 	Program string
-	// Branch and Schedule name the schedule; both empty: the only one that the workflow has.
+	// Branch and Schedule identify the schedule; if both are empty, the only one of the workflow.
 	Branch, Schedule string
 	Do               Control
-	// By names who says it.
+	// By is the person who makes the request.
 	By string
-	// Zone is that of calendars whose document names none; nil: the machine's.
+	// Zone is the zone of calendars whose document specifies none; nil means the machine's.
 	Zone *time.Location
 }
 
-// maxTries bounds how often a control is said again because others said something at the same time.
+// maxTries is the maximum number of attempts to write a control after conflicts with concurrent
+// changes.
 const maxTries = 20
 
-// ControlSchedule pauses, resumes, skips or runs a schedule of a published workflow, and gives the schedule as it is then. What is said is durable when this returns, and every
-// scheduler of the store applies it; saying it again changes nothing, save that Skip skips one more time.
+// ControlSchedule pauses, resumes, skips or runs a schedule of a published workflow, and returns
+// the resulting schedule. The control is durable when ControlSchedule returns, and every scheduler
+// of the store applies it; repeating it changes nothing, except that Skip skips one more time.
 //
-// Errors: catalog.ErrNotFound, wrapped; *InvalidError, such as for a schedule that the workflow has not.
+// It returns catalog.ErrNotFound, wrapped, or *InvalidError, for example for a schedule that the
+// workflow does not have.
 func (s *Scheduler) ControlSchedule(ctx context.Context, q ControlRequest) (Scheduled, error) {
 	branches, err := s.branches(ctx, q)
 	if err != nil {
@@ -63,7 +68,7 @@ func (s *Scheduler) ControlSchedule(ctx context.Context, q ControlRequest) (Sche
 	return s.control(ctx, q, branches)
 }
 
-// control says something of one of the schedules of a workflow or graph.
+// control controls one of the schedules of a workflow or graph.
 func (s *Scheduler) control(ctx context.Context, q ControlRequest, branches []scheduler.Branch) (Scheduled, error) {
 	if !slices.Contains(Controls(), q.Do) {
 		return Scheduled{}, failure.Refuse(errcode.ScheduleControl, errcode.Fields{"control": string(q.Do)}, nil)
@@ -98,13 +103,15 @@ func (s *Scheduler) control(ctx context.Context, q ControlRequest, branches []sc
 	}
 }
 
-// HasScheduler tells whether a process runs the schedules of a program; "": those of stored workflows.
+// HasScheduler reports whether a process runs the schedules of a program; "" means those of stored
+// workflows.
 func (s *Scheduler) HasScheduler(ctx context.Context, program string) (bool, error) {
 	_, alive, err := s.store.Leader(ctx, program)
 	return alive, err
 }
 
-// branches gives the schedules among which one is meant. Errors: catalog.ErrNotFound, wrapped.
+// branches returns the schedules to which a request may refer. It returns catalog.ErrNotFound,
+// wrapped.
 func (s *Scheduler) branches(ctx context.Context, q ControlRequest) ([]scheduler.Branch, error) {
 	var e catalog.Entry
 	var err error
@@ -132,7 +139,7 @@ func (s *Scheduler) branches(ctx context.Context, q ControlRequest) ([]scheduler
 	return nil, err
 }
 
-// pickBranch finds the schedule that is meant.
+// pickBranch returns the schedule to which a request refers.
 func pickBranch(q ControlRequest, branches []scheduler.Branch) (scheduler.Branch, error) {
 	if q.Branch == "" && q.Schedule == "" && len(branches) == 1 {
 		return branches[0], nil
@@ -165,12 +172,12 @@ func pickBranch(q ControlRequest, branches []scheduler.Branch) (scheduler.Branch
 	}, nil)
 }
 
-// nameOf names a schedule within its workflow.
+// nameOf returns the name of a schedule within its workflow.
 func nameOf(k scheduler.Key) string {
 	return strings.Trim(k.Branch+"/"+k.Schedule, "/")
 }
 
-// say changes a control as the request says.
+// say changes a control according to the request.
 func (sc *Scheduled) say(c *journal.Control, q ControlRequest, now time.Time) error {
 	switch q.Do {
 	case Pause:
@@ -201,7 +208,8 @@ func (sc *Scheduled) say(c *journal.Control, q ControlRequest, now time.Time) er
 			return failure.Refuse(errcode.InvalidSchedule, nil, sc.Err)
 		}
 		if sc.AskedRun == "" {
-			// A clock that is behind that of another machine must not make it a request that is done with.
+			// A clock that is behind another machine's must not make this look like a completed
+			// request.
 			c.Asked, c.AskedBy = later(now, later(sc.done, c.Asked).Add(time.Microsecond)), q.By
 		}
 	}
@@ -215,7 +223,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// runOf is the id of the run of a schedule for a planned time, or for the time at which a person asked for it.
+// runOf returns the id of the run of a schedule for a planned time, or for the time at which a
+// person requested it.
 func runOf(k scheduler.Key, planned time.Time) string {
 	parts := []string{k.Workflow, k.Branch}
 	switch {
@@ -227,7 +236,8 @@ func runOf(k scheduler.Key, planned time.Time) string {
 	return driver.DerivedRunID(planned, parts...)
 }
 
-// scheduled gives one schedule as a list shows it, without reading what was said of all others.
+// scheduled returns one schedule as it appears in a list, without reading the controls of all
+// others.
 func (s *Scheduler) scheduled(ctx context.Context, b scheduler.Branch, zone *time.Location) (Scheduled, error) {
 	list, err := s.store.Registrations(ctx)
 	if err != nil {

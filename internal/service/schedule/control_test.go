@@ -17,7 +17,8 @@ import (
 const daily = `{"id": "w", "agents": [{"id": "a", "name": "a"}], "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "a"}}], "edges": [],
 	"executionMode": "interval", "schedule": "daily@09:00", "timeZone": "UTC"}`
 
-// X-70 X-72 X-73 X-74: what is said of a schedule is shown, and holds for the next version; what cannot be said is an error.
+// X-70 X-72 X-73 X-74: a control of a schedule is shown, and remains in effect for the next
+// version; an impossible control is an error.
 func TestControlSchedule(t *testing.T) {
 	t.Parallel()
 	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: t.TempDir() + "/hocket.db", Kind: journal.KindScheduler, Env: func(string) string { return "" }})
@@ -88,7 +89,7 @@ func TestControlSchedule(t *testing.T) {
 		t.Error(err)
 	}
 
-	// The scheduler starts the run that was asked for, under the id that was told.
+	// The scheduler starts the requested run, under the id that was returned.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var started string

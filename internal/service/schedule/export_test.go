@@ -12,7 +12,8 @@ func (s *Scheduler) StartSlot(ctx context.Context, slot scheduler.Slot) (string,
 	return scheduledRuns{scheduler: s}.Start(ctx, slot)
 }
 
-// Looks gives what a scheduler reads each second, with the numbers of schedules and of controls.
+// Looks returns a function that reads what a scheduler reads each second, and returns the numbers
+// of schedules and of controls.
 func (s *Scheduler) Looks() func(context.Context) (branches, controls int, err error) {
 	source := &publishedBranches{scheduler: s}
 	return func(ctx context.Context) (int, int, error) {

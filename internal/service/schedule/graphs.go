@@ -18,10 +18,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// ErrNone says that a program has no such schedule.
+// ErrNone is returned when a program has no such schedule.
 var ErrNone = errors.New("no such schedule")
 
-// keepRows is how long a schedule stays registered that the program does not have: a program that starts names its graphs one after another.
+// keepRows is how long a schedule that the program does not have stays registered: a starting
+// program declares its graphs one after another.
 const keepRows = time.Minute
 
 // GraphSchedule is a schedule of a Go graph of this program.
@@ -29,22 +30,23 @@ type GraphSchedule struct {
 	// Workflow is the name of the graph.
 	Workflow string
 	workflow.Schedule
-	// CatchUp says what becomes of its missed times; "": the last one is made up for.
+	// CatchUp is the policy for its missed times; "" means that the last one is caught up.
 	CatchUp string
-	// Graph gives the graph as it is registered when a run begins.
+	// Graph returns the graph in the form in which it is registered when a run starts.
 	Graph func() (run.Graph, error)
-	// Concurrency is that of its runs, as in run.GraphRequest.
+	// Concurrency is the concurrency limit of its runs, as in run.GraphRequest.
 	Concurrency *workflow.Concurrency
-	// Input is the first state of its runs.
+	// Input is the initial state of its runs.
 	Input json.RawMessage
 }
 
-// branch gives the schedule as a scheduler has it. Calendars that name no zone are those of UTC: several machines may run the program, and others list what it does.
+// branch returns the schedule in the scheduler's form. Calendars that specify no zone use UTC:
+// several machines may run the program, and others list its schedules.
 func (g *GraphSchedule) branch(program string) scheduler.Branch {
 	return scheduler.Branch{Key: scheduler.Key{Program: program, Workflow: g.Workflow, Schedule: g.ID}, Schedule: g.Schedule, CatchUp: scheduler.Policy(g.CatchUp)}
 }
 
-// CheckGraphSchedules tells what is wrong with the schedules of one graph. Errors: *InvalidError.
+// CheckGraphSchedules returns an *InvalidError if the schedules of one graph are invalid.
 func CheckGraphSchedules(list []GraphSchedule) error {
 	seen := map[string]bool{}
 	var errs []error
@@ -80,18 +82,19 @@ func CheckGraphSchedules(list []GraphSchedule) error {
 	return nil
 }
 
-// GraphsRequest says which graphs a program schedules.
+// GraphsRequest specifies the graphs that a program schedules.
 type GraphsRequest struct {
 	// Program is the name of the program.
 	Program string
-	// Schedules gives the schedules, which were checked, as of now. Safe for concurrent use.
+	// Schedules returns the current schedules, already checked. It must be safe for concurrent use.
 	Schedules func() []GraphSchedule
-	// Drives tells whether a run of the graph with this digest can go on here.
+	// Drives reports whether a run of the graph with this digest can continue here.
 	Drives func(digest string) bool
 }
 
-// ScheduleGraphs starts the runs of the schedules of a program's graphs until ctx is done. Of several processes of the program one does; the others wait for its end. Schedulers of stored workflows,
-// and of other programs, are not affected. What a person should know is logged.
+// ScheduleGraphs starts the runs of the schedules of a program's graphs until ctx is done. Of
+// several processes of the program one does so; the others wait until it ends. Schedulers of stored
+// workflows, and of other programs, are not affected. Important events are logged.
 func (s *Scheduler) ScheduleGraphs(ctx context.Context, q GraphsRequest) error {
 	sc, err := scheduler.New(scheduler.Config{
 		Source: graphSource{q}, Runs: graphRuns{scheduledRuns{scheduler: s}, q}, Book: s.store, Program: q.Program, Keep: keepRows,
@@ -104,7 +107,8 @@ func (s *Scheduler) ScheduleGraphs(ctx context.Context, q GraphsRequest) error {
 	return nil
 }
 
-// tell logs what happens to schedules of a program: what starts nothing for a reason that a person should know is a warning, what is left out is information.
+// tell logs events of a program's schedules: a start that failed for a reason that a person should
+// know is a warning, a skipped one is information.
 func (s *Scheduler) tell(e scheduler.Event) {
 	level := slog.LevelDebug
 	switch e.Kind {
@@ -173,7 +177,8 @@ func (r graphRuns) start(ctx context.Context, slot scheduler.Slot, id string) er
 	return err
 }
 
-// Active implements scheduler.Runs: a run that waits for a version of the graph that the program has not may never end, and does not count.
+// Active implements scheduler.Runs. A run that waits for a version of the graph that the program
+// does not have may never end, and does not count.
 func (r graphRuns) Active(ctx context.Context, key scheduler.Key) (string, error) {
 	return r.scheduler.active(ctx, key, r.isLeft)
 }
@@ -187,7 +192,8 @@ func (r graphRuns) isLeft(h journal.Head) bool {
 	return r.scheduler.isLeft(h) || h.Interrupted && !r.q.Drives(h.Definition)
 }
 
-// GraphSchedules lists the schedules of a program: those of list, and those that another process of it has registered.
+// GraphSchedules returns the schedules of a program: those of list, and those that another process
+// of it has registered.
 func (s *Scheduler) GraphSchedules(ctx context.Context, program string, list []GraphSchedule) ([]Scheduled, error) {
 	branches, known, err := s.graphBranches(ctx, program, list)
 	if err != nil {
@@ -202,7 +208,8 @@ func (s *Scheduler) GraphSchedules(ctx context.Context, program string, list []G
 	return out, nil
 }
 
-// ControlGraphSchedule is ControlSchedule for a schedule of a program, which need not be registered yet. Errors: ErrNone, wrapped, for one that the program has not.
+// ControlGraphSchedule is ControlSchedule for a schedule of a program, which need not be registered
+// yet. It returns ErrNone, wrapped, for a schedule that the program does not have.
 func (s *Scheduler) ControlGraphSchedule(ctx context.Context, q ControlRequest, list []GraphSchedule) (Scheduled, error) {
 	branches, _, err := s.graphBranches(ctx, q.Program, list)
 	if err != nil {
@@ -216,7 +223,8 @@ func (s *Scheduler) ControlGraphSchedule(ctx context.Context, q ControlRequest, 
 	return sc, err
 }
 
-// graphBranches gives the schedules of a program in their order, and what the store knows of all.
+// graphBranches returns the schedules of a program in order, and the store's data about all
+// schedules.
 func (s *Scheduler) graphBranches(ctx context.Context, program string, list []GraphSchedule) ([]scheduler.Branch, known, error) {
 	k, err := s.known(ctx)
 	if err != nil {
@@ -231,7 +239,8 @@ func (s *Scheduler) graphBranches(ctx context.Context, program string, list []Gr
 	return out, k, nil
 }
 
-// programBranches gives the schedules of programs that are registered and meant, in any order.
+// programBranches returns the registered schedules of programs for which isMeant returns true, in
+// any order.
 func programBranches(k known, isMeant func(journal.Registration) bool) []scheduler.Branch {
 	var out []scheduler.Branch
 	for key, r := range k.registered {

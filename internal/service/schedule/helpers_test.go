@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// await waits until the condition holds; the test's own time bounds it.
+// await waits until the condition holds, up to the test's own timeout.
 func await(t *testing.T, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

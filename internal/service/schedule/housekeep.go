@@ -9,13 +9,15 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// defaultRetention is how long runs are kept after their end where the operator says nothing (D26).
+// defaultRetention is how long runs are kept after their end if the operator sets no retention
+// (D26).
 const defaultRetention = 30 * 24 * time.Hour
 
-// pruneEvery is how often processes that stay delete what is too old.
+// pruneEvery is how often long-running processes delete old runs.
 const pruneEvery = time.Hour
 
-// Tend is the work of a process that stays, until ctx is done: it recovers interrupted runs of this process's kind, fires deadlines and reminders (D15, D21), and deletes
+// Tend performs the background work of a long-running process, until ctx is done: it recovers
+// interrupted runs of this process's kind, fires deadlines and reminders (D15, D21), and deletes
 // runs that are too old (P10).
 func (s *Scheduler) Tend(ctx context.Context) {
 	var wg sync.WaitGroup
@@ -24,8 +26,9 @@ func (s *Scheduler) Tend(ctx context.Context) {
 	wg.Wait()
 }
 
-// housekeep deletes the runs that the operator's retention does not keep, now and every hour, until ctx is done. It deletes in small steps, between which others write.
-// Several processes may do it on one store. What goes wrong is logged and tried again.
+// housekeep deletes the runs that the operator's retention does not keep, now and every hour, until
+// ctx is done. It deletes in small steps, so that others can write in between. Several processes
+// may do so on one store. Failures are logged and retried.
 func (s *Scheduler) housekeep(ctx context.Context) {
 	for {
 		res, err := s.runs.Prune(ctx, s.outdated(time.Now()))
@@ -43,7 +46,7 @@ func (s *Scheduler) housekeep(ctx context.Context) {
 	}
 }
 
-// outdated tells which runs are too old.
+// outdated returns the query for runs that are too old.
 func (s *Scheduler) outdated(now time.Time) journal.PruneQuery {
 	keep := s.cfg.Operator.Retention
 	q := journal.PruneQuery{EndedBefore: now.Add(-cmp.Or(time.Duration(keep.Ended), defaultRetention))}

@@ -12,36 +12,41 @@ import (
 	"github.com/hocket-run/hocket/internal/scheduler"
 )
 
-// Scheduled is a schedule of a published workflow, or of a graph of a program, as a list shows it.
+// Scheduled is a schedule of a published workflow, or of a graph of a program, as it appears in a
+// list.
 type Scheduled struct {
 	scheduler.Branch
-	// Next is the next planned time in the schedule's zone; zero where there is none or it is unknown: a continuous branch, an interval that no scheduler
-	// has registered.
+	// Next is the next planned time in the schedule's zone; zero if there is none or it is unknown,
+	// as for a continuous branch or an interval that no scheduler has registered.
 	Next time.Time
 	// Zone is the zone of the calendar.
 	Zone string
-	// LastRun is the last run that was started by the schedule, LastStatus where it stands; empty where there is none. A run that was pruned has no
-	// status.
+	// LastRun is the last run that the schedule started, LastStatus its status; empty if there is
+	// none. A run that was pruned has no status.
 	LastRun    string
 	LastStatus journal.Status
-	// Paused is since when it is paused, PausedBy who said so; zero: it is not, and Next is when it starts.
+	// Paused is the time since which it is paused, and PausedBy the person who paused it; zero
+	// means that it is not paused and starts at Next.
 	Paused   time.Time
 	PausedBy string
-	// SkipUntil is the last planned time that is skipped, SkippedBy who said so; zero: none that is still to come is.
+	// SkipUntil is the last planned time that is skipped, and SkippedBy the person who skipped it;
+	// zero means that no future time is skipped.
 	SkipUntil time.Time
 	SkippedBy string
-	// AskedRun is the id of the run that a person asked for and that the scheduler has not started yet, Asked when they did.
+	// AskedRun is the id of the run that a person requested and that the scheduler has not started
+	// yet, Asked the time of the request.
 	AskedRun string
 	Asked    time.Time
 	AskedBy  string
-	// IsRun: a process starts its runs now.
+	// IsRun means that a process currently starts its runs.
 	IsRun bool
-	// control is what is stored; done: runs that were asked for up to then are done with; planned is the next planned time, whether paused or not.
+	// control is the stored control; done is the time up to which requested runs are completed;
+	// planned is the next planned time, even while paused.
 	control       journal.Control
 	done, planned time.Time
 }
 
-// known is what the store knows of schedules.
+// known is the store's data about schedules.
 type known struct {
 	registered map[scheduler.Key]journal.Registration
 	controls   map[scheduler.Key]journal.Control
@@ -70,8 +75,10 @@ func knownOf(list []journal.Registration, controls []journal.Control) known {
 	return k
 }
 
-// Schedules lists the schedules of all published workflows by workflow, branch and id, and behind them those that programs have registered, by program; and the owner of the scheduler of the former; false: none. zone is that of calendars whose
-// document names none; nil: the machine's.
+// Schedules returns the schedules of all published workflows by workflow, branch and id, followed
+// by those that programs have registered, by program; and the owner of the scheduler of the former,
+// or false if there is none. zone is the zone of calendars whose document specifies none; nil means
+// the machine's.
 func (s *Scheduler) Schedules(ctx context.Context, zone *time.Location) ([]Scheduled, journal.Owner, bool, error) {
 	zone = cmp.Or(zone, time.Local)
 	leader, alive, err := s.store.Leader(ctx, "")
@@ -105,7 +112,7 @@ func (s *Scheduler) Schedules(ctx context.Context, zone *time.Location) ([]Sched
 	return out, leader, alive, nil
 }
 
-// look gives one schedule.
+// look returns one schedule.
 func (s *Scheduler) look(ctx context.Context, b scheduler.Branch, k known, zone *time.Location, now time.Time) (Scheduled, error) {
 	sc := Scheduled{Branch: b, control: journal.Control{ScheduleKey: b.Key}}
 	if c, ok := k.controls[b.Key]; ok {
@@ -133,7 +140,7 @@ func (s *Scheduler) look(ctx context.Context, b scheduler.Branch, k known, zone 
 	return sc, nil
 }
 
-// next works out the zone and the next planned time.
+// next computes the zone and the next planned time.
 func (sc *Scheduled) next(registered map[scheduler.Key]journal.Registration, zone *time.Location, now time.Time) {
 	sched, err := schedule.Parse(sc.Schedule.Mode, sc.Schedule.Spec)
 	loc, zerr := schedule.Zone(sc.Schedule.TimeZone, zone)

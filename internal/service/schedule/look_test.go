@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// BenchmarkLook is what a scheduler reads each second: the published workflows, and what people said of their schedules, of each of which something was said.
+// BenchmarkLook measures what a scheduler reads each second: the published workflows, and the
+// controls of their schedules, each of which has one.
 func BenchmarkLook(b *testing.B) {
 	for _, n := range []int{1000, 2000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -15,32 +15,34 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Preview is the schedule of a document or a stored workflow that Preview looked at.
+// Preview is the previewed schedule of a document or a stored workflow.
 type Preview struct {
 	Branch string
-	// ID is that of the schedule, "" where it has none.
+	// ID is the schedule's id, "" if it has none.
 	ID       string
 	Schedule schedule.Schedule
 	Zone     *time.Location
-	// Inputs are those of its runs; nil: none.
+	// Inputs are the inputs of its runs; nil means none.
 	Inputs json.RawMessage
 	// Times are the planned times; none for a schedule that has none.
 	Times []time.Time
 }
 
-// PreviewRequest says which planned times are wanted.
+// PreviewRequest specifies the planned times to return.
 type PreviewRequest struct {
-	// Branch is the branch; "" is the main graph, or the only thing that is scheduled.
+	// Branch is the branch; "" is the main graph, or the only scheduled item.
 	Branch string
-	// ID is that of the schedule; "": the only one.
+	// ID is the schedule's id; "" means the only one.
 	ID string
-	// Zone, if not nil, is used whatever the document says; Local is that of documents that name none; nil: the machine's.
+	// Zone, if not nil, overrides the document's zone; Local is the zone of documents that specify
+	// none; nil means the machine's.
 	Zone, Local *time.Location
 	From        time.Time
 	Count       int
 }
 
-// PreviewOf tells when a workflow would start by itself. Errors: *InvalidError, such as for an unknown branch (S1-21).
+// PreviewOf returns the times at which a workflow would start automatically. It returns an
+// *InvalidError, for example for an unknown branch (S1-21).
 func PreviewOf(w *workflow.Workflow, q PreviewRequest) (Preview, error) {
 	branch, list, err := scheduledPart(w, q.Branch)
 	if err != nil {
@@ -72,7 +74,7 @@ func PreviewOf(w *workflow.Workflow, q PreviewRequest) (Preview, error) {
 	return p, nil
 }
 
-// pick gives the schedule with that id, or the only one; nil where there is none.
+// pick returns the schedule with that id, or the only one; nil if there is none.
 func pick(workflowID, branch string, list []workflow.Schedule, id string) (*workflow.Schedule, error) {
 	if id == "" && len(list) == 0 {
 		return nil, nil
@@ -97,7 +99,7 @@ func pick(workflowID, branch string, list []workflow.Schedule, id string) (*work
 	}
 }
 
-// scheduledPart picks a branch with its schedules.
+// scheduledPart returns a branch with its schedules.
 func scheduledPart(w *workflow.Workflow, branch string) (string, []workflow.Schedule, error) {
 	ids := map[string][]workflow.Schedule{}
 	var scheduled []string

@@ -20,7 +20,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-const envScheduler = "HOCKET_TEST_SCHEDULER" // the store to mind, in a child process
+const envScheduler = "HOCKET_TEST_SCHEDULER" // the store to watch, in a child process
 
 const ticksDocument = `{
   "id": "ticks",
@@ -38,7 +38,8 @@ const ticksReplies = `replies:
     times: always
 `
 
-// mindSchedules is a scheduler in a process of its own, until its standard input ends. It tells what happens, a line each.
+// mindSchedules runs a scheduler in a separate process, until its standard input ends. It prints
+// events, one per line.
 func mindSchedules(db string) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -65,12 +66,12 @@ func mindSchedules(db string) int {
 	return 0
 }
 
-// minder is a child process that minds schedules.
+// minder is a child process that runs schedules.
 type minder struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	told chan told
-	all  []told // what was heard of it
+	all  []told // everything received from it
 }
 
 type told struct {
@@ -89,7 +90,7 @@ func startMinder(t *testing.T, db string) *minder {
 	m := &minder{t: t, cmd: exec.Command(self), told: make(chan told, 10_000)}
 	m.cmd.Env = append(os.Environ(), envScheduler+"="+db)
 	m.cmd.Stderr = os.Stderr
-	if _, err := m.cmd.StdinPipe(); err != nil { // it ends with us
+	if _, err := m.cmd.StdinPipe(); err != nil { // it ends with the parent process
 		t.Fatal(err)
 	}
 	out, err := m.cmd.StdoutPipe()
@@ -115,7 +116,7 @@ func startMinder(t *testing.T, db string) *minder {
 	return m
 }
 
-// until gives the next event of a kind and branch.
+// until returns the next event of a kind and branch.
 func (m *minder) until(kind scheduler.EventKind, branch string) told {
 	m.t.Helper()
 	limit := time.After(5 * time.Minute)
@@ -135,7 +136,7 @@ func (m *minder) until(kind scheduler.EventKind, branch string) told {
 	}
 }
 
-// kill ends the child by kill -9 and gives all that it told.
+// kill ends the child with kill -9 and returns all of its events.
 func (m *minder) kill() []told {
 	m.t.Helper()
 	if err := m.cmd.Process.Kill(); err != nil {
@@ -148,8 +149,9 @@ func (m *minder) kill() []told {
 	return m.all
 }
 
-// P37, S1-37, S1-39: schedulers are killed at random moments and started again, beside others on the same store. No planned time runs twice, no two
-// runs of a branch overlap, and of the planned times that were missed the last one is made up for.
+// P37, S1-37, S1-39: schedulers are killed at random moments and restarted, next to others on the
+// same store. No planned time runs twice, no two runs of a branch overlap, and of the missed
+// planned times the last one is caught up.
 func TestKillScheduler(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hocket.db")
@@ -166,7 +168,7 @@ func TestKillScheduler(t *testing.T) {
 	beside := startMinder(t, db)
 	beside.until(scheduler.EventLeading, "-")
 	for range 3 {
-		// One leads and another waits. The leader is killed, or both at once.
+		// One leads and another waits. The leader is killed, or both simultaneously.
 		next := startMinder(t, db)
 		next.until(scheduler.EventWaiting, "-")
 		beside.until(scheduler.EventStarted, "tick")
@@ -182,7 +184,7 @@ func TestKillScheduler(t *testing.T) {
 		beside.until(scheduler.EventLeading, "-")
 	}
 	beside.until(scheduler.EventStarted, "tick")
-	// The last time that was missed has its run, at the latest once another run of the branch has ended.
+	// The last missed time has its run, at the latest once another run of the branch has ended.
 	var missed time.Time
 	for _, e := range append(slices.Clone(all), beside.all...) {
 		if e.kind == scheduler.EventMissed && e.branch == "tick" && e.catchUp > 0 {
@@ -198,7 +200,8 @@ func TestKillScheduler(t *testing.T) {
 	checkTicks(t, watch, append(all, beside.kill()...))
 }
 
-// checkTicks compares the runs with what schedulers told. How late a scheduler looks depends on the machine; what became of each planned time does not.
+// checkTicks compares the runs with the events that schedulers reported. How late a scheduler polls
+// depends on the machine; the outcome of each planned time does not.
 func checkTicks(t *testing.T, watch *service.Service, all []told) {
 	t.Helper()
 	heads, _, err := watch.List(t.Context(), journal.Query{Limit: 1000})
@@ -233,7 +236,8 @@ func checkTicks(t *testing.T, watch *service.Service, all []told) {
 	if err != nil || len(list) != 2 || list[1].Branch.Branch != "tick" || list[1].LastRun == "" || list[1].Next.IsZero() {
 		t.Fatalf("list %+v, %v", list, err)
 	}
-	// The planned times are whole seconds after the registration. Each up to the last start had its run, or was skipped or missed.
+	// The planned times are whole seconds after the registration. Each one up to the last start had
+	// its run, or was skipped or missed.
 	var registered, end time.Time
 	done := maps.Clone(runs)
 	for _, e := range all {
@@ -248,7 +252,7 @@ func checkTicks(t *testing.T, watch *service.Service, all []told) {
 			for n := range e.count {
 				done[e.planned.Add(-time.Duration(n)*time.Second)] = true
 			}
-		case e.kind == scheduler.EventStarted && e.planned.After(end): // what was planned before it was decided before it
+		case e.kind == scheduler.EventStarted && e.planned.After(end): // earlier planned times were decided before it
 			end = e.planned
 		}
 	}

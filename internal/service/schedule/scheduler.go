@@ -9,15 +9,15 @@ import (
 	"github.com/hocket-run/hocket/internal/service/run"
 )
 
-// Config is what a Scheduler is made of. Operator and Logger are needed.
+// Config configures a Scheduler. Operator and Logger are required.
 type Config struct {
-	// Operator is the operator's configuration, Kind what kind of process this is.
+	// Operator is the operator's configuration, Kind the kind of this process.
 	Operator *config.Config
 	Kind     journal.Kind
 	Logger   *slog.Logger
 }
 
-// Scheduler is the use cases of schedules over one store. Safe for concurrent use.
+// Scheduler implements the use cases of schedules on one store. It is safe for concurrent use.
 type Scheduler struct {
 	cfg         Config
 	store       journal.Backend
@@ -25,7 +25,7 @@ type Scheduler struct {
 	runs        *run.Runner
 }
 
-// New makes a Scheduler. It needs no closing.
+// New returns a Scheduler. It need not be closed.
 func New(cfg Config, store journal.Backend, definitions *definition.Catalog, runs *run.Runner) *Scheduler {
 	return &Scheduler{cfg, store, definitions, runs}
 }

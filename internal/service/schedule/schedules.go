@@ -22,25 +22,26 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// ScheduleRequest says how schedules are carried out. Its zero value is good.
+// ScheduleRequest specifies how schedules are executed. Its zero value is valid.
 type ScheduleRequest struct {
-	// Zone is that of calendars whose document names none; nil: the machine's.
+	// Zone is the zone of calendars whose document specifies none; nil means the machine's.
 	Zone *time.Location
-	// CatchUp says what becomes of planned times that were missed; "": the last one is made up for.
+	// CatchUp is the policy for missed planned times; "" means that the last one is caught up.
 	CatchUp scheduler.Policy
-	// Model, Files and Trust are given to every run that is started, as in StartRequest.
+	// Model, Files and Trust apply to every run that is started, as in StartRequest.
 	Model string
 	resources.Files
 	Trust bool
-	// Report is called with what happens; nil: not called.
+	// Report is called for each event; nil means no reports.
 	Report func(scheduler.Event)
 }
 
-// Schedule carries out the schedules of all published workflows until ctx is done, and takes up interrupted runs of this kind of process (D15). Of several
-// processes on one store one carries out the schedules; the others wait for its end (P37). The service must have been opened with journal.KindScheduler,
-// or another kind that stays.
+// Schedule executes the schedules of all published workflows until ctx is done, and resumes
+// interrupted runs of this kind of process (D15). Of several processes on one store one executes
+// the schedules; the others wait until it ends (P37). The service must have been opened with
+// journal.KindScheduler, or the kind of another long-running process.
 //
-// Errors: *InvalidError with nothing started.
+// It returns an *InvalidError with nothing started.
 func (s *Scheduler) Schedule(ctx context.Context, q ScheduleRequest) error {
 	if q.Zone == nil {
 		q.Zone = time.Local
@@ -59,8 +60,8 @@ func (s *Scheduler) Schedule(ctx context.Context, q ScheduleRequest) error {
 	return nil
 }
 
-// publishedBranches lists the scheduled branches of what is published. Documents are read again only when something about them changed. It serves one
-// scheduler.
+// publishedBranches lists the scheduled branches of published workflows. Documents are read again
+// only when something about them changed. It serves one scheduler.
 type publishedBranches struct {
 	scheduler *Scheduler
 	known     map[string]publishedWorkflow
@@ -97,12 +98,13 @@ func (p *publishedBranches) Branches(ctx context.Context) ([]scheduler.Branch, e
 	return out, nil
 }
 
-// scheduledBranches reads the schedules of one workflow. What cannot be read is the branch's error.
+// scheduledBranches reads the schedules of one workflow. Schedules that cannot be read are reported
+// in the branch's error.
 func (s *Scheduler) scheduledBranches(ctx context.Context, e catalog.Entry) ([]scheduler.Branch, error) {
 	w, _, problems, err := s.definitions.LoadStored(ctx, e.ID, definition.Which{}, definition.LoadOptions{})
 	switch {
 	case errors.Is(err, catalog.ErrNotFound):
-		return nil, nil // it was deleted just now
+		return nil, nil // it was just deleted
 	case err != nil && failure.CodeOf(err) == failure.CodeInternal:
 		return nil, err
 	case err != nil && e.HasRows:
@@ -115,18 +117,18 @@ func (s *Scheduler) scheduledBranches(ctx context.Context, e catalog.Entry) ([]s
 	return branchesOf(w, e), nil
 }
 
-// broken stands for the schedules of a workflow whose schedules are unknown.
+// broken returns a placeholder for the schedules of a workflow whose schedules are unknown.
 func broken(e catalog.Entry, err error) []scheduler.Branch {
 	return []scheduler.Branch{{Key: scheduler.Key{Workflow: e.ID}, Err: err}}
 }
 
-// besideRows gives the schedules of a published document that rows of its id keep from running, with the reason as the error of each: they were written
-// those rows, and must learn what they stopped.
+// besideRows returns the schedules of a published document that cannot run because of rows with its
+// id, with the reason as the error of each: the author of those rows must learn what they stopped.
 func (s *Scheduler) besideRows(ctx context.Context, e catalog.Entry, reason error) ([]scheduler.Branch, error) {
 	w, _, _, err := s.definitions.LoadStored(ctx, e.ID, definition.Which{Version: e.Published}, definition.LoadOptions{})
 	switch {
 	case errors.Is(err, catalog.ErrNotFound):
-		return nil, nil // it was deleted just now
+		return nil, nil // it was just deleted
 	case err != nil && failure.CodeOf(err) == failure.CodeInternal:
 		return nil, err
 	case err != nil:
@@ -141,7 +143,8 @@ func (s *Scheduler) besideRows(ctx context.Context, e catalog.Entry, reason erro
 	return branches, nil
 }
 
-// branchesOf gives the scheduled branches of a workflow. With branches the main graph is never scheduled (S1-27).
+// branchesOf returns the scheduled branches of a workflow. If it has branches, the main graph is
+// never scheduled (S1-27).
 func branchesOf(w *workflow.Workflow, e catalog.Entry) []scheduler.Branch {
 	var out []scheduler.Branch
 	add := func(branch string, list []workflow.Schedule) {
@@ -166,13 +169,14 @@ type scheduledRuns struct {
 	q         ScheduleRequest
 }
 
-// Start implements scheduler.Runs. The run's id is made of workflow, branch and planned time, so that the store refuses a second one (P37).
+// Start implements scheduler.Runs. The run's id is derived from workflow, branch and planned time,
+// so that the store rejects a second one (P37).
 func (r scheduledRuns) Start(ctx context.Context, slot scheduler.Slot) (string, bool, error) {
 	id := runOf(slot.Key, slot.Planned)
 	return begun(ctx, id, r.start(ctx, slot, id))
 }
 
-// begun gives what a scheduler is told of a start.
+// begun converts the result of a start for a scheduler.
 func begun(ctx context.Context, id string, err error) (string, bool, error) {
 	switch {
 	case err == nil:
@@ -210,7 +214,8 @@ func (r scheduledRuns) start(ctx context.Context, slot scheduler.Slot, id string
 	return err
 }
 
-// scheduleOf finds a schedule in the version that is published now: its inputs are those of the run.
+// scheduleOf returns a schedule of the currently published version: its inputs are the run's
+//
 func scheduleOf(w *workflow.Workflow, k scheduler.Key) (*workflow.Schedule, error) {
 	part := w
 	if k.Branch != "" {
@@ -230,8 +235,9 @@ func scheduleOf(w *workflow.Workflow, k scheduler.Key) (*workflow.Schedule, erro
 	return nil, failure.Refuse(errcode.ScheduleNotFound, errcode.Fields{"id": k.Workflow, "schedule": nameOf(k), "schedules": names, "meant": ""}, nil)
 }
 
-// Active implements scheduler.Runs. Runs that people started count too. One that was interrupted and that only another kind of process would take up
-// does not: it may never end. Of a schedule with an id only its own runs count: the others of its workflow have other inputs.
+// Active implements scheduler.Runs. Runs that people started count too. An interrupted run that
+// only another kind of process would resume does not count: it may never end. For a schedule with
+// an id only its own runs count: other runs of its workflow have other inputs.
 func (r scheduledRuns) Active(ctx context.Context, key scheduler.Key) (string, error) {
 	return r.scheduler.active(ctx, key, r.scheduler.isLeft)
 }
@@ -254,13 +260,14 @@ func (s *Scheduler) active(ctx context.Context, key scheduler.Key, isLeft func(j
 	}
 }
 
-// isOf tells whether a run counts as one of a schedule. A graph of a program and a stored workflow may have one name.
+// isOf reports whether a run counts for a schedule. A graph of a program and a stored workflow may
+// have the same name.
 func isOf(h journal.Head, key scheduler.Key) bool {
 	return h.Meta[project.MetaTargetBranchID] == key.Branch && (key.Schedule == "" || h.Meta[run.MetaSchedule] == key.Schedule) &&
 		(h.Format == definition.FormatGraph) == (key.Program != "") && (key.Program == "" || h.Meta[resources.MetaProgram] == key.Program)
 }
 
-// isLeft tells of a run that was interrupted and that no process of this kind takes up (D15).
+// isLeft reports whether a run was interrupted and is not resumed by a process of this kind (D15).
 func (s *Scheduler) isLeft(h journal.Head) bool { return h.Interrupted && h.Kind != s.cfg.Kind }
 
 // Wait implements scheduler.Runs.
@@ -274,7 +281,7 @@ func (s *Scheduler) wait(ctx context.Context, run string, isLeft func(journal.He
 		if !st.Interrupted {
 			return false
 		}
-		// Its process may have died since Active gave it.
+		// Its process may have died since Active returned it.
 		h, err := s.store.Head(ctx, run)
 		if left = err; err == nil && isLeft(h) {
 			left = fmt.Errorf("wait for run %s: %w", run, scheduler.ErrLeft)

@@ -16,15 +16,16 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// A run by hand that was interrupted waits for a person to resume it, perhaps for ever: it keeps no schedule silent (P37). One that a scheduler left is
-// taken up, and the schedule goes on after its end (S1-39).
+// TestScheduleAfterInterruptedRun checks that an interrupted manual run, which waits for a person
+// to resume it, perhaps forever, keeps no schedule silent (P37), and that a run that a scheduler
+// left is resumed, and the schedule continues after its end (S1-39).
 func TestScheduleAfterInterruptedRun(t *testing.T) {
 	t.Parallel()
 	const doc = `{"id": "w", "agents": [{"id": "a", "name": "a"}], "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "a"}}], "edges": [],
 		"executionMode": "continuous", "schedule": "1"}`
 	for _, c := range []struct {
 		kind     journal.Kind
-		left     journal.Status // what becomes of the run that was left
+		left     journal.Status // outcome of the abandoned run
 		isActive bool
 	}{
 		{journal.KindRun, journal.StatusRunning, true},
@@ -49,7 +50,8 @@ func TestScheduleAfterInterruptedRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The answer would come after 2 s; the process that takes the run up waits for it anew.
+			// The reply would come after 2 s; the process that resumes the run waits for the full
+			// time again.
 			slow := []byte("replies:\n  - {text: late, delayMs: 2000, times: always}\n")
 			left, err := first.Start(t.Context(), service.StartRequest{Workflow: w, Files: service.Files{Replies: slow}})
 			if err != nil {
@@ -83,8 +85,9 @@ func TestScheduleAfterInterruptedRun(t *testing.T) {
 	}
 }
 
-// A row of its id in agent_workflows keeps a published rounds document from running: its schedules are told as broken, each with the reason, and are not
-// lost without a word (P37). A routes workflow is rows and has no schedules.
+// TestScheduleBesideRows checks that a row with its id in agent_workflows keeps a published rounds
+// document from running: its schedules are reported as broken, each with the reason, and are not
+// lost silently (P37). A routes workflow consists of rows and has no schedules.
 func TestScheduleBesideRows(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hocket.db")
@@ -120,7 +123,8 @@ func TestScheduleBesideRows(t *testing.T) {
 	}
 }
 
-// X-78: a run gets the inputs that its schedule has in the version that is published when it starts; a schedule that this version lacks starts nothing.
+// X-78: a run gets the inputs of its schedule in the version that is published when it starts; a
+// schedule that this version lacks starts nothing.
 func TestInputsOfThePublishedVersion(t *testing.T) {
 	t.Parallel()
 	s, err := service.Open(t.Context(), service.Config{
@@ -159,7 +163,8 @@ func TestInputsOfThePublishedVersion(t *testing.T) {
 	}
 }
 
-// X-108: where the key of a workflow bounds its runs and others go on, the scheduler is told which one, and not that the run was refused.
+// X-108: if the key of a workflow limits its runs and others are active, the scheduler receives the
+// id of one, and not a refusal.
 func TestStartBesideRunsOfTheKey(t *testing.T) {
 	t.Parallel()
 	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(), "hocket.db"), Kind: journal.KindScheduler, Env: func(string) string { return "" }})
@@ -177,7 +182,7 @@ func TestStartBesideRunsOfTheKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slot.Schedule = "y" // of which no run goes on
+	slot.Schedule = "y" // no run of it is active
 	_, _, err = s.StartSlot(t.Context(), slot)
 	if busy, ok := errors.AsType[*scheduler.BusyError](err); !ok || busy.Run != first || errors.Is(err, scheduler.ErrRefused) {
 		t.Errorf("beside run %s: %v", first, err)

@@ -14,8 +14,9 @@ import (
 	"github.com/hocket-run/hocket/internal/service/resources"
 )
 
-// A run by hand may lose its process while a scheduler waits for its end. It then waits for a person, perhaps for ever: the scheduler does not (P37,
-// S1-39), as it would not have begun to wait for it (TestScheduleAfterInterruptedRun).
+// TestWaitForRunThatWasLeft checks that a scheduler does not wait for a manual run that lost its
+// process in the meantime and now waits for a person, perhaps forever (P37, S1-39), just as it
+// would not have begun to wait for it (TestScheduleAfterInterruptedRun).
 func TestWaitForRunThatWasLeft(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hocket.db")

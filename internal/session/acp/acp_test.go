@@ -19,7 +19,8 @@ import (
 	"github.com/hocket-run/hocket/internal/session/acp"
 )
 
-// TestStream: what the agent says comes in order, a tool call once when its arguments are known and once when it ends (S2-68).
+// TestStream checks that the agent's messages arrive in order, with a tool call reported once when
+// its arguments are known and once when it ends (S2-68).
 func TestStream(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t, config(t, "normal"), graph.SessionConfig{SystemPrompt: "Be good."})
@@ -40,7 +41,7 @@ tool_result tool search#2 failed: {"error":"none"}`
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v, -want +got:\n%s", err, diff)
 	}
-	// The system prompt went before the first message, and only there.
+	// The system prompt was sent before the first message, and only there.
 	wantSaid(t, s, "said", "Be good. | work\nsaid\n<nil>")
 	if s.ID() == "" {
 		t.Error("the session has no id")
@@ -50,7 +51,8 @@ tool_result tool search#2 failed: {"error":"none"}`
 	}
 }
 
-// TestUsage: what the agent tells, else nothing; Summarize is the agent's own command, where it has one (S2-69).
+// TestUsage checks that usage is what the agent reports, else nothing, and that Summarize uses the
+// agent's own command, if it has one (S2-69).
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t, config(t, "normal"), graph.SessionConfig{})
@@ -81,7 +83,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestPermissions: denied unless the config allows it (SEC13), for once where the agent offers that.
+// TestPermissions checks that permission is denied unless the config allows it (SEC13), and granted
+// for a single use if the agent offers that.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -131,14 +134,16 @@ func TestPermissions(t *testing.T) {
 	})
 }
 
-// TestWaitingForPerson: while a person decides, no time limit runs; when the call's context is done, the question ends.
+// TestWaitingForPerson checks that no time limit runs while a person decides, and that the question
+// ends when the call's context is done.
 func TestWaitingForPerson(t *testing.T) {
 	t.Parallel()
 	cfg := config(t, "normal")
-	cfg.IdleTimeout, cfg.TurnTimeout = 10*time.Second, 10*time.Second // and all but the decision is done in an instant
+	// and everything but the decision is instantaneous
+	cfg.IdleTimeout, cfg.TurnTimeout = 10*time.Second, 10*time.Second
 	cfg.Decide = func(ctx context.Context, _ acp.Permission) (bool, error) {
 		select {
-		case <-time.After(11 * time.Second): // the passing of time is what is tested
+		case <-time.After(11 * time.Second): // the test is about time passing
 			return true, nil
 		case <-ctx.Done():
 			return false, ctx.Err()
@@ -170,7 +175,8 @@ func TestWaitingForPerson(t *testing.T) {
 	}
 }
 
-// TestFiles: through us an agent reaches files of the session's folder, where the config allows it, and nothing else (SEC16).
+// TestFiles checks that through the client an agent reaches files of the session's folder, if the
+// config allows it, and nothing else (SEC16).
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	outside := filepath.Join(t.TempDir(), "secret")
@@ -215,7 +221,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestEnvironment: an agent gets what the config names, and not our environment.
+// TestEnvironment checks that an agent gets the variables that the config names, and not our
+// environment.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t, config(t, "normal"), graph.SessionConfig{})
@@ -225,7 +232,8 @@ func TestEnvironment(t *testing.T) {
 	wantSaid(t, s, "env API_TOKEN", "sesame-7 true")
 }
 
-// TestChoices: model and mode are those that the agent offers, by either way of the protocol.
+// TestChoices checks that model and mode are chosen from those that the agent offers, in both ways
+// of the protocol.
 func TestChoices(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t, config(t, "normal"), graph.SessionConfig{Model: "big"})
@@ -254,7 +262,8 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// TestStopReasons: every reason of the protocol is told, and the session can be used on.
+// TestStopReasons checks that every reason of the protocol is reported, and that the session
+// remains usable.
 func TestStopReasons(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t, config(t, "normal"), graph.SessionConfig{})
@@ -272,7 +281,7 @@ func TestStopReasons(t *testing.T) {
 	wantSaid(t, s, "model", "")
 }
 
-// TestLoad: a former session goes on, without its past being told again (D23).
+// TestLoad checks that a former session continues, without its past being reported again (D23).
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	first, dir := open(t, config(t, "normal"), graph.SessionConfig{})
@@ -295,7 +304,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestConfig: what a client cannot be made of, and what is known of agents.
+// TestConfig checks which configurations are rejected, and the known agents.
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	if _, err := acp.New(acp.Config{IdleTimeout: -1}); err == nil || !strings.Contains(err.Error(), "field Command is missing") || !strings.Contains(err.Error(), "IdleTimeout is negative") {

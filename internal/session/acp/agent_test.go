@@ -24,7 +24,7 @@ import (
 	"github.com/hocket-run/hocket/internal/leaktest"
 )
 
-// modeVar makes the test binary an agent instead of a test.
+// modeVar is the variable that makes the test binary an agent instead of a test.
 const modeVar = "HOCKET_TEST_ACP_MODE"
 
 func TestMain(m *testing.M) {
@@ -52,14 +52,14 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// answerAll gives the same answer to whatever comes.
+// answerAll sends the same response to every request.
 func answerAll(format string) {
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		fmt.Printf(format+"\n", strings.TrimRight(strings.SplitN(strings.SplitN(in.Text(), `"id":`, 2)[1], ",", 2)[0], "}"))
 	}
 }
 
-// serve is an agent that does what the message says.
+// serve runs an agent that does what the message says.
 func serve(mode string) {
 	if mode == "slow" {
 		touch("up")
@@ -83,7 +83,8 @@ func (h held) Read(p []byte) (int, error) {
 	return os.Stdin.Read(p)
 }
 
-// stay keeps the process there until it is killed. A channel would not: the runtime detects that no goroutine is left to write to it.
+// stay keeps the process alive until it is killed. A channel would not: the runtime detects that no
+// goroutine is left to write to it.
 func stay() { time.Sleep(10 * time.Minute) }
 
 func die() { os.Exit(3) }
@@ -136,7 +137,7 @@ func (a *agent) NewSession(ctx context.Context, r sdk.NewSessionRequest) (sdk.Ne
 	return res, nil
 }
 
-// LoadSession tells what was said, as the protocol wants it.
+// LoadSession replays the conversation, as the protocol requires.
 func (a *agent) LoadSession(ctx context.Context, r sdk.LoadSessionRequest) (sdk.LoadSessionResponse, error) {
 	said, err := os.ReadFile(string(r.SessionId))
 	if err != nil {
@@ -179,7 +180,7 @@ func (a *agent) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptResp
 		a.work(ctx, r.SessionId)
 	case "tool":
 		a.tool(ctx, r.SessionId, rest)
-	case "once": // offers no single grants
+	case "once": // offers no single-use grants
 		res, err := a.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{
 			SessionId: r.SessionId, ToolCall: sdk.ToolCallUpdate{ToolCallId: "x", Kind: new(sdk.ToolKindEdit)},
 			Options: []sdk.PermissionOption{{OptionId: "1", Kind: sdk.PermissionOptionKindAllowAlways, Name: "Always"}},
@@ -233,7 +234,7 @@ func (a *agent) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptResp
 		<-ctx.Done()
 		touch("cancelled")
 		reason = sdk.StopReasonCancelled
-	case "deaf": // heeds no cancelling, and has a child
+	case "deaf": // ignores cancellation, and has a child
 		child := exec.Command("sleep", "600")
 		if err := child.Start(); err != nil {
 			return sdk.PromptResponse{}, err
@@ -244,7 +245,7 @@ func (a *agent) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptResp
 	return sdk.PromptResponse{StopReason: reason}, nil
 }
 
-// work says everything that an agent may say without being asked.
+// work sends everything that an agent may send unprompted.
 func (a *agent) work(ctx context.Context, id sdk.SessionId) {
 	a.update(ctx, id, sdk.UpdateAgentThoughtText("hm"))
 	a.update(ctx, id, sdk.UpdatePlan(sdk.PlanEntry{Content: "look", Status: "pending", Priority: "high"}))
@@ -259,15 +260,16 @@ func (a *agent) work(ctx context.Context, id sdk.SessionId) {
 	a.update(ctx, id, sdk.UpdateAgentMessage(sdk.ImageBlock("aGk=", "image/png")))
 	a.update(ctx, id, sdk.UpdateToolCall("2", sdk.WithUpdateStatus(sdk.ToolCallStatusFailed), sdk.WithUpdateRawOutput(map[string]any{"error": "none"})))
 	a.update(ctx, id, sdk.SessionUpdate{UsageUpdate: &sdk.SessionUsageUpdate{Used: 450, Size: 1000}})
-	// An agent of its own, with a session of its own.
+	// A separate agent, with its own session.
 	a.update(ctx, "child", sdk.UpdateAgentMessageText("I am another."))
 	a.update(ctx, "child", sdk.SessionUpdate{UsageUpdate: &sdk.SessionUsageUpdate{Used: 999, Size: 1000}})
 }
 
-// tool asks for leave, and does what it may.
+// tool requests permission, and does what is granted.
 func (a *agent) tool(ctx context.Context, id sdk.SessionId, kind string) {
 	a.update(ctx, id, sdk.StartToolCall("1", "touch done", sdk.WithStartKind(sdk.ToolKind(kind)), sdk.WithStartRawInput(map[string]any{"command": "touch done"})))
-	res, err := a.conn.RequestPermission(context.WithoutCancel(ctx), sdk.RequestPermissionRequest{ // a cancelled turn's questions are answered, too
+	// the questions of a cancelled turn are answered, too
+	res, err := a.conn.RequestPermission(context.WithoutCancel(ctx), sdk.RequestPermissionRequest{
 		SessionId: id, ToolCall: sdk.ToolCallUpdate{ToolCallId: "1", Kind: new(sdk.ToolKind(kind)), Title: new("touch done"), RawInput: map[string]any{"command": "touch done"}},
 		Options: []sdk.PermissionOption{
 			{OptionId: "always", Kind: sdk.PermissionOptionKindAllowAlways, Name: "Always"},
@@ -326,7 +328,7 @@ func (a *agent) ResumeSession(context.Context, sdk.ResumeSessionRequest) (sdk.Re
 	return sdk.ResumeSessionResponse{}, nil
 }
 
-// command starts this binary, which modeVar makes an agent.
+// command returns the command that starts this binary, which modeVar makes an agent.
 func command(t *testing.T) []string {
 	t.Helper()
 	exe, err := os.Executable()

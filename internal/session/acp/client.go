@@ -16,52 +16,64 @@ import (
 	"github.com/hocket-run/hocket/internal/process"
 )
 
-// Config says how an agent is started and what it may do. Command is required; all else has a useful zero value.
+// Config specifies how an agent is started and what it may do. Command is required; all other
+// fields have a useful zero value.
 type Config struct {
 	// Command is the program and its arguments; no shell is involved. See [PresetOf].
 	Command []string
-	// Env are variables for the agent, by name. PassEnv names variables of our environment that it gets, too; those that are not set are left out. Beyond
-	// both it gets PATH, HOME and what else programs need to find themselves, and nothing that could be a key.
+	// Env holds variables for the agent, by name. PassEnv names variables of our environment that
+	// it also gets; unset ones are left out. Apart from both it gets PATH, HOME and the other
+	// variables that programs need to find their files, and nothing that could be a key.
 	Env     map[string]string
 	PassEnv []string
-	// Allow names what the agent may do without being asked about: kinds of tool calls of the protocol (read, edit, delete, move, search, execute, think,
-	// fetch, switch_mode, other) or titles of tools, compared as whole words of the agent; "*" is everything. Nil: nothing (SEC13). Kind and title are what the
-	// agent says of itself.
+	// Allow names what the agent may do without asking: kinds of tool calls of the protocol (read,
+	// edit, delete, move, search, execute, think, fetch, switch_mode, other) or titles of tools,
+	// compared as a whole with the agent's strings; "*" is everything. Nil means nothing (SEC13).
+	// Kind and title are reported by the agent itself.
 	Allow []string
-	// Deny names what the agent may not do, as Allow does; it wins over Allow and Decide.
+	// Deny names what the agent may not do, in the form of Allow; it takes precedence over Allow
+	// and Decide.
 	Deny []string
-	// Decide is asked about what neither names; nil: denied. It may ask a person and take its time; ctx ends when the answer is not awaited any more. An
-	// error is a denial. Called by several goroutines at once where an agent asks so.
+	// Decide is called for what neither names; nil means that it is denied. It may ask a person and
+	// take its time; ctx ends when the answer is no longer awaited. An error is a denial. It is
+	// called by several goroutines concurrently if an agent asks concurrently.
 	Decide func(ctx context.Context, p Permission) (bool, error)
-	// ReadFiles and WriteFiles let the agent read and write text files through us, inside of the session's folder and nowhere else (SEC16). Agents have their own
-	// means as well; what we do not offer they do themselves.
+	// ReadFiles and WriteFiles let the agent read and write text files through us, only inside the
+	// session's folder (SEC16). Agents have their own means as well; what we do not offer they do
+	// themselves.
 	ReadFiles, WriteFiles bool
-	// SummarizeCommand is the command by which the agent summarizes its conversation, without slash, for agents that have one without saying so; "" is
-	// what the agent offers of compact, summarize and compress.
+	// SummarizeCommand is the command with which the agent summarizes its conversation, without
+	// slash, for agents that have one without announcing it; "" means whichever of compact,
+	// summarize and compress the agent offers.
 	SummarizeCommand string
-	// RepeatUnknown sends a message again of which is not known whether the agent carried it out, since the program died meanwhile (D23). False: that is
-	// graph.ErrUnknownOutcome.
+	// RepeatUnknown sends a message again if it is unknown whether the agent processed it, since
+	// the program died meanwhile (D23). If false, this results in graph.ErrUnknownOutcome.
 	RepeatUnknown bool
-	// StartTimeout bounds starting, agreeing and beginning a session together; 0: 1 minute. IdleTimeout bounds the time between two signs of life within a turn, 0: 10
-	// minutes, since a command that the agent runs may be silent; TurnTimeout a whole turn, 0: 1 hour (P11). While an agent waits for Decide, neither counts.
+	// StartTimeout limits starting the agent, negotiating and beginning a session together; 0 means
+	// 1 minute. IdleTimeout limits the time between two heartbeats within a turn; 0 means 10
+	// minutes, since a command that the agent runs may be silent. TurnTimeout limits a whole turn;
+	// 0 means 1 hour (P11). While an agent waits for Decide, neither counts.
 	StartTimeout, IdleTimeout, TurnTimeout time.Duration
-	// CloseGrace is given to an agent to stop a turn, and to each way of ending it (closed input, SIGTERM, SIGKILL) before the next; 0: 1 s.
+	// CloseGrace is the time an agent has to stop a turn, and the time between the steps of ending
+	// it (closed input, SIGTERM, SIGKILL); 0 means 1 s.
 	CloseGrace time.Duration
-	// Environ is our environment; nil: os.Environ.
+	// Environ returns our environment; nil means os.Environ.
 	Environ func() []string
-	// Version is told to agents; "" is dev.
+	// Version is the version reported to agents; "" means dev.
 	Version string
-	// Logger gets what agents write to standard error, at debug level; nil: dropped.
+	// Logger receives what agents write to standard error, at debug level; nil means that it is
+	// dropped.
 	Logger *slog.Logger
 }
 
-// Permission is what an agent asks leave for.
+// Permission is a request of an agent for permission.
 type Permission struct {
-	// Session is the session's id, Agent and Node are those of its config.
+	// Session is the session's id; Agent and Node are from its config.
 	Session, Agent, Node string
-	// Kind is the protocol's word for what the tool does, "" where the agent does not say. Tool is the title of the call.
+	// Kind is the protocol's term for what the tool does, "" if the agent does not say. Tool is the
+	// title of the call.
 	Kind, Tool string
-	// Arguments are those of the call, as JSON; nil where the agent does not tell them.
+	// Arguments are the arguments of the call, as JSON; nil if the agent does not report them.
 	Arguments json.RawMessage
 }
 
@@ -89,14 +101,15 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Client makes sessions with one agent. It is a graph.Client. Safe for concurrent use.
+// Client creates sessions with one agent. It is a graph.Client. It is safe for concurrent use.
 type Client struct {
 	cfg Config
 	env []string
 	red process.Redactor
 }
 
-// New makes a client. It starts nothing. Errors: no command, negative times.
+// New returns a client. It starts nothing. It returns an error if there is no command or a time is
+// negative.
 func New(cfg Config) (*Client, error) {
 	var errs []error
 	if len(cfg.Command) == 0 || cfg.Command[0] == "" {
@@ -119,7 +132,8 @@ func New(cfg Config) (*Client, error) {
 	return cl, nil
 }
 
-// environment gives what an agent gets, and which values of it are redacted in texts about the agent.
+// environment returns the agent's environment, and its values that are redacted in texts about the
+// agent.
 func environment(c Config) (vars map[string]string, secrets []string) {
 	environ := c.Environ()
 	vars = process.Inherited(environ)

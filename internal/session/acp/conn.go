@@ -22,17 +22,18 @@ type conn struct {
 	proc *process.Process
 	rpc  *sdk.ClientSideConnection
 	can  sdk.AgentCapabilities
-	auth []string // the agent's ways to log in
+	auth []string // the agent's login methods
 	// life is the context of all requests: it ends with the connection, not with a request.
 	life context.Context
 	end  context.CancelFunc
 	kill func()
 	stop func() error
-	// broke: the agent takes no input any more. The SDK reports that as an answer of the agent.
+	// broke means that the agent no longer accepts input. The SDK reports that as a response of the
+	// agent.
 	broke atomic.Bool
 }
 
-// input writes to an agent and notes when it takes no more.
+// input writes to an agent and records when it no longer accepts input.
 type input struct {
 	io.Writer
 	broke *atomic.Bool
@@ -46,7 +47,8 @@ func (i *input) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// dial starts the agent and agrees on the protocol. What it started is gone again when it fails.
+// dial starts the agent and negotiates the protocol. If it fails, the processes that it started are
+// gone.
 func (cl *Client) dial(ctx context.Context, dir string, p *peer, files sdk.FileSystemCapabilities) (*conn, error) {
 	proc, err := process.Start(cl.cfg.Command, dir, cl.env, func(line string) {
 		cl.cfg.Logger.Debug("coding agent", "command", cl.cfg.Command[0], "stderr", cl.red.Text(line))
@@ -97,8 +99,8 @@ func (cl *Client) dial(ctx context.Context, dir string, p *peer, files sdk.FileS
 	return c, nil
 }
 
-// do makes a request and returns when ctx is done, even if the agent does not read what it is sent: such an agent is killed. Errors say what became of the
-// agent, if it ended.
+// do makes a request and returns when ctx is done, even if the agent does not read what it is sent;
+// such an agent is killed. If the agent ended, the error says how.
 func do[R any](ctx context.Context, c *conn, request func(context.Context) (R, error)) (R, error) {
 	type outcome struct {
 		res R
@@ -120,7 +122,8 @@ func do[R any](ctx context.Context, c *conn, request func(context.Context) (R, e
 	}
 }
 
-// late is the error of an agent that did not answer in time, with what it said meanwhile.
+// late returns the error for an agent that did not respond in time, with its output in the
+// meantime.
 func (c *conn) late(cause error) error {
 	if words := c.proc.StderrTail(); words != "" {
 		return fmt.Errorf("no response: %w; the agent said: %s", cause, c.red.Text(words))
@@ -128,16 +131,16 @@ func (c *conn) late(cause error) error {
 	return fmt.Errorf("no response: %w", cause)
 }
 
-// codeAuthRequired is the protocol's code for an agent that wants a login first.
+// codeAuthRequired is the protocol's code for an agent that requires a login first.
 const codeAuthRequired = -32000
 
-// explain makes an error of ours of one of the SDK's.
+// explain converts an error of the SDK to one of ours.
 func (c *conn) explain(err error) error {
 	if err == nil {
 		return nil
 	}
 	if c.broke.Load() || c.isDown() {
-		// The end of its output comes a little before the end of the process.
+		// The end of its output arrives shortly before the end of the process.
 		if c.proc.WaitFor(c.cfg.CloseGrace) {
 			return fmt.Errorf("the agent %s", c.proc.ExitMessage(c.red))
 		}
@@ -177,7 +180,7 @@ func (c *conn) isDown() bool {
 	}
 }
 
-// within bounds ctx with an error that says so.
+// within limits ctx with an error that says so.
 func within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, d, fmt.Errorf("timed out after %s", d))
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/hocket-run/hocket/internal/session/sessiontest"
 )
 
-// life is one process's part of a node function: it makes the session, sends messages until one fails, and dies.
+// life is one process's part of a node function: it creates the session, sends messages until one
+// fails, and dies.
 func life(t *testing.T, notes *sessiontest.Notes, cfg acp.Config, dir string, messages ...string) (said []string, id string, failed error) {
 	t.Helper()
 	notes.Run(t.Context(), t, func(ctx context.Context) error {
@@ -38,7 +39,7 @@ func life(t *testing.T, notes *sessiontest.Notes, cfg acp.Config, dir string, me
 				sub, cancel := context.WithCancel(ctx)
 				for _, err := range s.Stream(sub, m) {
 					if failed = err; err == nil {
-						cancel() // the program dies while the agent is at work
+						cancel() // the program dies while the agent is working
 					}
 				}
 				cancel()
@@ -64,8 +65,9 @@ func log(t *testing.T, dir, id string) []string {
 	return strings.Split(strings.TrimSpace(string(data)), "\n")
 }
 
-// TestCrash: what the agent answered before a crash is not asked again, the session is loaded where the agent can do that, and a message whose outcome is
-// not known is not sent again by itself (D23).
+// TestCrash checks that messages that the agent answered before a crash are not sent again, that
+// the session is loaded if the agent supports it, and that a message whose outcome is unknown is
+// not sent again automatically (D23).
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	t.Run("answered messages", func(t *testing.T) {
@@ -119,7 +121,7 @@ func TestCrash(t *testing.T) {
 		if !errors.Is(err, graph.ErrNoLoad) || len(again) != 1 || again[0] != first[0] || other == id {
 			t.Errorf("%q, %v", again, err)
 		}
-		// Where nothing was said before, a new session does as well.
+		// If there was no conversation before, a new session is equivalent.
 		var fresh sessiontest.Notes
 		if _, _, err := life(t, &fresh, config(t, "forgetful"), dir); err != nil {
 			t.Fatal(err)

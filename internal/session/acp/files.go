@@ -12,13 +12,14 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 )
 
-// maxFileBytes bounds a file that goes through us.
+// maxFileBytes is the maximum size of a file transferred through us.
 const maxFileBytes = 4 << 20
 
-// files is the session's folder as the agent may see it through us. All access goes through one rooted handle (SEC16): neither `..` nor links lead out.
+// files is the session's folder as the agent may see it through us. All access goes through one
+// rooted handle (SEC16): neither `..` nor links lead out of it.
 type files struct {
 	root        *os.Root
-	dirs        []string // the folder's names: as it was given, and without links
+	dirs        []string // names of the folder: as given, and with links resolved
 	read, write bool
 }
 
@@ -45,7 +46,7 @@ func (f *files) close() {
 	}
 }
 
-// local gives the name of a file in the root. The protocol's paths are absolute.
+// local returns the name of a file in the root. The protocol's paths are absolute.
 func (f *files) local(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", fmt.Errorf("path %q is not absolute", path)
@@ -58,7 +59,8 @@ func (f *files) local(path string) (string, error) {
 	return "", fmt.Errorf("path %q is outside of the session's folder", path)
 }
 
-// text reads a file, or `limit` lines of it from line `line`, counted from 1; nil: from the first, all.
+// text reads a file, or `limit` lines of it from line `line`, counted from 1; nil means from the
+// first line, and all lines.
 func (f *files) text(path string, line, limit *int) (string, error) {
 	name, err := f.local(path)
 	if err != nil {
@@ -82,7 +84,8 @@ func (f *files) text(path string, line, limit *int) (string, error) {
 	return lines(string(data), line, limit), nil
 }
 
-// regular refuses what is there and is no plain file: reading a pipe would hang. What is looked at is what was opened, since the agent may put something else there meanwhile.
+// regular returns an error if the path is not a regular file: reading a pipe would hang. It checks
+// the opened file, since the agent may replace the path meanwhile.
 func regular(name string, stat func() (fs.FileInfo, error)) error {
 	info, err := stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -105,7 +108,7 @@ func lines(text string, line, limit *int) string {
 	return strings.Join(list, "")
 }
 
-// put writes a file and the folders that it needs.
+// put writes a file and creates the folders that it needs.
 func (f *files) put(path, text string) error {
 	name, err := f.local(path)
 	if err != nil {

@@ -18,10 +18,11 @@ import (
 	"github.com/hocket-run/hocket/internal/session/acp"
 )
 
-// patience is the time of what has to happen before a limit passes, on a machine with much else to do.
+// patience is the timeout for events that must happen before a limit passes, on a busy machine.
 const patience = 5 * time.Minute
 
-// config is that of an agent that ends by itself: however slow the machine is, it is not killed meanwhile.
+// config returns the configuration of an agent that ends by itself: however slow the machine is, it
+// is not killed meanwhile.
 func config(t *testing.T, mode string) acp.Config {
 	t.Helper()
 	return acp.Config{
@@ -48,7 +49,7 @@ func create(ctx context.Context, t *testing.T, cfg acp.Config, c graph.SessionCo
 	return s, err
 }
 
-// open begins a session in a folder of its own.
+// open begins a session in a separate folder.
 func open(t *testing.T, cfg acp.Config, c graph.SessionConfig) (graph.Session, string) {
 	t.Helper()
 	if c.Dir == "" {
@@ -61,7 +62,7 @@ func open(t *testing.T, cfg acp.Config, c graph.SessionConfig) (graph.Session, s
 	return s, c.Dir
 }
 
-// talk sends a message and gives the answer, one line a message, and the error.
+// talk sends a message and returns the reply, one line per message, and the error.
 func talk(ctx context.Context, s graph.Session, message string) (string, error) {
 	var lines []string
 	for m, err := range s.Stream(ctx, message) {
@@ -102,7 +103,7 @@ func waitFor(t *testing.T, ok func() bool) {
 	}
 }
 
-// gone tells whether a process is no more, or a zombie that another process has to reap.
+// gone reports whether a process has ended, or is a zombie that another process has to reap.
 func gone(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return true

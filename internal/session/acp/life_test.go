@@ -22,7 +22,8 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// TestStartFails: an agent that does not come up is a clear error with what it said, without its keys (P11, SEC11).
+// TestStartFails checks that an agent that fails to start results in a clear error with its output,
+// without its keys (P11, SEC11).
 func TestStartFails(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[string][]string{
@@ -42,7 +43,7 @@ func TestStartFails(t *testing.T) {
 			switch mode {
 			case "silent", "stuck":
 				cfg.StartTimeout = 300 * time.Millisecond
-			case "noise": // it is told that it is late once it has said everything
+			case "noise": // it is reported as late once it has sent everything
 				cfg.Logger = slog.New(slog.NewTextHandler(writerFunc(func(line []byte) (int, error) {
 					if bytes.Contains(line, []byte("[INFO]")) {
 						cancel()
@@ -76,7 +77,7 @@ func TestStartFails(t *testing.T) {
 	})
 }
 
-// TestSlowStart: an agent may take its time to come up.
+// TestSlowStart checks that an agent may take its time to start.
 func TestSlowStart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -95,13 +96,14 @@ func TestSlowStart(t *testing.T) {
 	wantSaid(t, s, "model", "")
 }
 
-// TestTurnFails: a turn that goes wrong says how, and what came before it is told.
+// TestTurnFails checks that a failed turn reports how it failed, and that everything before it is
+// reported.
 func TestTurnFails(t *testing.T) {
 	t.Parallel()
 	for message, c := range map[string]struct {
 		said string
 		want []string
-		over bool // the session is of no more use
+		over bool // the session is no longer usable
 	}{
 		"crash": {"text assistant: I begin.", []string{"the agent ended (exit status 3)", "out of luck [redacted]"}, true},
 		"fail":  {"", []string{"the agent answered with an error", "no luck with [redacted]"}, false},
@@ -144,7 +146,7 @@ func TestTurnFails(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			waitFor(t, func() bool { // what the agent says last was taken
+			waitFor(t, func() bool { // the agent's last output was received
 				u, err := s.ContextUsage(t.Context())
 				return err == nil && u.InputTokens == 20
 			})
@@ -164,7 +166,8 @@ func TestTurnFails(t *testing.T) {
 	})
 }
 
-// TestCancel: an agent is told to stop when ctx ends or the loop is left, and the session can be used on.
+// TestCancel checks that an agent is told to stop when ctx ends or the loop is left, and that the
+// session remains usable.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	for name, stop := range map[string]func(s graph.Session) error{
@@ -203,7 +206,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// pids lets an agent that heeds nothing begin, and gives its process and its child's.
+// pids starts a turn of an agent that ignores cancellation, and returns its process id and its
+// child's.
 func pids(t *testing.T, ctx context.Context, s graph.Session, then func() bool) (agent, child int, err error) {
 	t.Helper()
 	for m, err := range s.Stream(ctx, "deaf") {
@@ -220,7 +224,7 @@ func pids(t *testing.T, ctx context.Context, s graph.Session, then func() bool) 
 	return agent, child, nil
 }
 
-// unheeded is the config of an agent that has to be killed.
+// unheeded returns the config of an agent that has to be killed.
 func unheeded(t *testing.T, mode string) acp.Config {
 	t.Helper()
 	cfg := config(t, mode)
@@ -228,7 +232,8 @@ func unheeded(t *testing.T, mode string) acp.Config {
 	return cfg
 }
 
-// TestNothingStays: after cancel or Destroy the agent and its children are gone, whatever they do about it (P11).
+// TestNothingStays checks that after cancel or Destroy the agent and its children are gone,
+// whatever they do about it (P11).
 func TestNothingStays(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"normal", "stubborn"} {
@@ -270,7 +275,7 @@ func TestNothingStays(t *testing.T) {
 			if !gone(agent) {
 				t.Error("the agent is there")
 			}
-			waitFor(t, func() bool { return gone(child) }) // it was killed, and is dying in its own time
+			waitFor(t, func() bool { return gone(child) }) // it was killed, and takes its time to die
 			if _, err := talk(t.Context(), s, "model"); err == nil {
 				t.Error("a session that was destroyed answers")
 			}

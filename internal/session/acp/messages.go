@@ -10,8 +10,9 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// call is what is known of a tool call of the agent. Its arguments come in pieces while it is pending, so it is told when it is under way or has ended, or before
-// anything else is told; and a second time when it has ended.
+// call is the known state of a tool call of the agent. Its arguments arrive in pieces while it is
+// pending, so it is reported when it is in progress or has ended, or before anything else is
+// reported; and a second time when it has ended.
 type call struct {
 	id          sdk.ToolCallId
 	title, kind string
@@ -21,7 +22,7 @@ type call struct {
 	told, ended bool
 }
 
-// messages makes messages of an update. p.mu is held.
+// messages converts an update to messages. p.mu is held.
 func (p *peer) messages(u sdk.SessionUpdate) []graph.AgentMessage {
 	switch {
 	case u.AgentMessageChunk != nil:
@@ -37,14 +38,14 @@ func (p *peer) messages(u sdk.SessionUpdate) []graph.AgentMessage {
 		t := u.ToolCallUpdate
 		return p.update(t.ToolCallId, t.Title, t.Kind, t.Status, t.RawInput, t.RawOutput, t.Content)
 	}
-	return nil // what changes in the agent's settings is no message
+	return nil // a change in the agent's settings is not a message
 }
 
 func says(kind, text string) graph.AgentMessage {
 	return graph.AgentMessage{Type: kind, Role: "assistant", Content: text}
 }
 
-// update takes what an update says of a call; what it does not say stays.
+// update applies the parts of a call that an update contains; the rest is unchanged.
 func (p *peer) update(id sdk.ToolCallId, title *string, kind *sdk.ToolKind, status *sdk.ToolCallStatus, in, out any, content []sdk.ToolCallContent) []graph.AgentMessage {
 	c := p.calls[id]
 	if c == nil {
@@ -80,7 +81,7 @@ func (p *peer) update(id sdk.ToolCallId, title *string, kind *sdk.ToolKind, stat
 	return list
 }
 
-// flush tells of calls that are still pending, before anything else is told.
+// flush reports calls that are still pending, before anything else is reported.
 func (p *peer) flush() []graph.AgentMessage {
 	var list []graph.AgentMessage
 	for _, c := range p.order {
@@ -98,7 +99,8 @@ func (c *call) begin() graph.AgentMessage {
 	return m
 }
 
-// name is the tool's: the kind where the agent gives one that says something, since titles are made for people and differ from call to call.
+// name returns the name of the tool: the kind if the agent sends a meaningful one, since titles are
+// made for people and differ from call to call.
 func (c *call) name() string {
 	if c.kind != "" && c.kind != string(sdk.ToolKindOther) {
 		return c.kind
@@ -128,7 +130,7 @@ func (c *call) result(failed bool) graph.AgentMessage {
 	}
 }
 
-// blockText gives a block of content as text: what is no text is named.
+// blockText returns a block of content as text: a block that is not text is replaced by its name.
 func blockText(b sdk.ContentBlock) string {
 	switch {
 	case b.Text != nil:

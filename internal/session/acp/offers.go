@@ -9,14 +9,16 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 )
 
-// offers are the settings that a session has. Newer agents tell them as options, older ones as models and modes.
+// offers are the available settings of a session. Newer agents report them as options, older ones
+// as models and modes.
 type offers struct {
 	options []sdk.SessionConfigOption
 	models  *sdk.SessionModelState
 	modes   *sdk.SessionModeState
 }
 
-// choose sets model and mode, where they are not "". What the agent does not offer is an error that names what it does.
+// choose sets model and mode, if they are not "". A value that the agent does not offer results in
+// an error that lists the values it does.
 func (s *session) choose(ctx context.Context, o offers, model, mode string) error {
 	if model != "" {
 		if err := s.set(ctx, o, sdk.SessionConfigOptionCategoryModel, model, s.modelByMethod(o)); err != nil {
@@ -31,7 +33,7 @@ func (s *session) choose(ctx context.Context, o offers, model, mode string) erro
 	return nil
 }
 
-// method is the older way of a setting: its values and how it is set.
+// method is the older way to change a setting: its allowed values and the function that sets it.
 type method struct {
 	values []string
 	set    func(ctx context.Context, value string) error

@@ -4,5 +4,5 @@ package acp
 
 import "syscall"
 
-// noWait keeps opening a pipe from waiting for its other end.
+// noWait keeps the opening of a pipe from blocking until its other end is open.
 const noWait = syscall.O_NONBLOCK

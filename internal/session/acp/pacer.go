@@ -9,13 +9,17 @@ import (
 	"time"
 )
 
-// pacer is the agent's output as the SDK is given it. The SDK queues updates and gives up the connection when 1,024 of them wait, however fast they are taken,
-// if the agent is faster for a moment; so no more are let through than are taken. Read is for one goroutine.
+// pacer passes the agent's output to the SDK. The SDK queues updates and drops the connection when
+// 1,024 are queued, so a short burst from the agent is enough, however fast the updates are
+// consumed. pacer therefore passes on updates only as earlier ones are consumed. Read must be
+// called by one goroutine only.
 type pacer struct {
-	ready <-chan struct{} // nothing is read before it is closed: the SDK's reader starts while its logger is not set yet
+	// nothing is read before ready is closed, because the SDK's reader starts before its logger is
+	// set
+	ready <-chan struct{}
 	r     *bufio.Reader
 	rest  []byte
-	// update tells whether the line that is read is one.
+	// update reports whether the line being read is an update.
 	update bool
 
 	mu            sync.Mutex
@@ -25,7 +29,8 @@ type pacer struct {
 
 const (
 	maxUntaken = 256
-	// stalled is how long the SDK may take nothing before it is believed to be done: what it cannot read as an update is never taken.
+	// stalled is how long the SDK may consume nothing before it is considered caught up, because a
+	// line that it cannot decode as an update is never counted as consumed.
 	stalled = 500 * time.Millisecond
 )
 
@@ -33,7 +38,7 @@ func newPacer(r io.Reader, ready <-chan struct{}) *pacer {
 	return &pacer{ready: ready, r: bufio.NewReaderSize(r, 64<<10), moved: make(chan struct{}, 1)}
 }
 
-// take notes that an update was taken.
+// take records that the SDK consumed an update.
 func (p *pacer) take() {
 	p.mu.Lock()
 	p.taken = min(p.taken+1, p.passed)
@@ -52,7 +57,7 @@ func (p *pacer) untaken() int {
 
 var updateWord = []byte(`"session/update"`)
 
-// Read implements io.Reader. It gives no more than one line.
+// Read implements io.Reader. It returns at most one line.
 func (p *pacer) Read(b []byte) (int, error) {
 	<-p.ready
 	if len(p.rest) == 0 {

@@ -13,7 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPacer: what the agent says passes unchanged, and no more updates than are taken; what is never taken does not stop it for good.
+// TestPacer checks that the agent's output passes unchanged, that no more updates pass than are
+// consumed, and that updates that are never consumed do not block it forever.
 func TestPacer(t *testing.T) {
 	t.Parallel()
 	ready := make(chan struct{})
@@ -27,7 +28,7 @@ func TestPacer(t *testing.T) {
 	for in := bufio.NewReader(iotest.OneByteReader(p)); ; {
 		line, err := in.ReadString('\n')
 		got.WriteString(line)
-		if strings.Contains(line, "session/update") && got.Len()%2 == 0 { // half of them are taken at once
+		if strings.Contains(line, "session/update") && got.Len()%2 == 0 { // half of them are consumed immediately
 			p.take()
 		}
 		most = max(most, p.untaken())
@@ -46,7 +47,8 @@ func TestPacer(t *testing.T) {
 	}
 }
 
-// TestGrace is P11: an agent that heeds nothing is gone 5 s after its turn was cancelled, and after it was destroyed.
+// TestGrace checks that an agent that ignores everything has exited 5 s after its turn was
+// cancelled, and 5 s after it was destroyed (P11).
 func TestGrace(t *testing.T) {
 	t.Parallel()
 	c := Config{}.withDefaults()

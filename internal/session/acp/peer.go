@@ -10,8 +10,10 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 )
 
-// peer is what the agent sees of us: it takes updates and answers requests. The SDK calls it from its own goroutines: updates one after another, requests side by
-// side. Nothing here blocks but Config.Decide, since the SDK gives up a connection whose updates are not taken.
+// peer is our side of the connection, as the agent sees it: it receives updates and answers
+// requests. The SDK calls it from its own goroutines: updates one after another, requests
+// concurrently. Only Config.Decide may block here, because the SDK drops a connection whose updates
+// are not consumed.
 type peer struct {
 	cfg         Config
 	files       *files
@@ -20,20 +22,21 @@ type peer struct {
 
 	mu       sync.Mutex
 	session  string
-	turn     *turn // nil between turns; what comes then answers no message
+	turn     *turn // nil between turns; updates that arrive then belong to no message
 	usage    *usage
 	commands []string
-	calls    map[sdk.ToolCallId]*call // of the turn
-	order    []*call                  // the same, in order
+	calls    map[sdk.ToolCallId]*call // calls of the turn, by ID
+	order    []*call                  // calls of the turn, in order
 }
 
-// usage is how full the agent says its window is.
+// usage is how full the agent reports its context window to be.
 type usage struct{ used, size int }
 
-// largestWindow is more tokens than any context window has.
+// largestWindow is larger, in tokens, than any context window.
 const largestWindow = 1 << 30
 
-// possible gives what an agent says of its window, nil where that cannot be: then its usage is unknown.
+// possible returns the usage that an agent reports of its context window, or nil if it is
+// implausible; the usage is then unknown.
 func possible(used, size int) *usage {
 	if used < 0 || size < 0 || used > largestWindow || size > largestWindow {
 		return nil
@@ -41,7 +44,7 @@ func possible(used, size int) *usage {
 	return &usage{used, size}
 }
 
-// SessionUpdate takes one update.
+// SessionUpdate handles one update.
 func (p *peer) SessionUpdate(_ context.Context, n sdk.SessionNotification) error {
 	defer p.pace.take()
 	p.mu.Lock()
@@ -49,7 +52,8 @@ func (p *peer) SessionUpdate(_ context.Context, n sdk.SessionNotification) error
 	u := n.Update
 	switch {
 	case p.session != "" && string(n.SessionId) != p.session:
-		// An agent that the agent runs: neither its words nor its tokens are the session's (P41).
+		// This is a subagent that the agent runs: neither its messages nor its tokens count as the
+		// session's (P41).
 	case u.UsageUpdate != nil:
 		p.usage = possible(u.UsageUpdate.Used, u.UsageUpdate.Size)
 	case u.AvailableCommandsUpdate != nil:
@@ -66,7 +70,7 @@ func (p *peer) SessionUpdate(_ context.Context, n sdk.SessionNotification) error
 	return nil
 }
 
-// RequestPermission answers by the policy of the config.
+// RequestPermission answers according to the config's policy.
 func (p *peer) RequestPermission(ctx context.Context, r sdk.RequestPermissionRequest) (sdk.RequestPermissionResponse, error) {
 	t, done := p.busy()
 	defer done()
@@ -95,7 +99,7 @@ func (p *peer) RequestPermission(ctx context.Context, r sdk.RequestPermissionReq
 			}
 		}
 	}
-	return cancelled(), nil // the agent offers no such answer, and another one we do not give
+	return cancelled(), nil // the agent does not offer this answer, and we return no other
 }
 
 func cancelled() sdk.RequestPermissionResponse {
@@ -104,7 +108,8 @@ func cancelled() sdk.RequestPermissionResponse {
 	}}
 }
 
-// permission puts together what is known of a call: the request itself may say less than the updates before it.
+// permission collects what is known about a call: the request itself may contain less than the
+// updates before it.
 func (p *peer) permission(r sdk.RequestPermissionRequest) Permission {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,7 +129,7 @@ func (p *peer) permission(r sdk.RequestPermissionRequest) Permission {
 	return ask
 }
 
-// isIn tells whether a list names the kind or the title of what is asked for.
+// isIn reports whether list contains the kind or the title of the call that needs permission.
 func (ask Permission) isIn(list []string) bool {
 	return slices.ContainsFunc(list, func(word string) bool {
 		return word == "*" || word != "" && (word == ask.Kind || word == ask.Tool)
@@ -154,7 +159,7 @@ func (p *peer) allowed(ctx context.Context, ask Permission) (ok bool) {
 	return ok
 }
 
-// busy marks the turn as one in which the agent waits for us. done ends that.
+// busy marks the turn as waiting for us. The caller must call done when the wait ends.
 func (p *peer) busy() (t *turn, done func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -170,7 +175,7 @@ func (p *peer) busy() (t *turn, done func()) {
 	}
 }
 
-// ReadTextFile reads inside of the session's folder, where the config allows it.
+// ReadTextFile reads a file inside the session's folder, if the config allows it.
 func (p *peer) ReadTextFile(_ context.Context, r sdk.ReadTextFileRequest) (sdk.ReadTextFileResponse, error) {
 	if !p.files.read {
 		return sdk.ReadTextFileResponse{}, sdk.NewMethodNotFound(sdk.ClientMethodFsReadTextFile)
@@ -179,7 +184,7 @@ func (p *peer) ReadTextFile(_ context.Context, r sdk.ReadTextFileRequest) (sdk.R
 	return sdk.ReadTextFileResponse{Content: text}, err
 }
 
-// WriteTextFile writes inside of the session's folder, where the config allows it.
+// WriteTextFile writes a file inside the session's folder, if the config allows it.
 func (p *peer) WriteTextFile(_ context.Context, r sdk.WriteTextFileRequest) (sdk.WriteTextFileResponse, error) {
 	if !p.files.write {
 		return sdk.WriteTextFileResponse{}, sdk.NewMethodNotFound(sdk.ClientMethodFsWriteTextFile)
@@ -187,29 +192,30 @@ func (p *peer) WriteTextFile(_ context.Context, r sdk.WriteTextFileRequest) (sdk
 	return sdk.WriteTextFileResponse{}, p.files.put(r.Path, r.Content)
 }
 
-// Terminals are not offered: an agent that wants to run a command does so itself, and asks for leave.
+// Terminals are not offered: an agent that wants to run a command runs it itself and requests
+// permission.
 
-// CreateTerminal refuses.
+// CreateTerminal always returns an error.
 func (p *peer) CreateTerminal(context.Context, sdk.CreateTerminalRequest) (sdk.CreateTerminalResponse, error) {
 	return sdk.CreateTerminalResponse{}, sdk.NewMethodNotFound(sdk.ClientMethodTerminalCreate)
 }
 
-// KillTerminal refuses.
+// KillTerminal always returns an error.
 func (p *peer) KillTerminal(context.Context, sdk.KillTerminalRequest) (sdk.KillTerminalResponse, error) {
 	return sdk.KillTerminalResponse{}, sdk.NewMethodNotFound(sdk.ClientMethodTerminalKill)
 }
 
-// TerminalOutput refuses.
+// TerminalOutput always returns an error.
 func (p *peer) TerminalOutput(context.Context, sdk.TerminalOutputRequest) (sdk.TerminalOutputResponse, error) {
 	return sdk.TerminalOutputResponse{}, sdk.NewMethodNotFound(sdk.ClientMethodTerminalOutput)
 }
 
-// ReleaseTerminal refuses.
+// ReleaseTerminal always returns an error.
 func (p *peer) ReleaseTerminal(context.Context, sdk.ReleaseTerminalRequest) (sdk.ReleaseTerminalResponse, error) {
 	return sdk.ReleaseTerminalResponse{}, sdk.NewMethodNotFound(sdk.ClientMethodTerminalRelease)
 }
 
-// WaitForTerminalExit refuses.
+// WaitForTerminalExit always returns an error.
 func (p *peer) WaitForTerminalExit(context.Context, sdk.WaitForTerminalExitRequest) (sdk.WaitForTerminalExitResponse, error) {
 	return sdk.WaitForTerminalExitResponse{}, sdk.NewMethodNotFound(sdk.ClientMethodTerminalWaitForExit)
 }
@@ -220,7 +226,7 @@ func (p *peer) begin(t *turn) {
 	p.turn, p.calls, p.order = t, map[sdk.ToolCallId]*call{}, nil
 }
 
-// endTurn gives what the agent said and was not handed on yet.
+// endTurn ends the turn after queueing the agent's output that has not been passed on yet.
 func (p *peer) endTurn() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -236,7 +242,7 @@ func (p *peer) knows(command string) bool {
 	return slices.Contains(p.commands, command)
 }
 
-// rawJSON gives a value of the SDK as JSON; nil for nothing and for an empty object.
+// rawJSON encodes a value of the SDK as JSON. It returns nil for no value and for an empty object.
 func rawJSON(v any) json.RawMessage {
 	if v == nil {
 		return nil

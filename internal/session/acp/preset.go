@@ -2,18 +2,20 @@ package acp
 
 import "slices"
 
-// Preset is what is known of an agent: how it is started and what it can do. Agents change; what stands here was true of the versions named.
+// Preset describes a known agent: how to start it and what it can do. Agents change; a preset was
+// correct for the versions it names.
 type Preset struct {
 	Name string
-	// Command starts it; the program has to be installed.
+	// Command starts the agent; its program must be installed.
 	Command []string
-	// PassEnv are the variables that hold its keys and settings; those that are set are handed on.
+	// PassEnv lists the environment variables that hold the agent's keys and settings; those that
+	// are set are passed to it.
 	PassEnv []string
-	// SummarizeCommand is for agents that do not tell of theirs.
+	// SummarizeCommand is the summarize command of agents that do not announce it.
 	SummarizeCommand string
-	// Install says how to get it.
+	// Install says how to install the agent.
 	Install string
-	// Notes say what it can do.
+	// Notes describe what the agent can do.
 	Notes string
 }
 
@@ -51,10 +53,10 @@ var presets = []Preset{
 	},
 }
 
-// Presets gives what is known of agents, by name.
+// Presets returns the known agents, sorted by name.
 func Presets() []Preset { return slices.Clone(presets) }
 
-// PresetOf gives the preset of a name; ok is false where there is none.
+// PresetOf returns the preset with the given name; ok is false if there is none.
 func PresetOf(name string) (p Preset, ok bool) {
 	i := slices.IndexFunc(presets, func(p Preset) bool { return p.Name == name })
 	if i < 0 {

@@ -18,30 +18,35 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// session is a graph.Session: one process with one conversation. It is used by one goroutine at a time.
+// session implements graph.Session: one process with one conversation. It must be used by one
+// goroutine at a time.
 type session struct {
 	conn   *conn
 	peer   *peer
 	id     sdk.SessionId
 	key    string
-	system string // "" once it was sent, and for sessions that were loaded
+	system string // "" once it was sent, and for loaded sessions
 	repeat bool
-	// sent and sums count messages and summaries, for their keys. lost: the journal knows a session that the agent cannot load, and has so many messages of it.
+	// sent and sums count messages and summaries; the counts are part of their keys. lost means
+	// that the journal has a session which the agent cannot load; told counts the messages answered
+	// from the journal.
 	sent, sums int
 	lost       bool
 	told       int
 
-	running chan struct{} // holds an element while a turn runs
+	running chan struct{} // holds an element while a turn is running
 	unwatch func() bool
 	destroy func() error
 }
 
-// CreateSession implements graph.Client. It starts the agent in c.Dir, and ends it when ctx is done.
+// CreateSession implements graph.Client. It starts the agent in c.Dir and ends it when ctx is done.
 //
-// c.Model has to be one that the agent offers. The system prompt goes before the first message: the protocol has no place of its own for it. Tools of Hocket
-// cannot be given to an agent, so c.Tools has to be empty. Options: `mode`, the id of one of the agent's modes.
+// c.Model must be a model that the agent offers. The system prompt is sent before the first
+// message, because the protocol has no field for it. Agents cannot use Hocket's tools, so c.Tools
+// must be empty. The only option is `mode`, the ID of one of the agent's modes.
 //
-// Errors say what became of the agent: it cannot be started, it ended with its last words, it did not answer in time, it wants a login. graph.ErrNoLoad where
+// The error says what happened to the agent: it could not be started, it exited (with its last
+// output), it did not answer in time, or it requires a login. The error is graph.ErrNoLoad if
 // c.Load is set and the agent cannot load sessions.
 func (cl *Client) CreateSession(ctx context.Context, c graph.SessionConfig) (graph.Session, error) {
 	if len(c.Tools) > 0 {
@@ -74,7 +79,7 @@ func (cl *Client) CreateSession(ctx context.Context, c graph.SessionConfig) (gra
 		return err
 	})
 	s.unwatch = context.AfterFunc(ctx, func() {
-		// A turn that runs ends first, so that the agent is told to stop before its input is closed.
+		// End a running turn first, so that the agent is told to stop before its input is closed.
 		limit := time.NewTimer(cl.cfg.CloseGrace)
 		defer limit.Stop()
 		select {
@@ -103,7 +108,7 @@ func modeOf(options map[string]any) (mode string, err error) {
 	return mode, nil
 }
 
-// start begins the conversation, or goes on with a former one, and settles model and mode.
+// start starts a new conversation or resumes an earlier one, and sets the model and the mode.
 func (s *session) start(ctx context.Context, dir string, c graph.SessionConfig, mode string) error {
 	var o offers
 	if c.Load != "" {
@@ -121,7 +126,8 @@ func (s *session) start(ctx context.Context, dir string, c graph.SessionConfig, 
 	return s.choose(ctx, o, c.Model, mode)
 }
 
-// begin begins a new conversation. Where the journal has one from before a crash, that one is loaded if the agent can do it (D23).
+// begin starts a new conversation. If the journal has one from before a crash, begin loads that one
+// instead, provided that the agent can load sessions (D23).
 func (s *session) begin(ctx context.Context, dir string, o *offers) error {
 	fresh := func(ctx context.Context) (string, error) {
 		r, err := do(ctx, s.conn, func(ctx context.Context) (sdk.NewSessionResponse, error) {
@@ -148,7 +154,8 @@ func (s *session) begin(ctx context.Context, dir string, o *offers) error {
 	return err
 }
 
-// load goes on with a former session. What the agent tells of its past answers no prompt.
+// load resumes an earlier session. The history that the agent replays does not count as the answer
+// to a prompt.
 func (s *session) load(ctx context.Context, id sdk.SessionId, dir string) (o offers, err error) {
 	switch {
 	case s.conn.can.LoadSession:
@@ -173,18 +180,19 @@ func (s *session) load(ctx context.Context, id sdk.SessionId, dir string) (o off
 	return o, nil
 }
 
-// ID implements graph.Session: it is the agent's own id of the session.
+// ID implements graph.Session. It returns the agent's own ID of the session.
 func (s *session) ID() string { return string(s.id) }
 
-// record is what the journal keeps of a message that was answered.
+// record is the journal's entry for a message that was answered.
 type record struct {
 	Messages []graph.AgentMessage `json:"messages"`
 	Stop     sdk.StopReason       `json:"stop"`
-	Left     bool                 `json:"left,omitempty"` // the reader left the loop; the turn was stopped
+	Left     bool                 `json:"left,omitempty"` // the reader left the loop, so the turn was stopped
 }
 
-// Stream implements graph.Session. Errors: *graph.StopError; graph.ErrUnknownOutcome and graph.ErrNoLoad after a crash; ctx's; an agent that ended, did not
-// answer in time or answered with an error. After those in which the agent ended the session is of no more use.
+// Stream implements graph.Session. Errors are *graph.StopError, graph.ErrUnknownOutcome and
+// graph.ErrNoLoad after a crash, the error of ctx, and errors for an agent that exited, did not
+// answer in time or answered with an error. If the agent exited, the session can no longer be used.
 func (s *session) Stream(ctx context.Context, message string) iter.Seq2[graph.AgentMessage, error] {
 	return func(yield func(graph.AgentMessage, error) bool) {
 		if err := s.turn(ctx, message, func(m graph.AgentMessage) bool { return yield(m, nil) }); err != nil && !errors.Is(err, errLeft) {
@@ -247,8 +255,9 @@ func (s *session) answer(ctx context.Context, message string, yield func(graph.A
 	return r, err
 }
 
-// ContextUsage implements graph.Session: what the agent last told. InputTokens is all that its window holds; the protocol does not part it.
-// Errors: graph.ErrUnknownUsage where it told nothing yet, which many never do.
+// ContextUsage implements graph.Session. It returns the usage that the agent reported last.
+// InputTokens is everything in its context window, because the protocol does not break it down. The
+// error is graph.ErrUnknownUsage if the agent has reported nothing yet; many agents never do.
 func (s *session) ContextUsage(context.Context) (graph.SessionUsage, error) {
 	s.peer.mu.Lock()
 	defer s.peer.mu.Unlock()
@@ -258,10 +267,11 @@ func (s *session) ContextUsage(context.Context) (graph.SessionUsage, error) {
 	return graph.SessionUsage{InputTokens: s.peer.usage.used, MaxTokens: s.peer.usage.size}, nil
 }
 
-// summarizers are commands by which agents summarize their conversation.
+// summarizers are the commands with which agents summarize their conversation.
 var summarizers = []string{"compact", "summarize", "compress"}
 
-// Summarize implements graph.Session, by the agent's own command. Errors: graph.ErrNoSummarize where it offers none and the config names none.
+// Summarize implements graph.Session using the agent's own command. The error is
+// graph.ErrNoSummarize if the agent offers none and the config names none.
 func (s *session) Summarize(ctx context.Context) error {
 	name := s.conn.cfg.SummarizeCommand
 	if name == "" {
@@ -274,7 +284,7 @@ func (s *session) Summarize(ctx context.Context) error {
 	s.sums++
 	_, err := graph.Once(ctx, fmt.Sprintf("%s/summary/%d", s.key, s.sums), func(ctx context.Context) (bool, error) {
 		s.peer.mu.Lock()
-		s.peer.usage = nil // what was told before does not hold any more
+		s.peer.usage = nil // the last reported usage is no longer valid
 		s.peer.mu.Unlock()
 		reason, err := s.send(ctx, []sdk.ContentBlock{sdk.TextBlock("/" + name)}, func(graph.AgentMessage) bool { return true })
 		if err == nil {
@@ -288,13 +298,14 @@ func (s *session) Summarize(ctx context.Context) error {
 	return nil
 }
 
-// Destroy implements graph.Session. It returns when the agent and its children are gone.
+// Destroy implements graph.Session. It returns when the agent and its child processes have exited.
 func (s *session) Destroy(context.Context) error {
 	s.unwatch()
 	return s.destroy()
 }
 
-// maxPrefix leaves room for what follows a session's key, within the 256 bytes of a key of graph.Once.
+// maxPrefix leaves room for the rest of the key after a session's key, within the 256 bytes of a
+// graph.Once key.
 const maxPrefix = 120
 
 func keyPrefix(key string) string {

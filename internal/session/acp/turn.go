@@ -12,23 +12,25 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// turn is one message and what the agent makes of it.
+// turn is one message and the agent's response to it.
 type turn struct {
-	// ctx ends when the turn is not awaited any more.
+	// ctx is cancelled when nobody waits for the turn any longer.
 	ctx   context.Context
 	wake  chan struct{}
 	begun time.Time
 
 	mu    sync.Mutex
 	queue []graph.AgentMessage
-	bytes int // in the queue
-	// waits counts requests of the agent that we are busy with: it is we who are silent then, since the time of `since`, and were for `waited` before.
+	bytes int // size of the queue
+	// waits counts the agent's requests that we are processing. While it is positive, the silence
+	// is ours, not the agent's: since is when that began, and waited is the total time of earlier
+	// such periods.
 	waits  int
 	since  time.Time
 	waited time.Duration
 }
 
-// wait marks one more request that we are busy with, or one less.
+// wait adds d, 1 or -1, to the number of requests that we are processing.
 func (t *turn) wait(d int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -40,7 +42,8 @@ func (t *turn) wait(d int) {
 	}
 }
 
-// elapsed tells how long the agent has been at work, and whether it is: not while it waits for us.
+// elapsed returns how long the agent has been working and whether it is working now; time during
+// which it waits for us does not count.
 func (t *turn) elapsed() (d time.Duration, working bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,10 +64,13 @@ func (t *turn) push(m ...graph.AgentMessage) {
 	}
 }
 
-// maxQueueBytes bounds what an agent may say while the program does not read (SEC17): the SDK cannot make it wait. The journal would not take more of one node either.
+// maxQueueBytes limits the agent's output that is queued while the program does not read (SEC17),
+// because the SDK cannot make the agent wait. The journal would not accept more from one node
+// either.
 const maxQueueBytes = 16 << 20
 
-// take gives what was said and not taken yet. full: there was more than fits, which is lost.
+// take removes and returns the queued messages. full reports whether there was more than fits; the
+// excess is lost.
 func (t *turn) take() (list []graph.AgentMessage, full bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -80,7 +86,7 @@ func (t *turn) wakeUp() {
 	}
 }
 
-// errLeft says that the reader of the messages has left the loop.
+// errLeft is the error of a turn whose reader left the loop over the messages.
 var errLeft = errors.New("the reader stopped")
 
 type ending struct {
@@ -88,7 +94,8 @@ type ending struct {
 	err error
 }
 
-// send sends a message and hands on what comes back. It returns when the turn is over, be it that the agent was told to stop or was killed.
+// send sends a message and passes on the agent's response. It returns when the turn has ended, even
+// if the agent had to be told to stop or was killed.
 func (s *session) send(ctx context.Context, blocks []sdk.ContentBlock, yield func(graph.AgentMessage) bool) (sdk.StopReason, error) {
 	c := s.conn
 	select {
@@ -105,7 +112,8 @@ func (s *session) send(ctx context.Context, blocks []sdk.ContentBlock, yield fun
 
 	done := make(chan ending, 1)
 	go func() {
-		// Not ctx: a turn that is to be stopped still has an end, for which stopTurn waits.
+		// c.life, not ctx: a turn that is being stopped still has an end, and stopTurn waits for
+		// it.
 		res, err := c.rpc.Prompt(c.life, sdk.PromptRequest{SessionId: s.id, Prompt: blocks})
 		done <- ending{res, err}
 	}()
@@ -147,7 +155,7 @@ func (s *session) send(ctx context.Context, blocks []sdk.ContentBlock, yield fun
 		case <-ctx.Done():
 			return stop(ctx.Err())
 		case <-idle.C:
-			if _, working := t.elapsed(); working { // else the end of the wait wakes us
+			if _, working := t.elapsed(); working { // otherwise the end of the wait wakes us
 				return stop(c.late(fmt.Errorf("no activity for %s", c.cfg.IdleTimeout)))
 			}
 		case <-total.C:
@@ -158,7 +166,7 @@ func (s *session) send(ctx context.Context, blocks []sdk.ContentBlock, yield fun
 	}
 }
 
-// stopTurn tells the agent to stop, and kills it where it does not.
+// stopTurn tells the agent to stop, and kills it if it does not.
 func (s *session) stopTurn(done <-chan ending) {
 	c := s.conn
 	told := make(chan struct{})
@@ -176,13 +184,14 @@ func (s *session) stopTurn(done <-chan ending) {
 	}
 	select {
 	case <-told:
-	case <-limit.C: // it answered, and reads nothing more
+	case <-limit.C: // it answered, but no longer reads
 		c.kill()
 		<-told
 	}
 }
 
-// stopped makes an error of an end before the end.
+// stopped converts the reason for which a turn stopped early to an error; it returns nil for a
+// normal end.
 func stopped(reason sdk.StopReason) error {
 	switch reason {
 	case sdk.StopReasonEndTurn:

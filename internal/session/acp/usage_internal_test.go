@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Item 6: usage that an agent cannot have is unknown.
+// TestPossibleUsage checks that usage that an agent cannot have is treated as unknown (item 6).
 func TestPossibleUsage(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -16,35 +16,43 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// Config is what sessions are made of. Models is required; the rest has useful zero values.
+// Config configures a Client. Models is required; the other fields have useful zero values.
 type Config struct {
 	// Models answers model calls; requests name models by reference.
 	Models model.Client
-	// Model is for sessions that name none.
+	// Model is the model of sessions that name none.
 	Model string
-	// SystemPrompt is for sessions that have none.
+	// SystemPrompt is the system prompt of sessions that have none.
 	SystemPrompt string
-	// Tools carries out tool calls; nil: sessions that ask for tools cannot be made.
+	// Tools runs tool calls. If nil, sessions that request tools cannot be created.
 	Tools Tools
-	// Params go along with each call of the agent, but not with the request for a summary.
+	// Params are sent with each call of the agent, but not with summary requests.
 	Params model.Params
-	// MaxTurns bounds the model calls for one message; 0: 50. NoProgress ends a turn after that many identical tool calls one after another (P27); 0: 5.
+	// MaxTurns limits the model calls for one message; 0 means 50. NoProgress ends a turn after
+	// that many identical tool calls in a row (P27); 0 means 5.
 	MaxTurns, NoProgress int
-	// Window is the size of the model's context window in tokens; 0: what the table of this package says, which may be that it is not known. Then nothing is
-	// compacted by itself.
+	// Window is the size of the model's context window in tokens. 0 means the size in this
+	// package's table, if the table has the model. If the size is unknown, conversations are not
+	// compacted automatically.
 	Window int
-	// KeepGroups is how many of the last groups of a conversation (a message of the user, or an answer with the results of its calls) a compaction leaves
-	// alone; 0: 6. Where the window's size is known and they fill more than a quarter of it, fewer are, but always the last.
+	// KeepGroups is how many of the last groups of a conversation a compaction keeps unchanged; 0
+	// means 6. A group is a user message, or an answer with the results of its calls. If the
+	// window's size is known and the groups fill more than a quarter of it, fewer are kept, but
+	// always the last.
 	KeepGroups int
-	// ModelTimeout and ModelIdle bound one model call as model.WithTimeouts says (P11); 0: 10 and 2 minutes. ToolTimeout bounds one tool call; 0: 5 minutes.
+	// ModelTimeout and ModelIdle limit one model call as described at model.WithTimeouts (P11); 0
+	// means 10 and 2 minutes. ToolTimeout limits one tool call; 0 means 5 minutes.
 	ModelTimeout, ModelIdle, ToolTimeout time.Duration
-	// Account makes of the client for one model call, with its timeouts, one that counts the call and may withhold it; key names the call, and ctx is that of the function which makes it. Nil: no call is counted.
+	// Account wraps the client for one model call, including its timeouts, in a client that counts
+	// the call and may withhold it. key identifies the call, and ctx is the context of the function
+	// that makes it. If nil, no call is counted.
 	Account func(ctx context.Context, models model.Client, key string) model.Client
-	// Logger gets a record of each compaction, failed ones too; nil: none.
+	// Logger receives a record of each compaction, including failed ones; nil means no logging.
 	Logger *slog.Logger
 }
 
-// The agents of documents have the same bounds (workflow.DefaultMaxTurns, workflow.DefaultNoProgress).
+// The agents of documents have the same limits (workflow.DefaultMaxTurns,
+// workflow.DefaultNoProgress).
 const (
 	defaultMaxTurns    = 50
 	defaultNoProgress  = 5
@@ -52,7 +60,8 @@ const (
 	defaultToolTimeout = 5 * time.Minute
 )
 
-// How full the context is, as a fraction, when a conversation is compacted before a message and between the model calls of a turn (S2-60).
+// Fractions of the context window above which a conversation is compacted, before a message and
+// between the model calls of a turn (S2-60).
 const (
 	compactAt   = 0.45
 	exhaustedAt = 0.6
@@ -69,41 +78,47 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Tools carries out the tool calls of sessions. Implementations are safe for concurrent use.
+// Tools runs the tool calls of sessions. Implementations must be safe for concurrent use.
 type Tools interface {
-	// Defs gives the definitions of the tools that were granted, in the order of names. A name that nothing answers to is an error.
+	// Defs returns the definitions of the granted tools, in the order of names. It returns an error
+	// for an unknown name.
 	Defs(ctx context.Context, names []string) ([]chat.ToolDef, error)
-	// Call carries out one call of a tool that Defs gave. Arguments is a JSON object; whether it fits the definition is the callee's to check. It heeds ctx.
-	// An error is told to the model like a result that IsError, unless it is ctx's, or matches graph.ErrUnknownOutcome or ErrWithheld, which end the turn (P12).
+	// Call runs one call of a tool that Defs returned. Arguments is a JSON object; the callee must
+	// check it against the definition. Call respects ctx. An error is reported to the model like a
+	// result with IsError set, unless it is the error of ctx or matches graph.ErrUnknownOutcome or
+	// ErrWithheld; these end the turn (P12).
 	Call(ctx context.Context, c ToolCall) (ToolResult, error)
 }
 
-// ErrWithheld is matched by errors of Tools.Call for a call that was not made and is to be made later. It ends the turn.
+// ErrWithheld is matched by errors of Tools.Call for a call that was not made and must be made
+// later. It ends the turn.
 var ErrWithheld = errors.New("the tool call was withheld")
 
 // ToolCall is one call of a tool.
 type ToolCall struct {
-	// Session is the id of the session, Agent and Node are the Name and the Node of its config.
+	// Session is the ID of the session; Agent and Node are the Name and the Node of its config.
 	Session, Agent, Node string
 	Name                 string
 	Arguments            json.RawMessage
-	// Key is equal whenever this call is made again after a crash, and different for every other call (P12).
+	// Key is the same whenever this call is repeated after a crash, and different for every other
+	// call (P12).
 	Key string
 }
 
-// ToolResult is what the model reads of a call. IsError marks the tool's own report of a failure.
+// ToolResult is the result of a call as the model sees it. IsError marks a failure that the tool
+// itself reports.
 type ToolResult struct {
 	Text    string `json:"text"`
 	IsError bool   `json:"isError,omitempty"`
 }
 
-// Client makes sessions. It is a graph.Client. Safe for concurrent use.
+// Client creates sessions. It implements graph.Client and is safe for concurrent use.
 type Client struct{ cfg Config }
 
-// Counted implements program.Counted: where Config.Account is set, each model call is.
+// Counted implements program.Counted: if Config.Account is set, each model call is counted.
 func (cl *Client) Counted() {}
 
-// New makes a client. Errors: a config without models, or with negative bounds.
+// New returns a client. It returns an error if the config has no models or negative limits.
 func New(cfg Config) (*Client, error) {
 	var errs []error
 	if cfg.Models == nil {
@@ -123,8 +138,8 @@ func New(cfg Config) (*Client, error) {
 	return &Client{cfg: cfg.withDefaults()}, nil
 }
 
-// CreateSession implements graph.Client. It calls no model. Errors: graph.ErrNoLoad for c.Load; a model or a tool that is not known; options, of which there
-// are none.
+// CreateSession implements graph.Client. It calls no model. It returns graph.ErrNoLoad if c.Load is
+// set, and an error for an unknown model or tool and for any option, since there are none.
 func (cl *Client) CreateSession(ctx context.Context, c graph.SessionConfig) (graph.Session, error) {
 	if c.Load != "" {
 		return nil, fmt.Errorf("session %q: %w: its conversation was in the memory of another process", c.Load, graph.ErrNoLoad)

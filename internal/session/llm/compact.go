@@ -13,15 +13,17 @@ import (
 
 // entry is a message of the conversation.
 type entry struct {
-	msg    chat.Message
-	digest [sha256.Size]byte // of msg, so that the key of a model call need not read the whole conversation again
+	msg chat.Message
+	// digest of msg, so that the key of a model call can be computed without rereading the whole
+	// conversation
+	digest [sha256.Size]byte
 }
 
 func entryOf(m chat.Message) entry { return entry{msg: m, digest: digest(m)} }
 
 func (s *session) compact(ctx context.Context) error { return s.shorten(ctx, compact.MinFresh) }
 
-// shorten puts a summary into the place of what may go, where that is at least so many groups.
+// shorten replaces the removable groups with a summary, if there are at least least of them.
 func (s *session) shorten(ctx context.Context, least int) error {
 	msgs := s.messages()
 	left, fresh := compact.Split(msgs, compact.Options{Keep: s.cfg.KeepGroups, MaxTail: s.window / 4 * compact.BytesPerToken})
@@ -37,7 +39,7 @@ func (s *session) shorten(ctx context.Context, least int) error {
 		conv = append(conv, entryOf(m))
 	}
 	s.cfg.Logger.Info("compaction", "session", s.id, "before", len(s.conv), "after", len(conv))
-	s.memo.Keep(nil) // it holds what was removed
+	s.memo.Keep(nil) // it refers to what was removed
 	s.conv, s.usage = conv, nil
 	return nil
 }

@@ -21,13 +21,14 @@ import (
 
 const summaryWord = "SUMMARY"
 
-// isSummaryRequest tells requests for a summary from those of the agent by their system prompt.
+// isSummaryRequest distinguishes summary requests from the agent's requests by their system prompt.
 func isSummaryRequest(r model.Request) bool {
 	return strings.Contains(r.System, "Write a summary")
 }
 
-// TestLongSession: a session of 200 turns with tools and a window that is far too small for it. After each compaction the task and the system prompt are
-// there, calls have their results, order is kept and the last turns are there word for word (P41).
+// TestLongSession runs a session of 200 turns with tools and a window that is far too small for it.
+// It checks that after each compaction the task and the system prompt are present, calls have their
+// results, the order is preserved and the last turns are unchanged (P41).
 func TestLongSession(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -38,7 +39,7 @@ func TestLongSession(t *testing.T) {
 
 		const task = "Build the house. TASK"
 		var (
-			said    []string // everything ever said by user, agent and tools, in order
+			said    []string // every message of user, agent and tools, in order
 			seen    int      // requests that were checked
 			id      int
 			todo    int // tool rounds left in this turn
@@ -116,7 +117,7 @@ func longest(asked []model.Request) int {
 	return n
 }
 
-// check compares a request with everything that was said.
+// check compares a request with the whole conversation so far.
 func check(t *rapid.T, r model.Request, task string, said []string, keep int) {
 	if r.System != "SYSTEM" || len(r.Messages) == 0 || r.Messages[0].Text.String() != task {
 		t.Fatalf("the task is lost: %q, %+v", r.System, r.Messages)
@@ -135,11 +136,12 @@ func check(t *rapid.T, r model.Request, task string, said []string, keep int) {
 		}
 		at += found + 1
 	}
-	// The very last group is always there word for word: the message of the user, or the results of the last calls.
+	// The very last group is always present unchanged: the user's message, or the results of the
+	// last calls.
 	if last := r.Messages[len(r.Messages)-1].Text.String(); last != said[len(said)-1] {
 		t.Fatalf("the last message is %q, want %q", last, said[len(said)-1])
 	}
-	// The newest message of the user is there, whatever came after it.
+	// The user's newest message is present, whatever came after it.
 	newest := -1
 	for i, text := range said {
 		if text == task || strings.HasPrefix(text, "turn ") {
@@ -149,7 +151,7 @@ func check(t *rapid.T, r model.Request, task string, said []string, keep int) {
 	if !slices.ContainsFunc(r.Messages, func(m chat.Message) bool { return m.Text.String() == said[newest] }) {
 		t.Fatalf("the newest message %q is lost", said[newest])
 	}
-	// So are the last groups before it, as far as they have room.
+	// The last groups before it are present too, as far as they fit.
 	same, bytes := 0, 0
 	for same < len(r.Messages) && r.Messages[len(r.Messages)-1-same].Text.String() == said[len(said)-1-same] {
 		bytes += int(r.Messages[len(r.Messages)-1-same].Text.Len())
@@ -163,7 +165,8 @@ func check(t *rapid.T, r model.Request, task string, said []string, keep int) {
 	}
 }
 
-// TestKept: the last groups stay word for word, with or without calls, and the summary stands behind the task.
+// TestKept checks that the last groups are kept unchanged, with or without calls, and that the
+// summary follows the task.
 func TestKept(t *testing.T) {
 	t.Parallel()
 	b := replies(
@@ -179,7 +182,7 @@ func TestKept(t *testing.T) {
 	if err := s.Summarize(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// Nothing is left to leave out of what stays.
+	// All remaining groups must be kept, so nothing can be removed.
 	if err := s.Summarize(t.Context()); err != nil {
 		t.Fatalf("a second time: %v", err)
 	}
@@ -203,7 +206,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestThresholds: above 45 % a compaction comes before the next message, above 60 % within the turn, and never where the window's size is not known (S2-60).
+// TestThresholds checks that the conversation is compacted before the next message above 45 %,
+// within the turn above 60 %, and never if the window's size is unknown (S2-60).
 func TestThresholds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -254,7 +258,8 @@ func TestThresholds(t *testing.T) {
 	}
 }
 
-// TestSubagentTokens: what an agent that a tool runs uses up is not the parent's (P41).
+// TestSubagentTokens checks that tokens used by an agent that a tool runs do not count for the
+// parent (P41).
 func TestSubagentTokens(t *testing.T) {
 	t.Parallel()
 	child := &brain{answer: func(model.Request) (model.Reply, error) { return counted(says("done"), 990, 5), nil }}
@@ -285,7 +290,8 @@ func TestSubagentTokens(t *testing.T) {
 	}
 }
 
-// TestUsage: tokens of the last reply; what is not known is not told (S2-69, S2-70).
+// TestUsage checks that the usage is that of the last reply, and that unknown usage is not reported
+// (S2-69, S2-70).
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	b := replies(counted(says("a"), 20, 3), says("uncounted"), counted(says("c"), 50, 3), says("Short."), counted(says("d"), 30, 1))
@@ -317,7 +323,7 @@ func TestUsage(t *testing.T) {
 	usage(graph.SessionUsage{InputTokens: 30, OutputTokens: 1, MaxTokens: 128_000}, nil)
 }
 
-// TestWindows: a model that the table does not know has no size.
+// TestWindows checks that a model missing from the table has no window size.
 func TestWindows(t *testing.T) {
 	t.Parallel()
 	for ref, want := range map[string]int{
@@ -331,7 +337,8 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestSummaryFails: the conversation stays as it was; an automatic compaction does not stop a turn that has room left.
+// TestSummaryFails checks that a failed summary leaves the conversation unchanged, and that a
+// failed automatic compaction does not stop a turn that has room left.
 func TestSummaryFails(t *testing.T) {
 	t.Parallel()
 	b := &brain{}

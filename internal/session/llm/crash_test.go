@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/session/sessiontest"
 )
 
-// TestCrash: what models and tools answered before a crash is not paid for again; the session and its conversation are the same (ADR 12).
+// TestCrash checks that model and tool calls answered before a crash are not paid for again, and
+// that the session and its conversation are the same (ADR 12).
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	var (
@@ -70,7 +71,7 @@ func TestCrash(t *testing.T) {
 		return nil
 	}
 	notes.Run(t.Context(), t, work)
-	if tools != 1 || asked != 6 { // look, its result, two, three, the summary, and the last one that failed
+	if tools != 1 || asked != 6 { // look, its result, two, three, the summary, and the last call that failed
 		t.Fatalf("%d tool calls, %d model calls before the crash", tools, asked)
 	}
 	crash = false
@@ -86,7 +87,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestOtherPrompt: an attempt that asks something else is not given the old answer.
+// TestOtherPrompt checks that an attempt with a different prompt does not receive the old answer.
 func TestOtherPrompt(t *testing.T) {
 	t.Parallel()
 	var notes sessiontest.Notes

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// brain is a model: it answers by a function and remembers what it was asked.
+// brain is a fake model: it answers with a function and records its requests.
 type brain struct {
 	answer func(model.Request) (model.Reply, error)
 	mu     sync.Mutex
@@ -38,7 +38,7 @@ func (b *brain) Call(ctx context.Context, req model.Request, _ func(model.Delta)
 	return b.answer(req)
 }
 
-// replies answers with the given replies, one after another.
+// replies returns a brain that answers with the given replies, one after another.
 func replies(list ...model.Reply) *brain {
 	n := 0
 	return &brain{answer: func(model.Request) (model.Reply, error) {
@@ -108,7 +108,7 @@ func open(t *testing.T, cfg llm.Config, c graph.SessionConfig) graph.Session {
 	return s
 }
 
-// talk sends a message and gives the answer, one line a message, and the error.
+// talk sends a message and returns the answer, one line per message, and the error.
 func talk(ctx context.Context, s graph.Session, message string) (string, error) {
 	var lines []string
 	for m, err := range s.Stream(ctx, message) {
@@ -127,7 +127,8 @@ func talk(ctx context.Context, s graph.Session, message string) (string, error) 
 	return strings.Join(lines, "\n"), nil
 }
 
-// TestStream: thinking, text, calls and results come in order, the conversation goes on, and the request says who asks (S2-68).
+// TestStream checks that thinking, text, calls and results arrive in order, that the conversation
+// continues, and that the request identifies the caller (S2-68).
 func TestStream(t *testing.T) {
 	t.Parallel()
 	first := calls("1", "look", `{"at":"x"}`)
@@ -164,7 +165,8 @@ text assistant: It is x.`
 	}
 }
 
-// TestStops: what ends a turn early is told by its reason (P27), and the session can be used on.
+// TestStops checks that a turn that ends early reports its reason (P27), and that the session
+// remains usable.
 func TestStops(t *testing.T) {
 	t.Parallel()
 	refusal, cut := says("I won't."), says("Once upon")
@@ -202,7 +204,7 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// whole checks that each call has exactly one result behind it, before anything else is said (P41).
+// whole checks that each call is followed by exactly one result, before any other message (P41).
 func whole(t interface {
 	Helper()
 	Errorf(string, ...any)
@@ -229,7 +231,8 @@ func whole(t interface {
 	}
 }
 
-// TestToolCalls: a tool that was not granted is not called (SEC13), and failures are told to the model.
+// TestToolCalls checks that a tool that was not granted is not called (SEC13), and that failures
+// are reported to the model.
 func TestToolCalls(t *testing.T) {
 	t.Parallel()
 	tools := toolbox{
@@ -258,7 +261,7 @@ func TestToolCalls(t *testing.T) {
 			t.Parallel()
 			b := replies(calls("1", c.tool, c.args), says("Well."))
 			cfg := llm.Config{Models: b, Tools: tools}
-			if c.tool == "hang" { // the others answer however slow the machine is
+			if c.tool == "hang" { // the other tools answer however slow the machine is
 				cfg.ToolTimeout = 20 * time.Millisecond
 			}
 			s := open(t, cfg, graph.SessionConfig{Tools: []string{"look", "fail", "panic", "hang"}})
@@ -271,7 +274,7 @@ func TestToolCalls(t *testing.T) {
 	}
 }
 
-// TestToolKeys: the key of a call is that of no other call (P12).
+// TestToolKeys checks that each call has a unique key (P12).
 func TestToolKeys(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -290,7 +293,8 @@ func TestToolKeys(t *testing.T) {
 	}
 }
 
-// TestInterrupted: a turn that was left or cancelled leaves a conversation that can go on, with each call answered.
+// TestInterrupted checks that a turn that was left or cancelled leaves a conversation that can
+// continue, with each call answered.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	for name, stop := range map[string]func(context.Context, context.CancelFunc, graph.Session) error{
@@ -341,7 +345,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestModelFails: the error is the model's, and a message of which nothing came is not in the conversation.
+// TestModelFails checks that the model's error is returned, and that a message without any answer
+// is not in the conversation.
 func TestModelFails(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -361,7 +366,7 @@ func TestModelFails(t *testing.T) {
 	}
 }
 
-// TestCreate: what a session cannot be made of.
+// TestCreate checks the configs with which no session can be created.
 func TestCreate(t *testing.T) {
 	t.Parallel()
 	if _, err := llm.New(llm.Config{MaxTurns: -1}); err == nil || !strings.Contains(err.Error(), "field Models is missing") || !strings.Contains(err.Error(), "field MaxTurns is negative") {

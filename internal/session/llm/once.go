@@ -7,10 +7,12 @@ import (
 	"fmt"
 )
 
-// maxPrefix leaves room for what follows a session's key, within the 256 bytes of a key of graph.Once.
+// maxPrefix leaves room for the rest of the key after a session's key, within the 256 bytes of a
+// graph.Once key.
 const maxPrefix = 120
 
-// keyPrefix gives what the keys of a session begin with: its key, or a digest of one that is too long.
+// keyPrefix returns the prefix of a session's keys: the session's key, or a digest if the key is
+// too long.
 func keyPrefix(key string) string {
 	if len(key) <= maxPrefix {
 		return key
@@ -19,18 +21,19 @@ func keyPrefix(key string) string {
 	return key[:40] + "-" + hex.EncodeToString(sum[:8])
 }
 
-// stepKey names sub-step n of a kind. What is asked is part of the key: an attempt that asks something else must not be given the old answer.
+// stepKey returns the key of sub-step n of a kind. The request is part of the key, because an
+// attempt with a different request must not receive the old answer.
 func stepKey(prefix, kind string, n int, asked [sha256.Size]byte) string {
 	return fmt.Sprintf("%s/%s/%d-%s", prefix, kind, n, hex.EncodeToString(asked[:8]))
 }
 
-// digest tells values from one another by their JSON.
+// digest returns a hash of the values, computed from their JSON.
 func digest(values ...any) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	enc := json.NewEncoder(h)
 	for _, v := range values {
 		if err := enc.Encode(v); err != nil {
-			fmt.Fprintf(h, "%#v", v) // what is no JSON still tells itself from others
+			fmt.Fprintf(h, "%#v", v) // a value without JSON must still have a distinct digest
 		}
 	}
 	h.Sum(sum[:0])

@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// session is a graph.Session. It is used by one goroutine at a time.
+// session implements graph.Session. It must be used by one goroutine at a time.
 type session struct {
 	cfg         Config
 	id, key     string
@@ -28,15 +28,16 @@ type session struct {
 	destroyed   bool
 
 	conv []entry
-	// calls counts model calls, tool calls and summaries, for their keys.
+	// calls counts model calls, tool calls and summaries; the count is part of their keys.
 	calls int
-	// usage is what the last reply told, nil where it told nothing, or where the conversation is not the one that was counted. asked: there was a reply.
+	// usage is the usage that the last reply reported; it is nil if the reply reported none or if
+	// the conversation has changed since. asked reports whether there was a reply.
 	usage *chat.Usage
 	asked bool
-	// sig and same count identical calls one after another.
+	// sig and same detect repeated calls: same counts identical calls in a row.
 	sig  string
 	same int
-	// memo is what the client keeps of the conversation between calls.
+	// memo is the client's state for the conversation between calls.
 	memo model.Memo
 }
 
@@ -44,8 +45,9 @@ var errDestroyed = errors.New("the session was destroyed")
 
 func (s *session) ID() string { return s.id }
 
-// Stream implements graph.Session. Errors: *model.Error of a call that failed, after which the message counts as not sent where nothing came of it yet;
-// *graph.StopError for refusal, max_tokens, max_turns and no_progress.
+// Stream implements graph.Session. Errors are *model.Error for a failed call, and *graph.StopError
+// for refusal, max_tokens, max_turns and no_progress. If the first call for a message fails, the
+// message counts as not sent.
 func (s *session) Stream(ctx context.Context, message string) iter.Seq2[graph.AgentMessage, error] {
 	return func(yield func(graph.AgentMessage, error) bool) {
 		if err := s.turn(ctx, message, func(m graph.AgentMessage) bool { return yield(m, nil) }); err != nil && !errors.Is(err, errLeft) {
@@ -54,7 +56,7 @@ func (s *session) Stream(ctx context.Context, message string) iter.Seq2[graph.Ag
 	}
 }
 
-// errLeft says that the reader of the messages has left the loop.
+// errLeft is the error of a turn whose reader left the loop over the messages.
 var errLeft = errors.New("the reader stopped")
 
 func (s *session) turn(ctx context.Context, message string, yield func(graph.AgentMessage) bool) error {
@@ -67,7 +69,8 @@ func (s *session) turn(ctx context.Context, message string, yield func(graph.Age
 			if ctx.Err() != nil {
 				return err
 			}
-			// There is room left, so the turn need not fail; before the room is used up it is tried once more.
+			// There is room left, so the turn need not fail; compaction is tried again before the
+			// room is used up.
 			s.cfg.Logger.Warn("compaction failed", "session", s.id, "error", err)
 		}
 	}
@@ -95,7 +98,7 @@ func (s *session) turn(ctx context.Context, message string, yield func(graph.Age
 	return &graph.StopError{Reason: graph.StopMaxTurns, Message: fmt.Sprintf("%d model calls for one message", s.cfg.MaxTurns)}
 }
 
-// answer is what is kept of a reply.
+// answer is the recorded part of a reply.
 type answer struct {
 	Message   chat.Message     `json:"message"`
 	Reasoning string           `json:"reasoning,omitempty"`
@@ -118,7 +121,7 @@ func (s *session) ask(ctx context.Context) (answer, error) {
 	return a, nil
 }
 
-// call makes one model call, or gives what it gave before.
+// call makes one model call, or returns its recorded result.
 func (s *session) call(ctx context.Context, kind string, asked [sha256.Size]byte, req model.Request) (answer, error) {
 	s.calls++
 	key := stepKey(s.key, kind, s.calls, asked)
@@ -134,10 +137,10 @@ func (s *session) call(ctx context.Context, kind string, asked [sha256.Size]byte
 	})
 }
 
-// take hands an answer on and carries out its calls. done: the turn is over.
+// take passes an answer on and runs its calls. done reports whether the turn has ended.
 func (s *session) take(ctx context.Context, a answer, yield func(graph.AgentMessage) bool) (done bool, err error) {
 	m := a.Message
-	if !m.Text.IsZero() || len(m.ToolCalls) > 0 { // providers refuse an answer of nothing when it is sent back
+	if !m.Text.IsZero() || len(m.ToolCalls) > 0 { // providers reject an empty answer in the conversation
 		s.conv = append(s.conv, entryOf(m))
 	}
 	say := func(kind, text string) bool {
@@ -178,7 +181,8 @@ func (s *session) take(ctx context.Context, a answer, yield func(graph.AgentMess
 	return false, nil
 }
 
-// stopped tells whether an answer without calls is the end of the work.
+// stopped returns nil if an answer without calls completes the work, and otherwise an error with
+// the reason for the stop.
 func stopped(a answer) error {
 	switch a.Stop {
 	case model.StopRefusal:
@@ -197,7 +201,8 @@ func (s *session) count(c chat.ToolCall) {
 	}
 }
 
-// use carries out one call, or gives what it gave before. An error is ctx's, that of the journal or graph.ErrUnknownOutcome; all others the model is told.
+// use runs one call, or returns its recorded result. The error is that of ctx, that of the journal
+// or graph.ErrUnknownOutcome; all other errors are reported to the model.
 func (s *session) use(ctx context.Context, c chat.ToolCall) (ToolResult, error) {
 	s.calls++
 	if !slices.ContainsFunc(s.tools, func(d chat.ToolDef) bool { return d.Name == c.Name }) {
@@ -236,14 +241,14 @@ func (s *session) callTool(ctx context.Context, c ToolCall) (r ToolResult, err e
 	return s.cfg.Tools.Call(ctx, c)
 }
 
-// guard makes an error of a panic in foreign code.
+// guard converts a panic in foreign code to an error.
 func guard(who string, err *error) {
 	if v := recover(); v != nil {
 		*err = fmt.Errorf("%s panicked: %v", who, v)
 	}
 }
 
-// messages gives the conversation as the model is shown it.
+// messages returns the conversation as it is sent to the model.
 func (s *session) messages() []chat.Message {
 	list := make([]chat.Message, len(s.conv))
 	for i, e := range s.conv {
@@ -252,7 +257,8 @@ func (s *session) messages() []chat.Message {
 	return list
 }
 
-// answerOpen gives results to calls that a turn left without them: no provider takes a call that was never answered.
+// answerOpen adds results for calls that a turn left without one, because no provider accepts a
+// call that was never answered.
 func (s *session) answerOpen() {
 	for _, c := range compact.Unanswered(s.messages()) {
 		s.conv = append(s.conv, entryOf(chat.Message{
@@ -261,9 +267,10 @@ func (s *session) answerOpen() {
 	}
 }
 
-// ContextUsage implements graph.Session. It tells the tokens of the last model call, which the next one will hold: 0 before the first one. MaxTokens is 0
-// where the window's size is not known. Errors: graph.ErrUnknownUsage where the provider counted nothing, and between a compaction and the next
-// model call.
+// ContextUsage implements graph.Session. It returns the tokens of the last model call, which the
+// next call will contain too: 0 before the first call. MaxTokens is 0 if the window's size is
+// unknown. The error is graph.ErrUnknownUsage if the provider reported no usage, and between a
+// compaction and the next model call.
 func (s *session) ContextUsage(context.Context) (graph.SessionUsage, error) {
 	u := graph.SessionUsage{MaxTokens: s.window}
 	switch {
@@ -278,13 +285,15 @@ func (s *session) ContextUsage(context.Context) (graph.SessionUsage, error) {
 	return u, nil
 }
 
-// fuller tells whether the context is known to be fuller than a fraction of its window.
+// fuller reports whether the context is known to be fuller than a fraction of its window.
 func (s *session) fuller(than float64) bool {
 	return s.usage != nil && s.window > 0 && float64(s.usage.InputTokens+s.usage.OutputTokens) > than*float64(s.window)
 }
 
-// Summarize implements graph.Session: see the package for what a compaction keeps. A conversation with nothing to leave out stays as it is, without error.
-// Errors: those of the model call, and a summary without text; the conversation stays as it was.
+// Summarize implements graph.Session; the package documentation says what a compaction keeps. If
+// nothing can be removed, the conversation stays unchanged and Summarize returns nil. It returns
+// the error of the model call, or an error for a summary without text; the conversation then stays
+// unchanged.
 func (s *session) Summarize(ctx context.Context) error {
 	if s.destroyed {
 		return errDestroyed

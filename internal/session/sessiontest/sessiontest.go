@@ -1,4 +1,5 @@
-// Package sessiontest runs code as a node function of a Go graph, with a journal in memory, for tests of what sessions keep over a crash.
+// Package sessiontest runs code as a node function of a Go graph, with an in-memory journal, to
+// test what sessions keep across a crash.
 package sessiontest
 
 import (
@@ -13,7 +14,8 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// Notes is what is left of a node function after a crash: the values of its sub-steps. The zero Notes is empty. It is a program.Notes, and the program.Caller of the function.
+// Notes holds what a node function leaves behind after a crash: the values of its sub-steps. The
+// zero Notes is empty. It implements program.Notes and the program.Caller of the function.
 type Notes struct {
 	mu   sync.Mutex
 	kept map[string]program.Value
@@ -52,7 +54,7 @@ func (n *Notes) Once(ctx context.Context, key string, fn func(context.Context, p
 	return v, nil
 }
 
-// Keys gives the keys of what is kept, sorted.
+// Keys returns the keys of the stored values, sorted.
 func (n *Notes) Keys() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -61,7 +63,8 @@ func (n *Notes) Keys() []string {
 
 type none struct{}
 
-// Run calls fn as a node function that has these notes. Called again with the same notes, it is the function after a crash.
+// Run calls fn as a node function with these notes. Calling Run again with the same notes simulates
+// the function after a crash.
 func (n *Notes) Run(ctx context.Context, t *testing.T, fn func(context.Context) error) {
 	t.Helper()
 	g, err := graph.New[none]("t").Start(graph.Do("n", func(ctx context.Context, _ *none) error { return fn(ctx) })).Compile()

@@ -5,37 +5,39 @@ import (
 	"fmt"
 )
 
-// Gaps between things, in points.
+// Gaps between elements, in points.
 const (
 	NodeGap  = 26 // between neighbours of a layer
 	LayerGap = 40 // between layers
 	labelGap = 25 // between a layer of boxes and one of labels
-	edgeGap  = 14 // between an edge that passes and its neighbours
+	edgeGap  = 14 // between a passing edge and its neighbours
 )
 
-// maxPieces bounds boxes, labels and pieces of edges, and so time and memory.
+// maxPieces limits the number of boxes, labels and pieces of edges, and so time and memory.
 const maxPieces = 30000
 
-// ErrTooLarge says that a graph has too many long edges for a picture that anybody could read.
+// ErrTooLarge is returned when a graph has too many long edges for a readable picture.
 var ErrTooLarge = errors.New("graph is too large to lay out")
 
 // Node is a box.
 type Node struct{ W, H float64 }
 
-// Edge leads from one box to another, both as indexes of nodes. FromX and ToX say where it meets them, as distances from their middles; edges
-// that meet a box at the same place are spread there. A label has a size.
+// Edge leads from one box to another, given as indexes of nodes. FromX and ToX are where it meets
+// the boxes, as distances from their centers; edges that meet a box at the same point are spread
+// out there. LabelW and LabelH are the size of the label.
 type Edge struct {
 	From, To       int
 	FromX, ToX     float64
 	LabelW, LabelH float64
 }
 
-// Point is a place; y grows downwards.
+// Point is a position; y grows downwards.
 type Point struct{ X, Y float64 }
 
-// Result gives the middle of every box; for every edge its points, from its beginning to its end, and the middle of its label. Everything
-// is in 0…W and 0…H. Between two points of an edge a curve begins and ends upright; points straight below one another are joined by a
-// line. The four points of an edge from a box to itself are to be joined by one curve.
+// Result holds the center of every box and, for every edge, its points from start to end and the
+// center of its label. Everything is in 0…W and 0…H. A curve between two points of an edge starts
+// and ends vertically; points directly below one another are joined by a line. The four points of
+// an edge from a box to itself must be joined by one curve.
 type Result struct {
 	Nodes  []Point
 	Edges  [][]Point
@@ -43,7 +45,8 @@ type Result struct {
 	W, H   float64
 }
 
-// Layered lays a graph out. Earlier nodes stand further up and left where the edges allow it. Edges that name no node are an error.
+// Layered lays out a graph. Earlier nodes are placed further up and to the left if the edges allow
+// it. It returns an error if an edge names a node that does not exist.
 func Layered(nodes []Node, edges []Edge) (*Result, error) {
 	for i, e := range edges {
 		if e.From < 0 || e.From >= len(nodes) || e.To < 0 || e.To >= len(nodes) {
@@ -61,17 +64,17 @@ func Layered(nodes []Node, edges []Edge) (*Result, error) {
 	return g.route(), nil
 }
 
-// graph is a layout under way. A piece is a box, or the part of a long edge in one layer.
+// graph is a layout in progress. A piece is a box, or the part of a long edge in one layer.
 type graph struct {
 	nodes  []Node
 	edges  []Edge
-	turned []bool // edges that lead upwards
+	turned []bool // edges that lead upwards, by edge
 	layer  []int  // by node
-	step   int    // layers from a node to the next: 2 where labels stand between them
+	step   int    // layers from a node to the next; 2 if labels are between them
 
 	pieces []piece // the nodes first, by index
 	layers [][]int // pieces from left to right
-	chains [][]int // by edge: its pieces from the upper box to the lower one; nil for an edge from a box to itself
+	chains [][]int // by edge: its pieces from the upper to the lower box; nil for an edge from a box to itself
 }
 
 type piece struct {
@@ -84,7 +87,7 @@ type piece struct {
 	x, y  float64
 }
 
-// doors gives the places where an edge meets its boxes, the upper one first.
+// doors returns the points where an edge meets its boxes, the upper one first.
 func (g *graph) doors(edge int) (upper, lower float64) {
 	e := g.edges[edge]
 	if g.turned[edge] {
@@ -93,7 +96,7 @@ func (g *graph) doors(edge int) (upper, lower float64) {
 	return e.FromX, e.ToX
 }
 
-// ends gives the boxes of an edge, the upper one first.
+// ends returns the boxes of an edge, the upper one first.
 func (g *graph) ends(edge int) (upper, lower int) {
 	e := g.edges[edge]
 	if g.turned[edge] {

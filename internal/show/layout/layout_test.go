@@ -62,7 +62,8 @@ func TestDiamondIsSymmetric(t *testing.T) {
 	}
 }
 
-// An edge that closes a cycle leads up again, to the lower side of its target.
+// TestCycleLeadsUp checks that an edge that closes a cycle leads up again, to the lower side of its
+// target.
 func TestCycleLeadsUp(t *testing.T) {
 	t.Parallel()
 	r := lay(t, boxes(3), edges(0, 1, 1, 2, 2, 0))
@@ -87,7 +88,8 @@ func TestSelfLoopHasRoom(t *testing.T) {
 
 func TestWithoutCrossings(t *testing.T) {
 	t.Parallel()
-	// 0 leads to 1 and 2, which lead to 4 and 3: the order of the document would cross.
+	// 0 leads to 1 and 2, which lead to 4 and 3: in the order of the document the edges would
+	// cross.
 	r := lay(t, boxes(5), edges(0, 1, 0, 2, 1, 4, 2, 3))
 	if (r.Nodes[1].X < r.Nodes[2].X) != (r.Nodes[4].X < r.Nodes[3].X) {
 		t.Errorf("edges cross: %v", r.Nodes)
@@ -110,8 +112,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Whatever the graph: boxes and labels do not overlap, everything is inside, edges begin and end at their boxes, and the same graph gives the
-// same places.
+// TestRandomGraphs checks that for any graph, boxes and labels do not overlap, everything is
+// inside, edges start and end at their boxes, and the same graph gets the same positions.
 func TestRandomGraphs(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

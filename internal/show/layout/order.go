@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// sweeps is how often the layers are ordered; more changes little.
+// sweeps is how often the layers are ordered; more sweeps change little.
 const sweeps = 24
 
-// order puts the pieces of each layer in an order with few crossings: by the medians of their neighbours, down and up in turn, and by swaps of
-// neighbours; the best order that was seen counts.
+// order orders the pieces of each layer so that few edges cross: by the medians of their
+// neighbours, alternately downwards and upwards, and by swapping neighbours. It keeps the best
+// order seen.
 func (g *graph) order() {
 	g.firstOrder()
 	best, crossings := g.snapshot(), g.crossings()
@@ -34,7 +35,7 @@ func (g *graph) order() {
 	}
 }
 
-// firstOrder walks down from the upper nodes, so that what hangs together stands together.
+// firstOrder walks down from the upper nodes, so that connected nodes are placed together.
 func (g *graph) firstOrder() {
 	seen := make([]bool, len(g.pieces))
 	roots := make([]int, len(g.nodes))
@@ -76,8 +77,8 @@ func (g *graph) snapshot() [][]int {
 	return out
 }
 
-// sortLayer orders a layer by the medians of the pieces' neighbours; pieces without neighbours stay where they are. Equal medians keep
-// their order, or turn it around where flip says so.
+// sortLayer orders a layer by the medians of the pieces' neighbours; pieces without neighbours keep
+// their position. Pieces with equal medians keep their order, or are reversed if flip is set.
 func (g *graph) sortLayer(layer int, neighbours func(*piece) []int, flip bool) {
 	list := g.layers[layer]
 	medians := map[int]float64{}
@@ -101,8 +102,8 @@ func (g *graph) sortLayer(layer int, neighbours func(*piece) []int, flip bool) {
 	g.number(layer)
 }
 
-// median is the weighted median of Gansner and others, "A Technique for Drawing Directed Graphs": it leans to the side where neighbours are
-// packed closer.
+// median returns the weighted median of Gansner et al., "A Technique for Drawing Directed Graphs",
+// which leans to the side where neighbours are packed closer.
 func (g *graph) median(neighbours []int) (float64, bool) {
 	at := make([]int, len(neighbours))
 	for i, n := range neighbours {
@@ -125,7 +126,7 @@ func (g *graph) median(neighbours []int) (float64, bool) {
 	return (float64(at[m-1])*right + float64(at[m])*left) / (left + right), true
 }
 
-// swap swaps neighbours of a layer as long as that saves crossings.
+// swap swaps neighbours of a layer as long as that removes crossings.
 func (g *graph) swap() {
 	for range 8 {
 		better := false
@@ -151,7 +152,7 @@ func (g *graph) swap() {
 	}
 }
 
-// pairs counts the crossings of two neighbours' edges, left's owner standing on the left.
+// pairs counts the crossings of two neighbours' edges, if the owner of left is placed on the left.
 func (g *graph) pairs(left, right []int) int {
 	count := 0
 	for _, a := range left {
@@ -164,7 +165,8 @@ func (g *graph) pairs(left, right []int) int {
 	return count
 }
 
-// crossings counts all crossings: between two layers, the inversions of the lower ends when the edges are sorted by their upper ends.
+// crossings counts all crossings: between two layers, they are the inversions of the lower ends
+// when the edges are sorted by their upper ends.
 func (g *graph) crossings() int {
 	total := 0
 	for l := 0; l+1 < len(g.layers); l++ {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// place gives every piece its x and y.
+// place sets x and y of every piece.
 func (g *graph) place() {
 	g.placeX()
 	y := 0.0
@@ -28,8 +28,9 @@ func (g *graph) place() {
 	}
 }
 
-// placeX aligns long edges and single ways as far as possible. Four times, from above and from below, from the left and from the right,
-// pieces are bound to a middle neighbour into blocks and the blocks are pushed together; the mean of the two middle results counts.
+// placeX aligns long edges and single paths as far as possible. Four times, from above and from
+// below, from the left and from the right, pieces are joined to a middle neighbour in blocks and
+// the blocks are pushed together; the result is the mean of the two middle values.
 func (g *graph) placeX() {
 	bad := g.conflicts()
 	var results [4][]float64
@@ -62,10 +63,11 @@ func (g *graph) placeX() {
 
 type pair struct{ a, b int }
 
-// conflicts finds edges that cross a long edge between two of its inner pieces: the long edge stays straight, the other one gives way.
+// conflicts finds edges that cross a long edge between two of its inner pieces: the long edge stays
+// straight and the other one yields.
 func (g *graph) conflicts() map[pair]bool {
 	bad := map[pair]bool{}
-	inner := func(p int) int { // the piece above p within one long edge, -1 where there is none
+	inner := func(p int) int { // the piece above p in one long edge, or -1
 		if g.pieces[p].dummy {
 			if u := g.pieces[p].up[0]; g.pieces[u].dummy {
 				return u
@@ -98,7 +100,7 @@ func (g *graph) conflicts() map[pair]bool {
 	return bad
 }
 
-// bind gives for every piece the first piece of its block.
+// bind returns, for every piece, the first piece of its block.
 func (g *graph) bind(layers [][]int, fromBelow bool, bad map[pair]bool) []int {
 	root, next := make([]int, len(g.pieces)), make([]int, len(g.pieces))
 	at := make([]int, len(g.pieces))
@@ -137,7 +139,8 @@ func (g *graph) bind(layers [][]int, fromBelow bool, bad map[pair]bool) []int {
 	return root
 }
 
-// push gives x to every block, as far left as its neighbours allow, then as far right as still needs no more room.
+// push sets x of every block, as far left as its neighbours allow, then as far right as is possible
+// without using more room.
 func (g *graph) push(layers [][]int, root []int) []float64 {
 	type gap struct {
 		to   int
@@ -182,7 +185,7 @@ func (g *graph) push(layers [][]int, root []int) []float64 {
 	return x
 }
 
-// distance is what must lie between the middles of two neighbours.
+// distance returns the required distance between the centers of two neighbours.
 func (g *graph) distance(left, right int) float64 {
 	a, b := &g.pieces[left], &g.pieces[right]
 	gap := 0.0
@@ -196,7 +199,8 @@ func (g *graph) distance(left, right int) float64 {
 	return a.w/2 + gap + b.w/2
 }
 
-// alignToSmallest moves the results side by side onto the narrowest: left ones to its left border, right ones to its right border.
+// alignToSmallest shifts the results to align with the narrowest: left-aligned ones to its left
+// border, right-aligned ones to its right border.
 func (g *graph) alignToSmallest(results *[4][]float64) {
 	bounds := func(x []float64) (lo, hi float64) {
 		lo, hi = math.Inf(1), math.Inf(-1)

@@ -2,7 +2,8 @@ package layout
 
 import "slices"
 
-// turn turns around the edges that close a cycle on a walk through the nodes: first from those that nothing leads to, in their order.
+// turn reverses the edges that close a cycle on a walk through the nodes, which starts with the
+// nodes that have no incoming edge, in their order.
 func (g *graph) turn() {
 	out := make([][]int, len(g.nodes))
 	in := make([]int, len(g.nodes))
@@ -52,7 +53,8 @@ func (g *graph) turn() {
 	}
 }
 
-// rank gives every node a layer: each edge leads at least one step down, and nodes stand near their neighbours.
+// rank assigns every node to a layer: each edge leads at least one step down, and nodes are close
+// to their neighbours.
 func (g *graph) rank() {
 	g.step = 1
 	for _, e := range g.edges {
@@ -76,7 +78,7 @@ func (g *graph) rank() {
 			g.layer[n] = max(g.layer[n], g.layer[u]+g.step)
 		}
 	}
-	// Longest paths from the top leave nodes with more ways down than up too high.
+	// Longest paths from the top leave nodes with more outgoing than incoming edges too high.
 	for range 4 {
 		for _, n := range slices.Backward(order) {
 			if len(down[n]) == 0 || len(down[n]) <= len(up[n]) {
@@ -100,7 +102,7 @@ func (g *graph) rank() {
 	}
 }
 
-// sorted lists the nodes so that every one comes after those above it, otherwise in their order.
+// sorted returns the nodes so that each one comes after those above it, otherwise in their order.
 func sorted(up, down [][]int) []int {
 	waiting := make([]int, len(up))
 	var ready, out []int
@@ -122,7 +124,8 @@ func sorted(up, down [][]int) []int {
 	return out
 }
 
-// cut makes pieces of the nodes and of the edges between them; the label of an edge is its middle piece.
+// cut creates the pieces of the nodes and of the edges between them; the label of an edge is its
+// middle piece.
 func (g *graph) cut() error {
 	count := len(g.nodes)
 	for i, e := range g.edges {
@@ -143,7 +146,7 @@ func (g *graph) cut() error {
 	g.chains = make([][]int, len(g.edges))
 	for i, e := range g.edges {
 		if e.From == e.To {
-			// Room for the loop, on both sides to keep the middle.
+			// Make room for the loop, on both sides to keep the center.
 			g.pieces[e.From].w = max(g.pieces[e.From].w, g.nodes[e.From].W+2*(loopW+e.LabelW))
 			continue
 		}
@@ -151,7 +154,7 @@ func (g *graph) cut() error {
 		chain := []int{a}
 		middle := (g.layer[a] + g.layer[b]) / 2
 		if g.step == 2 && middle%2 == g.layer[a]%2 {
-			middle-- // labels stand between the layers of boxes
+			middle-- // labels are between the layers of boxes
 		}
 		for l := g.layer[a] + 1; l < g.layer[b]; l++ {
 			p := piece{layer: l, dummy: true}

@@ -6,13 +6,14 @@ import (
 	"slices"
 )
 
-// loopW is how far an edge from a box to itself stands out.
+// loopW is how far an edge from a box to itself sticks out.
 const loopW = 30
 
-// maxSpread is the distance between two edges that meet a box on the same side.
+// maxSpread is the maximum distance between two edges that meet a box on the same side.
 const maxSpread = 16
 
-// route makes the result: the edges through their pieces, everything moved to where all of it is positive.
+// route builds the result: it leads the edges through their pieces and moves everything to positive
+// coordinates.
 func (g *graph) route() *Result {
 	r := &Result{Nodes: make([]Point, len(g.nodes)), Edges: make([][]Point, len(g.edges)), Labels: make([]Point, len(g.edges))}
 	for n := range g.nodes {
@@ -61,7 +62,7 @@ func (g *graph) route() *Result {
 	return r
 }
 
-// bands gives the upper and lower border of each layer.
+// bands returns the upper and lower border of each layer.
 func (g *graph) bands() (top, bottom []float64) {
 	top, bottom = make([]float64, len(g.layers)), make([]float64, len(g.layers))
 	for l, list := range g.layers {
@@ -74,8 +75,8 @@ func (g *graph) bands() (top, bottom []float64) {
 	return top, bottom
 }
 
-// spread says how far from its place of meeting each edge begins and ends, so that edges that meet a box at one place stand apart in the order
-// in which they go on.
+// spread returns the offset of each edge's start and end from the point where it meets its box, so
+// that edges that meet a box at one point are spread out in the order in which they continue.
 func (g *graph) spread() (out, in []float64) {
 	out, in = make([]float64, len(g.edges)), make([]float64, len(g.edges))
 	type end struct {
@@ -114,7 +115,8 @@ func (g *graph) spread() (out, in []float64) {
 	return out, in
 }
 
-// loop is an edge from a box to itself, on its right side.
+// loop returns the points and the label position of an edge from a box to itself, on the box's
+// right side.
 func (g *graph) loop(e Edge) ([]Point, Point) {
 	p := g.pieces[e.From]
 	right := p.x + g.nodes[e.From].W/2

@@ -19,10 +19,10 @@ import (
 	"github.com/hocket-run/hocket/internal/store/pghome"
 )
 
-// canary is a password that no text may have.
+// canary is a password that must not appear in any output.
 const canary = "canary-77-p4ss"
 
-// at reads a URL with the kind that is tested.
+// at parses a URL with the kind under test.
 func at(t *testing.T, text string, servers store.Servers) store.Locator {
 	t.Helper()
 	if servers.Postgres == nil {
@@ -35,7 +35,9 @@ func at(t *testing.T, text string, servers store.Servers) store.Locator {
 	return l
 }
 
-// refused looks at a store that cannot be used, and compares code and text of the error. Places of want: HOST and PORT of the URL. Neither error nor facts have a password.
+// refused looks at a store that cannot be used, and compares the code and text of the error. want
+// may contain the placeholders HOST and PORT of the URL. Neither the error nor the facts may
+// contain a password.
 func refused(t *testing.T, l store.Locator, code errcode.Code, want string) {
 	t.Helper()
 	_, err := l.Look(t.Context())
@@ -63,7 +65,7 @@ func refused(t *testing.T, l store.Locator, code errcode.Code, want string) {
 	}
 }
 
-// with gives a URL with an option more.
+// with returns a URL with an additional option.
 func with(u url.URL, key, value string) string {
 	q := u.Query()
 	q.Set(key, value)
@@ -71,7 +73,7 @@ func with(u url.URL, key, value string) string {
 	return u.String()
 }
 
-// socketURL gives the URL of a schema on the shared server as a value.
+// socketURL returns the URL of a schema on the shared server as a value.
 func socketURL(t *testing.T) url.URL {
 	t.Helper()
 	u, err := url.Parse(pgtest.URL(t))
@@ -83,7 +85,7 @@ func socketURL(t *testing.T) url.URL {
 
 func TestHostUnknown(t *testing.T) {
 	t.Parallel()
-	host := strings.Repeat("a", 64) + ".invalid" // no resolver asks for a label of this length
+	host := strings.Repeat("a", 64) + ".invalid" // no resolver looks up a label of this length
 	refused(t, at(t, "postgres://ann:"+canary+"@"+host+"/x", store.Servers{}), errcode.StoreHostUnknown,
 		"the host "+host+" of the store is not known; check the host name in the URL of the store")
 }
@@ -107,7 +109,7 @@ func TestRefused(t *testing.T) {
 
 func TestSilent(t *testing.T) {
 	t.Parallel()
-	ln, err := net.Listen("tcp", "127.0.0.1:0") // it accepts, and says nothing
+	ln, err := net.Listen("tcp", "127.0.0.1:0") // it accepts, and sends nothing
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +119,8 @@ func TestSilent(t *testing.T) {
 		"the PostgreSQL server at "+addr+" did not respond in time; check host and port in the URL of the store; connect_timeout sets how long to wait")
 }
 
-// TestPassword: a server that wants a password and lets fsync off, for what depends on either.
+// TestPassword covers what depends on a password or on fsync, with a server that requires a
+// password and has fsync off.
 func TestPassword(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Start(t, pgtest.Config{TCP: true, Settings: map[string]string{"fsync": "off"}})
@@ -162,7 +165,7 @@ func TestPassword(t *testing.T) {
 	refused(t, at(t, with(u, "sslrootcert", file+"2")+"&sslmode=verify-full", unsafe), errcode.StoreURL,
 		"the URL of the store is not valid: "+file+"2: no such file or directory"+hint)
 
-	// The same data as a replica: it takes what comes from a primary server, which there is not.
+	// The same data as a replica, which waits for data from a primary server that does not exist.
 	s.Stop(t, pgtest.Fast)
 	if err := os.WriteFile(filepath.Join(s.Dir, "data", "standby.signal"), nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -189,7 +192,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestRights: what a user may not do is told with the statement that helps.
+// TestRights checks that errors about missing permissions include the statement that fixes them.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Shared(t)
@@ -218,7 +221,7 @@ func TestRights(t *testing.T) {
 		"the PostgreSQL server at "+s.Dir+" does not let user \"nosuch\" connect to database \"hocket\": role \"nosuch\" does not exist; check user and database in the URL of the store, and pg_hba.conf on the server")
 }
 
-// TestSettings: settings of a database that a store cannot be on.
+// TestSettings checks database settings with which a store cannot be used.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Shared(t)
@@ -242,7 +245,7 @@ func TestSettings(t *testing.T) {
 		"user \"hocket\" has no right to connect in database \""+name+"\"; run on the server: GRANT CONNECT ON DATABASE \""+name+"\" TO \"hocket\"")
 }
 
-// TestServerOld: the real server behind a program that changes what it says at the start.
+// TestServerOld runs the real server behind a proxy that changes the version it reports at startup.
 func TestServerOld(t *testing.T) {
 	t.Parallel()
 	u, err := url.Parse(pgtest.WithVersion(t, pgtest.URL(t), "13.9"))
@@ -281,7 +284,7 @@ func TestPooler(t *testing.T) {
 	}
 }
 
-// TestClocks: clocks that are 5 s apart are told, and refuse nothing.
+// TestClocks checks that clocks that are 5 s apart are reported but do not prevent opening.
 func TestClocks(t *testing.T) {
 	t.Parallel()
 	for offset, want := range map[time.Duration]string{0: "", -time.Minute: "the clocks differ by 5s or more", time.Minute: "the clocks differ by 5s or more"} {
@@ -305,7 +308,7 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// TestFacts: what doctor shows of a server.
+// TestFacts checks what doctor shows about a server.
 func TestFacts(t *testing.T) {
 	t.Parallel()
 	facts, err := at(t, pgtest.URL(t), store.Servers{}).Facts(t.Context())

@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// secrets are what no error shows: those of the URL, and the password from elsewhere.
+// secrets returns what no error may show: the secrets in the URL, and the password from elsewhere.
 func (t target) secrets() []string {
 	out := t.url.Secrets()
 	for _, c := range []*pgx.ConnConfig{t.conn, t.session} {
@@ -28,7 +28,7 @@ func (t target) secrets() []string {
 	return out
 }
 
-// said gives the words of server or system as the cause of an error.
+// said returns the message of the server or the system as the cause of an error.
 func (t target) said(err error) error {
 	text := err.Error()
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
@@ -38,7 +38,7 @@ func (t target) said(err error) error {
 	return errors.New(scrub(line, t.secrets()))
 }
 
-// explain gives an error of connecting a code. Errors: ctx's where it ended the attempt.
+// explain adds a code to a connection error. It returns the error of ctx if ctx ended the attempt.
 func (t target) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -55,11 +55,13 @@ func (t target) explain(ctx context.Context, err error) error {
 		return errcode.New(errcode.StoreHostUnknown, errcode.Fields{"host": dns.Name}, nil)
 	case isCert:
 		return errcode.New(errcode.StoreTLSUntrusted, errcode.Fields{"host": host}, t.said(cert.Err))
-	case slices.Contains([]string{"require", "verify-ca", "verify-full"}, t.mode()) && strings.Contains(err.Error(), "server refused TLS connection"): // pgx has no value for it
+	case slices.Contains([]string{"require", "verify-ca", "verify-full"}, t.mode()) && strings.Contains(err.Error(), "server refused TLS connection"):
+		// pgx has no error value for it
 		return errcode.New(errcode.StoreTLSMissing, errcode.Fields{"host": host, "mode": t.mode()}, nil)
 	case errors.Is(err, pgconn.ErrReadOnlyConnection), errors.Is(err, pgconn.ErrStandbyConnection):
 		return errcode.New(errcode.StoreReadOnly, errcode.Fields{"host": host, "why": "it is a replica, or default_transaction_read_only is on"}, nil)
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.Errno(10061)), errors.Is(err, os.ErrNotExist): // WSAECONNREFUSED of Windows
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.Errno(10061)), errors.Is(err, os.ErrNotExist):
+		// WSAECONNREFUSED on Windows
 		return errcode.New(errcode.StoreRefused, errcode.Fields{"host": host}, nil)
 	case pgconn.Timeout(err), isNet && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded):
 		return errcode.New(errcode.StoreSilent, errcode.Fields{"host": host}, nil)
@@ -71,7 +73,7 @@ func (t target) explain(ctx context.Context, err error) error {
 	return errcode.New(errcode.StoreConnection, errcode.Fields{"host": host}, t.said(inner))
 }
 
-// mode is the sslmode that holds.
+// mode returns the effective sslmode.
 func (t target) mode() string {
 	if m := t.url.Setting("sslmode"); m != "" {
 		return m
@@ -79,7 +81,7 @@ func (t target) mode() string {
 	return os.Getenv("PGSSLMODE")
 }
 
-// explainServer gives an error of the server a code.
+// explainServer adds a code to an error of the server.
 func (t target) explainServer(host string, e *pgconn.PgError) error {
 	user, database := t.conn.User, t.conn.Database
 	if database == "" {
@@ -105,7 +107,8 @@ func (t target) explainServer(host string, e *pgconn.PgError) error {
 	return errcode.New(errcode.StoreConnection, errcode.Fields{"host": host}, t.said(e))
 }
 
-// opened gives an error of opening the store a code, where it has one of this package. Others, such as *journal.NewerError, stay as they are.
+// opened adds a code to an error of opening the store, if this package has one for it. Other
+// errors, such as *journal.NewerError, are returned unchanged.
 func (t target) opened(s server, err error) error {
 	e, isServer := errors.AsType[*pgconn.PgError](err)
 	_, isConnect := errors.AsType[*pgconn.ConnectError](err)

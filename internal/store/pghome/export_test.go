@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/store/postgres"
 )
 
-// NewTraced makes a kind whose statements are traced, and whose stores tell each other what they store by a relay: for bubbles.
+// NewTraced returns a kind whose statements are traced, and whose stores notify each other through
+// a relay; it is for bubbles.
 func NewTraced(relay postgres.Relay, tracer pgx.QueryTracer) *Kind {
 	k := New(time.Now)
 	k.relay, k.tracer = relay, tracer

@@ -12,10 +12,11 @@ import (
 	"github.com/hocket-run/hocket/internal/store"
 )
 
-// commits is how many commits are measured.
+// commits is the number of commits to measure.
 const commits = 5
 
-// sqlCommit writes to the write-ahead log and nowhere else, so that its commit waits for the disk as that of a record does.
+// sqlCommit writes to the write-ahead log and nowhere else, so that its commit waits for the disk
+// like the commit of a record.
 const sqlCommit = `SELECT pg_logical_emit_message(true, 'hocket doctor', '')`
 
 // Facts implements store.Kind.
@@ -39,7 +40,7 @@ func (k *Kind) Facts(ctx context.Context, at store.Locator) ([]store.Fact, error
 	return slices.Insert(facts, 1, store.Fact{Name: "commit", Value: fmt.Sprintf("%.2f ms (median of %d)", took.Seconds()*1000, commits)}), nil
 }
 
-// facts are those that the server said at once.
+// facts returns the facts that the server reported when it was probed.
 func (t target) facts(s server) []store.Fact {
 	out := []store.Fact{
 		{Name: "version", Value: "PostgreSQL " + s.version},
@@ -79,7 +80,7 @@ func unsafeWarning(setting string) string {
 	return ""
 }
 
-// commitTime gives the median time of a commit on one connection.
+// commitTime returns the median time of a commit on one connection.
 func (t target) commitTime(ctx context.Context) (time.Duration, error) {
 	var times []time.Duration
 	err := t.with(ctx, func(c *pgx.Conn) error {
@@ -95,7 +96,7 @@ func (t target) commitTime(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	times = times[1:] // the first one prepares the statement
+	times = times[1:] // the first commit prepares the statement
 	slices.Sort(times)
 	return times[len(times)/2], nil
 }

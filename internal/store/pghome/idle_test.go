@@ -20,7 +20,7 @@ import (
 	"github.com/hocket-run/hocket/internal/store/pghome"
 )
 
-// statements counts what is sent to a server.
+// statements counts the statements sent to a server.
 type statements struct {
 	mu    sync.Mutex
 	texts map[string]int
@@ -48,20 +48,20 @@ func (s *statements) TraceBatchQuery(_ context.Context, _ *pgx.Conn, d pgx.Trace
 }
 func (*statements) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// reset begins to count anew.
+// reset restarts the count.
 func (s *statements) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.texts, s.all = map[string]int{}, 0
 }
 
-// silentRelay passes nothing: there is one process.
+// silentRelay passes nothing, because there is only one process.
 type silentRelay struct{}
 
 func (silentRelay) Send(string, string)                       {}
 func (silentRelay) Listen(string, func(string)) (stop func()) { return func() {} }
 
-// TestIdle: a server in which nothing happens sends at most 5 statements a second.
+// TestIdle checks that an idle server process sends at most 5 statements a second.
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
@@ -72,7 +72,7 @@ func TestIdle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute) // what happens once at the start
+		time.Sleep(time.Minute) // skip what happens once at startup
 		count.reset()
 		const seconds = 5 * 60
 		time.Sleep(seconds * time.Second)

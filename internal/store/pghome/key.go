@@ -19,10 +19,10 @@ const (
 	sqlAddFingerprint tables.Text = `INSERT INTO hocket_key (id, fingerprint) VALUES (1, ?)`
 )
 
-// keyTimeout bounds how long the fingerprint is asked for when the key is needed.
+// keyTimeout limits the query for the fingerprint when the key is needed.
 const keyTimeout = 30 * time.Second
 
-// storedFingerprint gives what the store knows of its key; "": nothing yet.
+// storedFingerprint returns the fingerprint of the store's key; "" means that none is stored yet.
 func storedFingerprint(ctx context.Context, db tables.DB) (text string, err error) {
 	err = db.View(ctx, func(tx tables.Tx) error {
 		text = ""
@@ -31,7 +31,8 @@ func storedFingerprint(ctx context.Context, db tables.DB) (text string, err erro
 	return text, err
 }
 
-// checkKey compares a key file that was named with the store, when it is opened. Errors have a code.
+// checkKey compares an explicitly named key file with the store when the store is opened. Its
+// errors have a code.
 func checkKey(ctx context.Context, db tables.DB, at store.Locator) error {
 	file := at.Servers().KeyFile
 	if file == "" {
@@ -42,13 +43,14 @@ func checkKey(ctx context.Context, db tables.DB, at store.Locator) error {
 		return err
 	}
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) && want == "" {
-		return nil // it is made when it is needed
+		return nil // it is created when it is needed
 	}
 	_, err = matchingKey(file, want)
 	return err
 }
 
-// matchingKey reads the key file of a store with a fingerprint, and makes one where the store has none.
+// matchingKey reads the key file and checks it against the store's fingerprint; it creates one if
+// the store has no fingerprint.
 func matchingKey(file, want string) ([]byte, error) {
 	if file == "" {
 		return nil, errcode.New(errcode.StoreKeyMissing, errcode.Fields{"problem": "none is named"}, nil)
@@ -72,7 +74,9 @@ func matchingKey(file, want string) ([]byte, error) {
 	return key, nil
 }
 
-// keyOf gives the key of the namespace of a locator. The first use of a key gives the store its fingerprint; of several processes with different keys one does it, and the others get an error. db is the store of the default namespace.
+// keyOf returns the key of the namespace of a locator. The first use of a key stores its
+// fingerprint; if several processes have different keys, one succeeds and the others get an error.
+// db is the store of the default namespace.
 func keyOf(ctx context.Context, db tables.DB, at store.Locator) ([]byte, error) {
 	want, err := storedFingerprint(ctx, db)
 	if err != nil {

@@ -14,18 +14,19 @@ import (
 	"github.com/hocket-run/hocket/internal/store/postgres"
 )
 
-// Kind opens homes in PostgreSQL. Make one with [New]; safe for concurrent use.
+// Kind opens homes in PostgreSQL. Create one with [New]. It is safe for concurrent use.
 type Kind struct {
 	now func() time.Time
-	// Of tests; nil: none.
+	// For tests; nil means none.
 	relay  postgres.Relay
 	tracer pgx.QueryTracer
 
 	mu        sync.Mutex
-	databases map[string]*database // by what opens them, which is secret
+	databases map[string]*database // by the settings that open them, which are secret
 }
 
-// New makes a Kind. now gives the time of this machine, which is compared with that of servers; nil: time.Now.
+// New returns a Kind. now returns the time of this machine, which is compared with the time of
+// servers; nil means time.Now.
 func New(now func() time.Time) *Kind {
 	if now == nil {
 		now = time.Now
@@ -51,7 +52,7 @@ func (k *Kind) Look(ctx context.Context, at store.Locator) (store.View, error) {
 		schema := t.url.Schema()
 		if at.Tenant() != access.DefaultNamespace {
 			var number int64
-			// The name of the schema has letters, digits and _ alone.
+			// The schema name consists of letters, digits and _ only.
 			err := c.QueryRow(ctx, "SELECT number FROM "+quote(schema)+".namespaces WHERE name = $1", at.Tenant()).Scan(&number)
 			if view.Exists = !errors.Is(err, pgx.ErrNoRows); !view.Exists {
 				return nil
@@ -69,7 +70,7 @@ func (k *Kind) Look(ctx context.Context, at store.Locator) (store.View, error) {
 	return view, err
 }
 
-// with lends a connection.
+// with calls do with a connection.
 func (t target) with(ctx context.Context, do func(*pgx.Conn) error) error {
 	c, err := pgx.ConnectConfig(ctx, t.conn)
 	if err != nil {
@@ -79,7 +80,7 @@ func (t target) with(ctx context.Context, do func(*pgx.Conn) error) error {
 	return do(c)
 }
 
-// warnOfClock tells of clocks that differ: deadlines and schedules go by that of the machine.
+// warnOfClock warns if the clocks differ: deadlines and schedules use this machine's clock.
 func warnOfClock(log *slog.Logger, s server) {
 	if log != nil && s.offset.Abs() >= maxClockOffset {
 		log.Warn("the clocks of this machine and of the PostgreSQL server differ; deadlines and schedules use that of the machine", "server_ahead", s.offset.Round(time.Second/10))

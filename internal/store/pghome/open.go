@@ -18,10 +18,10 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables/memorydb"
 )
 
-// sizeTimeout bounds how long the size of a store is asked for.
+// sizeTimeout limits the query for the size of a store.
 const sizeTimeout = 10 * time.Second
 
-// database is the open stores of this process on one database, which share its connections.
+// database holds the open stores of this process on one database, which share its connections.
 type database struct {
 	mu     sync.Mutex
 	stores map[*postgres.Store]bool
@@ -62,7 +62,7 @@ func (k *Kind) Open(ctx context.Context, at store.Locator, cfg store.Config) (*s
 	return store.New(at, parts, key, func() []store.Size { return sizes(opened) }, store.Version{Found: found, Now: now}), nil
 }
 
-// handle is a store whose Close leaves the list of open ones first.
+// handle is a store whose Close first removes it from the list of open stores.
 type handle struct {
 	*postgres.Store
 	close func() error
@@ -71,7 +71,7 @@ type handle struct {
 // Close implements journal.Backend.
 func (h handle) Close() error { return h.close() }
 
-// databaseOf gives the open stores on a database.
+// databaseOf returns the open stores on a database.
 func (k *Kind) databaseOf(t target, cfg store.Config) *database {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -84,7 +84,7 @@ func (k *Kind) databaseOf(t target, cfg store.Config) *database {
 	return d
 }
 
-// open opens the store of a namespace, by way of that of the default one.
+// open opens the store of a namespace, through the store of the default namespace.
 func (k *Kind) open(ctx context.Context, t target, d *database, at store.Locator, cfg store.Config) (*postgres.Store, error) {
 	first, err := d.store(ctx, t, t.url.Schema(), cfg)
 	if err != nil {
@@ -104,7 +104,7 @@ func (k *Kind) open(ctx context.Context, t target, d *database, at store.Locator
 	return second, errors.Join(err, d.close(first))
 }
 
-// store opens the store of a schema, with the connections of another one where one is open.
+// store opens the store of a schema, using the connections of another open store if there is one.
 func (d *database) store(ctx context.Context, t target, schema string, open store.Config) (*postgres.Store, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -128,7 +128,7 @@ func (d *database) store(ctx context.Context, t target, schema string, open stor
 	return s, nil
 }
 
-// close closes a store. The first call alone does something.
+// close closes a store. Only the first call has an effect.
 func (d *database) close(s *postgres.Store) error {
 	d.mu.Lock()
 	delete(d.stores, s)
@@ -136,7 +136,8 @@ func (d *database) close(s *postgres.Store) error {
 	return s.Close()
 }
 
-// in lends the access tables of the default namespace to do. opened is the store of the locator's namespace.
+// in calls do with the access tables of the default namespace. opened is the store of the locator's
+// namespace.
 func (d *database) in(ctx context.Context, opened *postgres.Store, at store.Locator, do func(tables.DB) error) error {
 	if at.Tenant() == access.DefaultNamespace {
 		return do(opened.Tables(postgres.Access))
@@ -153,7 +154,7 @@ func sizes(s *postgres.Store) []store.Size {
 	defer cancel()
 	n, err := s.Size(ctx)
 	if err != nil {
-		return nil // the metric is left out
+		return nil // the metric is omitted
 	}
 	return []store.Size{{Part: "main", Bytes: n}}
 }

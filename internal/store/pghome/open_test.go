@@ -37,7 +37,7 @@ func open(t *testing.T, l store.Locator) *store.Home {
 	return h
 }
 
-// grant gives a namespace its first token, by which it exists.
+// grant creates the first token of a namespace, with which the namespace exists.
 func grant(t *testing.T, h *store.Home, namespace string) {
 	t.Helper()
 	if _, _, err := access.NewTokens(access.Config{Store: h.Access}).Create(t.Context(), access.Grant{Name: "ann", Namespace: namespace, Role: access.RoleAdmin}); err != nil {
@@ -45,7 +45,7 @@ func grant(t *testing.T, h *store.Home, namespace string) {
 	}
 }
 
-// fill puts something into every part of a home.
+// fill stores something in every part of a home.
 func fill(t *testing.T, h *store.Home) {
 	t.Helper()
 	ctx, at := t.Context(), time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
@@ -70,7 +70,7 @@ func fill(t *testing.T, h *store.Home) {
 	}
 }
 
-// holds compares how much is in the parts of a home.
+// holds checks how much is in each part of a home.
 func holds(t *testing.T, h *store.Home, want int) {
 	t.Helper()
 	ctx := t.Context()
@@ -91,7 +91,8 @@ func holds(t *testing.T, h *store.Home, want int) {
 	}
 }
 
-// TestHome: a home has every part, also when it is opened anew; each namespace is a schema of its own.
+// TestHome checks that a home has every part, also after it is reopened, and that each namespace
+// has its own schema.
 func TestHome(t *testing.T) {
 	t.Parallel()
 	l := at(t, pgtest.URL(t), store.Servers{Folder: t.TempDir()})
@@ -138,10 +139,11 @@ func TestHome(t *testing.T) {
 	}
 }
 
-// pgURL is the URL of a store on the shared server, which wants no password.
+// pgURL returns the URL of a store on the shared server, which requires no password.
 func pgURL(l store.Locator) string { return l.String() }
 
-// TestNewer: a store of a newer release, and a schema of another program, are refused and stay as they are.
+// TestNewer checks that a store of a newer release, and a schema of another program, are rejected
+// and left unchanged.
 func TestNewer(t *testing.T) {
 	t.Parallel()
 	l := at(t, pgtest.URL(t), store.Servers{})
@@ -164,7 +166,8 @@ func TestNewer(t *testing.T) {
 	}
 }
 
-// TestKey: the first use of a key gives the store its fingerprint; from then on no other key opens the store, on any machine. Namespaces have keys of their own.
+// TestKey checks that the first use of a key stores its fingerprint, and that from then on no other
+// key opens the store, on any machine. Namespaces have their own keys.
 func TestKey(t *testing.T) {
 	t.Parallel()
 	text, dir := pgtest.URL(t), t.TempDir()
@@ -176,7 +179,7 @@ func TestKey(t *testing.T) {
 		t.Errorf("a key before it is needed: %v", err)
 	}
 
-	// Two machines with different keys use theirs first at the same time: one of them does it.
+	// Two machines with different keys first use them at the same time: one of them succeeds.
 	a, b := open(t, with("a")), open(t, with("b"))
 	var wg sync.WaitGroup
 	errs := make([]error, 2)
@@ -211,7 +214,7 @@ func TestKey(t *testing.T) {
 	if _, err := with("d").Open(t.Context(), store.Config{}); code(err) != errcode.StoreKeyDiffers {
 		t.Errorf("another key: %v", err)
 	}
-	// Without a name the key is asked for when it is needed.
+	// If no key file is named, the key is read when it is needed.
 	if _, err := open(t, at(t, text, store.Servers{Folder: filepath.Dir(file("d"))})).Key(); code(err) != errcode.StoreKeyDiffers {
 		t.Errorf("another key in the folder: %v", err)
 	}
@@ -230,7 +233,8 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestThroughPooler: sessions go to the server itself, everything else through the pooler.
+// TestThroughPooler checks that sessions connect to the server itself, and everything else through
+// the pooler.
 func TestThroughPooler(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Shared(t)
@@ -244,7 +248,7 @@ func TestThroughPooler(t *testing.T) {
 	}
 }
 
-// TestShared: the homes of a process on one database share connections.
+// TestShared checks that the homes of a process on one database share connections.
 func TestShared(t *testing.T) {
 	t.Parallel()
 	l := at(t, pgtest.URL(t)+"&application_name=shared_"+strings.ReplaceAll(t.Name(), "/", "_"), store.Servers{Postgres: pghome.New(nil)})
@@ -268,7 +272,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestPasswordVariable: PGPASSWORD, and PGPASSFILE beside it.
+// TestPasswordVariable covers PGPASSWORD, and PGPASSFILE in addition to it.
 func TestPasswordVariable(t *testing.T) { //nolint:paralleltest // it sets the environment
 	s := pgtest.Start(t, pgtest.Config{TCP: true})
 	u := *s.TCP(t)

@@ -20,22 +20,24 @@ import (
 	"github.com/hocket-run/hocket/internal/store/postgres"
 )
 
-// leastMajor is the oldest PostgreSQL that is supported.
+// leastMajor is the oldest supported major version of PostgreSQL.
 const leastMajor = 14
 
-// maxClockOffset is how far the clocks of server and machine may be apart without a warning.
+// maxClockOffset is how far the clocks of server and machine may differ without a warning.
 const maxClockOffset = 5 * time.Second
 
-// target is a database as its URL names it.
+// target is a database as named by its URL.
 type target struct {
 	url *pgurl.URL
-	// conn is for the pool, session for connections that keep a session. They differ where there is a pooler.
+	// conn is for the pool, session for connections that keep a session. They differ if there is a
+	// pooler.
 	conn, session *pgx.ConnConfig
-	pool          *pgxpool.Config // with conn
-	relay         postgres.Relay  // of tests; nil: none
+	pool          *pgxpool.Config // uses conn
+	relay         postgres.Relay  // for tests; nil means none
 }
 
-// targetOf reads what the URL leaves out, as libpq does: the environment, the password file. Errors: files of the URL that cannot be used, with errcode.StoreURL.
+// targetOf fills in what the URL leaves out as libpq does, from the environment and the password
+// file. It returns errcode.StoreURL errors for files in the URL that cannot be used.
 func targetOf(u *pgurl.URL) (target, error) {
 	t := target{url: u}
 	if file := u.Setting("passfile"); file != "" {
@@ -55,12 +57,13 @@ func targetOf(u *pgurl.URL) (target, error) {
 			return t, err
 		}
 		t.session = lease.ConnConfig
-		t.conn.DefaultQueryExecMode = pgx.QueryExecModeExec // a pooler gives the session with its prepared statements to others
+		// a pooler passes the session with its prepared statements to others
+		t.conn.DefaultQueryExecMode = pgx.QueryExecModeExec
 	}
 	return t, nil
 }
 
-// passfileProblem says why a password file cannot be used; "": it can.
+// passfileProblem returns why a password file cannot be used; "" means that it can.
 func passfileProblem(file string) string {
 	st, err := os.Stat(file)
 	switch {
@@ -74,7 +77,7 @@ func passfileProblem(file string) string {
 	return ""
 }
 
-// cause gives the text of an error of the file system with the path.
+// cause returns the message of a file system error, including the path.
 func cause(err error) string {
 	if e, ok := err.(*fs.PathError); ok { //nolint:errorlint // only the outermost has the path of the user
 		return e.Path + ": " + e.Err.Error()
@@ -82,7 +85,8 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// parse makes a configuration of the driver. Its own errors may show secrets: their innermost cause alone is told.
+// parse returns a driver configuration. The driver's errors may contain secrets, so only their
+// innermost cause is reported.
 func parse(u *pgurl.URL, conninfo string) (*pgxpool.Config, error) {
 	c, err := pgxpool.ParseConfig(conninfo)
 	if err != nil {
@@ -100,12 +104,12 @@ func parse(u *pgurl.URL, conninfo string) (*pgxpool.Config, error) {
 		return nil, errcode.New(errcode.StoreURL, errcode.Fields{"problem": scrub(cause(err), u.Secrets()), "meant": ""}, nil)
 	}
 	if len(c.ConnConfig.Fallbacks) > 0 && strings.Contains(u.Setting("host"), ",") && c.ConnConfig.ValidateConnect == nil {
-		return parse(u, conninfo+" target_session_attrs='read-write'") // of several hosts, the one that can be written
+		return parse(u, conninfo+" target_session_attrs='read-write'") // of several hosts, the writable one
 	}
 	return c, nil
 }
 
-// scrub takes secrets out of a text.
+// scrub removes secrets from text.
 func scrub(text string, secrets []string) string {
 	for _, s := range secrets {
 		text = strings.ReplaceAll(text, s, "…")
@@ -113,7 +117,7 @@ func scrub(text string, secrets []string) string {
 	return text
 }
 
-// host names the server for people.
+// host returns the server's name for messages.
 func (t target) host() string {
 	if t.url.Setting("host") != "" || t.conn.Host == "" {
 		u, _, _ := strings.Cut(strings.TrimPrefix(t.url.String(), "postgres://"), "/")
@@ -130,25 +134,26 @@ func (t target) host() string {
 	return net.JoinHostPort(t.conn.Host, strconv.Itoa(int(t.conn.Port)))
 }
 
-// server is what a server says of itself.
+// server is what a server reports about itself.
 type server struct {
 	version                          string
 	major                            int
-	user, database, owner            string // owner is that of the schema
+	user, database, owner            string // owner is the owner of the schema
 	fsync, sync, standbys            string
 	isReplica, isReadOnly            bool
 	canCreate, hasSchema, canUse     bool
 	isStore, canRead                 bool
 	relations                        int
 	backend                          uint32
-	identity                         string // of the server process and the database
+	identity                         string // identifies the server process and the database
 	serverTime                       time.Time
 	offset                           time.Duration // of the server's clock
 	pooled                           bool
 	replicas, syncReplicas, maxConns int
 }
 
-// sqlProbe asks for everything in one statement. The schema may have the tables of another program, or none.
+// sqlProbe queries everything in one statement. The schema may contain the tables of another
+// program, or none.
 const sqlProbe = `SELECT current_user::text, current_database()::text, current_setting('fsync'), current_setting('synchronous_commit'), current_setting('synchronous_standby_names'),
   pg_is_in_recovery(), current_setting('transaction_read_only') = 'on', has_database_privilege(current_database(), 'CREATE'), n.oid IS NOT NULL, coalesce(pg_get_userbyid(n.nspowner)::text, ''),
   coalesce(has_schema_privilege(n.oid, 'USAGE'), false),
@@ -158,12 +163,12 @@ const sqlProbe = `SELECT current_user::text, current_database()::text, current_s
 FROM pg_database d LEFT JOIN pg_namespace n ON n.nspname = $1 LEFT JOIN pg_class s ON s.relnamespace = n.oid AND s.relname = 'hocket_store'
 WHERE d.datname = current_database()`
 
-// ask connects once and asks the server what it is. now gives the time of this machine.
+// ask connects once and queries the server's properties. now returns the time of this machine.
 func (t target) ask(ctx context.Context, c *pgx.ConnConfig, schema string, now func() time.Time) (server, error) {
 	var s server
 	c = c.Copy()
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 10*time.Second)
-	c.DefaultQueryExecMode = pgx.QueryExecModeExec // no statement is prepared: there may be a pooler
+	c.DefaultQueryExecMode = pgx.QueryExecModeExec // prepare no statement: there may be a pooler
 	conn, err := pgx.ConnectConfig(ctx, c)
 	if err != nil {
 		return s, t.explain(ctx, err)
@@ -183,11 +188,12 @@ func (t target) ask(ctx context.Context, c *pgx.ConnConfig, schema string, now f
 	}
 	after := now()
 	s.offset = s.serverTime.Sub(before.Add(after.Sub(before) / 2))
-	s.pooled = conn.PgConn().PID() != s.backend // a pooler gives its clients numbers of its own
+	s.pooled = conn.PgConn().PID() != s.backend // a pooler assigns its own process IDs to clients
 	return s, nil
 }
 
-// probe asks the server, and the one behind a pooler, and refuses what cannot carry a store. Errors have a code.
+// probe queries the server, and the server behind a pooler, and rejects servers that cannot hold a
+// store. Its errors have a code.
 func (t target) probe(ctx context.Context, servers store.Servers, now func() time.Time) (server, error) {
 	s, err := t.ask(ctx, t.conn, t.url.Schema(), now)
 	if err != nil {
@@ -220,7 +226,8 @@ func (t target) probe(ctx context.Context, servers store.Servers, now func() tim
 	return s, t.rights(s)
 }
 
-// rights refuses a user who cannot make or use the schema, and a schema of another program.
+// rights returns an error if the user cannot create or use the schema, or if the schema belongs to
+// another program.
 func (t target) rights(s server) error {
 	schema := t.url.Schema()
 	switch {
@@ -240,12 +247,13 @@ func (t target) rights(s server) error {
 	return nil
 }
 
-// noTables is the error of a user for whom the tables of the store are closed. Tables that later releases add belong to who migrates, so that the role of the owner is what helps.
+// noTables returns the error for a user without permissions on the tables of the store. Tables that
+// later releases add are owned by the user who migrates, so the fix is to grant the owner's role.
 func (t target) noTables(s server) error {
 	return errcode.New(errcode.StoreNoRight, errcode.Fields{
 		"user": s.user, "database": s.database, "action": "use the tables of schema " + t.url.Schema(), "grant": "GRANT " + quote(s.owner) + " TO " + quote(s.user),
 	}, nil)
 }
 
-// quote writes an identifier for a statement that people type.
+// quote quotes an identifier for a statement shown to people.
 func quote(name string) string { return pgx.Identifier{name}.Sanitize() }

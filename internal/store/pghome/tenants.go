@@ -11,10 +11,12 @@ import (
 
 const sqlTenant tables.Text = `SELECT number FROM namespaces WHERE name = ?`
 
-// schemaOf gives the schema of a namespace by its number, which it got with its first token.
+// schemaOf returns the schema of a namespace by its number, which was assigned with its first
+// token.
 func schemaOf(base string, number int64) string { return base + "_n" + strconv.FormatInt(number, 10) }
 
-// tenantSchema gives the schema of a namespace. db is the access part of the default one. Errors: access.ErrNoNamespace.
+// tenantSchema returns the schema of a namespace. db is the access part of the default one. It
+// returns access.ErrNoNamespace if the namespace does not exist.
 func tenantSchema(ctx context.Context, db tables.DB, base, name string) (string, error) {
 	if err := access.CheckNamespace(name); err != nil || name == access.DefaultNamespace {
 		return base, err

@@ -15,20 +15,22 @@ import (
 	"github.com/hocket-run/hocket/internal/errcode"
 )
 
-// DefaultSchema is the schema of the default namespace where the URL names none.
+// DefaultSchema is the schema of the default namespace if the URL names none.
 const DefaultSchema = "hocket"
 
-// MaxBytes bounds the length of a URL.
+// MaxBytes is the maximum length of a URL.
 const MaxBytes = 8 << 10
 
-// URL is an address of a store in PostgreSQL. It is immutable and safe for concurrent use. Formatting it, in any way, shows no secret.
+// URL is an address of a store in PostgreSQL. It is immutable and safe for concurrent use. No way
+// of formatting it shows secrets.
 type URL struct {
-	settings  map[string]string // by keyword of libpq
+	settings  map[string]string // by libpq keyword
 	schema    string
 	leaseHost string
 }
 
-// options are the names that a URL may set behind its `?`, with the check of their values; nil: any text.
+// options are the names that a URL may set after its `?`, with the check of their values; nil means
+// any text.
 var options = map[string]func(string) string{
 	"host": nil, "port": checkPorts, "user": nil, "password": nil, "dbname": nil, "passfile": nil,
 	"sslmode": oneOf("disable", "allow", "prefer", "require", "verify-ca", "verify-full"), "sslrootcert": nil, "sslcert": nil, "sslkey": nil, "sslpassword": nil, "sslsni": oneOf("0", "1"),
@@ -40,15 +42,17 @@ var options = map[string]func(string) string{
 // secrets are the settings whose values are never shown.
 var secrets = []string{"password", "sslpassword"}
 
-// Is tells whether a text is meant as a URL of PostgreSQL.
+// Is reports whether text is intended as a PostgreSQL URL.
 func Is(text string) bool {
 	scheme, _, ok := strings.Cut(text, "://")
 	return ok && (strings.EqualFold(scheme, "postgres") || strings.EqualFold(scheme, "postgresql"))
 }
 
-// Parse reads a URL. What it leaves out is for the driver to fill in, as libpq does: PGPASSWORD, the password file, the port 5432.
+// Parse parses a URL. Omitted settings are left for the driver to fill in, as libpq does:
+// PGPASSWORD, the password file, port 5432.
 //
-// Errors: *errcode.Error with errcode.StoreURL, whose text holds no part of the URL that could be a secret.
+// The error is *errcode.Error with errcode.StoreURL; its text contains no part of the URL that
+// could be a secret.
 func Parse(text string) (*URL, error) {
 	u := &URL{settings: map[string]string{}}
 	if problem := u.parse(text); problem != "" {
@@ -66,7 +70,7 @@ func invalid(problem, meant string) error {
 	return errcode.New(errcode.StoreURL, errcode.Fields{"problem": problem, "meant": meant}, nil)
 }
 
-// parse reads what stands before the options, and gives what is wrong.
+// parse parses the part before the options, and returns the problem, or "" if there is none.
 func (u *URL) parse(text string) string {
 	switch {
 	case !Is(text):
@@ -76,7 +80,8 @@ func (u *URL) parse(text string) string {
 	}
 	_, rest, _ := strings.Cut(text, "://")
 	if end := strings.IndexAny(rest, "/?"); end >= 0 && strings.Contains(rest[end:], "@") {
-		return "there is an @ behind the host; write / and ? of a password as %2F and %3F, and other @ as %40" // what follows may be the rest of a password
+		// the rest may belong to a password
+		return "there is an @ behind the host; write / and ? of a password as %2F and %3F, and other @ as %40"
 	}
 	rest, _, _ = strings.Cut(rest, "?")
 	authority, database, _ := strings.Cut(rest, "/")
@@ -108,7 +113,7 @@ func (u *URL) decode(key, text string) bool {
 	return true
 }
 
-// hosts reads hosts and ports.
+// hosts parses hosts and ports.
 func (u *URL) hosts(text string) string {
 	if text == "" {
 		return ""
@@ -133,10 +138,10 @@ func (u *URL) hosts(text string) string {
 
 const defaultPort = "5432"
 
-// hostName is a name, an address, or the folder of a Unix socket.
+// hostName matches a name, an address, or the folder of a Unix socket.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9._-]+$|^/[^\x00-\x1f,]*$`)
 
-// splitHost reads `host`, `host:port`, `[::1]:port` or a folder in percent signs.
+// splitHost parses `host`, `host:port`, `[::1]:port` or a percent-encoded folder.
 func splitHost(text string) (host, port string, ok bool) {
 	if rest, isIP := strings.CutPrefix(text, "["); isIP {
 		host, port, ok = strings.Cut(rest, "]")
@@ -158,7 +163,7 @@ func checkPort(port string) bool {
 	return port == "" || err == nil && n > 0
 }
 
-// options reads what stands behind the `?`.
+// options parses the part after the `?`.
 func (u *URL) options(query string) error {
 	if query == "" {
 		return nil
@@ -167,7 +172,7 @@ func (u *URL) options(query string) error {
 	for pair := range strings.SplitSeq(query, "&") {
 		rawName, rawValue, _ := strings.Cut(pair, "=")
 		name, err := url.QueryUnescape(rawName)
-		value, err2 := url.PathUnescape(rawValue) // as libpq: a plus sign is itself
+		value, err2 := url.PathUnescape(rawValue) // as in libpq, a plus sign is literal
 		check, known := options[name]
 		switch {
 		case err != nil || !utf8Text(name):
@@ -226,7 +231,8 @@ func checkTimeout(v string) string {
 	return ""
 }
 
-// schemaName leaves room for the suffix of other namespaces in the 63 bytes that PostgreSQL allows.
+// schemaName leaves room for the suffix of other namespaces within the 63 bytes that PostgreSQL
+// allows.
 var schemaName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
 
 func checkSchema(v string) string {
@@ -246,10 +252,11 @@ func checkLeaseHost(v string) string {
 	return ""
 }
 
-// Schema is the schema of the default namespace.
+// Schema returns the schema of the default namespace.
 func (u *URL) Schema() string { return cmp.Or(u.schema, DefaultSchema) }
 
-// LeaseHost gives the address of the server itself, for connections that keep a session; "" where host is that. The port is "" where none is given.
+// LeaseHost returns the address of the server itself, for connections that keep a session; "" if
+// host is that address. port is "" if none was set.
 func (u *URL) LeaseHost() (host, port string) {
 	if u.leaseHost == "" {
 		return "", ""
@@ -258,10 +265,10 @@ func (u *URL) LeaseHost() (host, port string) {
 	return host, port
 }
 
-// Setting gives a setting by libpq's keyword; "" where the URL does not say it.
+// Setting returns a setting by its libpq keyword, or "" if the URL does not set it.
 func (u *URL) Setting(key string) string { return u.settings[key] }
 
-// Secrets gives what must not be shown.
+// Secrets returns the values that must not be shown.
 func (u *URL) Secrets() []string {
 	var out []string
 	for _, key := range secrets {
@@ -272,10 +279,12 @@ func (u *URL) Secrets() []string {
 	return out
 }
 
-// Conninfo gives all settings with the passwords in libpq's form of keywords and values, for the driver alone. It must not be shown or logged.
+// Conninfo returns all settings, including passwords, in libpq's keyword/value form, for the driver
+// only. It must not be shown or logged.
 func (u *URL) Conninfo() string { return u.conninfo(u.settings) }
 
-// LeaseConninfo is Conninfo for connections that keep a session: they go to LeaseHost where there is one.
+// LeaseConninfo is like Conninfo, for connections that keep a session: they connect to LeaseHost if
+// there is one.
 func (u *URL) LeaseConninfo() string {
 	host, port := u.LeaseHost()
 	if host == "" {
@@ -296,7 +305,7 @@ func (u *URL) conninfo(settings map[string]string) string {
 	return strings.TrimSuffix(b.String(), " ")
 }
 
-// String gives the URL without its secrets. Parse reads it again.
+// String returns the URL without its secrets. Parse accepts the result.
 func (u *URL) String() string {
 	var b strings.Builder
 	b.WriteString("postgres://")
@@ -326,10 +335,10 @@ func (u *URL) String() string {
 	return b.String()
 }
 
-// escape writes a part of a URL so that it ends nothing.
+// escape percent-encodes a part of a URL so that it does not end the part.
 func escape(text string) string { return strings.ReplaceAll(url.PathEscape(text), "@", "%40") }
 
-// writeHosts writes hosts and ports before the path where the URL form allows it.
+// writeHosts writes hosts and ports before the path, if the URL form allows it there.
 func (u *URL) writeHosts(b *strings.Builder) bool {
 	hosts, ports := strings.Split(u.settings["host"], ","), strings.Split(u.settings["port"], ",")
 	if u.settings["host"] == "" || u.settings["port"] != "" && len(ports) != len(hosts) || slices.ContainsFunc(hosts, func(h string) bool {

@@ -11,14 +11,15 @@ import (
 	"github.com/hocket-run/hocket/internal/store/pgurl"
 )
 
-// TestParse: what a URL says, and what is shown of it.
+// TestParse checks what is read from a URL, and what is shown of it.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]struct{ shown, conninfo, schema, lease string }{
 		"postgres://": {"postgres://", "", "hocket", ""},
-		"postgres://ann:s3cret@db.example.com:5433/runs":              {"postgres://ann@db.example.com:5433/runs", `dbname='runs' host='db.example.com' password='s3cret' port='5433' user='ann'`, "hocket", ""},
-		"POSTGRESQL://db/runs?schema=blue&lease_host=pg1:6000":        {"postgres://db/runs?schema=blue&lease_host=pg1%3A6000", `dbname='runs' host='db'`, "blue", `dbname='runs' host='pg1' port='6000'`},
-		"postgres://a@b:p@ss@[::1]:5/x%20y":                           {"postgres://a%40b@[::1]:5/x%20y", "", "hocket", ""}, // the first colon ends the user
+		"postgres://ann:s3cret@db.example.com:5433/runs":       {"postgres://ann@db.example.com:5433/runs", `dbname='runs' host='db.example.com' password='s3cret' port='5433' user='ann'`, "hocket", ""},
+		"POSTGRESQL://db/runs?schema=blue&lease_host=pg1:6000": {"postgres://db/runs?schema=blue&lease_host=pg1%3A6000", `dbname='runs' host='db'`, "blue", `dbname='runs' host='pg1' port='6000'`},
+		// the first colon ends the user
+		"postgres://a@b:p@ss@[::1]:5/x%20y":                           {"postgres://a%40b@[::1]:5/x%20y", "", "hocket", ""},
 		"postgres://u:it's%5C@h1,h2:7/d?sslmode=require":              {"postgres://u@h1:5432,h2:7/d?sslmode=require", `dbname='d' host='h1,h2' password='it\'s\\' port='5432,7' sslmode='require' user='u'`, "hocket", ""},
 		"postgres:///d?host=/var/run/postgresql&user=u&password=p4ss": {"postgres://u@/d?host=%2Fvar%2Frun%2Fpostgresql", `dbname='d' host='/var/run/postgresql' password='p4ss' user='u'`, "hocket", ""},
 		"postgres://%2Ftmp%2Fs/d?lease_host=/tmp/t":                   {"postgres:///d?host=%2Ftmp%2Fs&lease_host=%2Ftmp%2Ft", `dbname='d' host='/tmp/s'`, "hocket", `dbname='d' host='/tmp/t' port='5432'`},
@@ -41,7 +42,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestInvalid: each mistake is one sentence, and no sentence has the password.
+// TestInvalid checks that each mistake is reported in one sentence, and that none contains the
+// password.
 func TestInvalid(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -82,7 +84,8 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// FuzzParse: no text panics, what is read is shown so that it is read again, and neither errors nor what is shown have the password.
+// FuzzParse checks that no input panics, that the printed form of a parsed URL can be parsed again,
+// and that neither errors nor the printed form contain the password.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"postgres://ann:canary-77@db:5/x?schema=y", "postgres://a:canary-77@[::1]/x?sslpassword=canary-77", "postgres://canary-77", "postgres://u:canary-77/@h/?x", "postgresql://,,@:5,:6/%00?port=1,2",
@@ -102,7 +105,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestSecrets: no way to format a URL shows a password.
+// TestSecrets checks that no way of formatting a URL shows a password.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	u, err := pgurl.Parse("postgres://ann:canary-77@db/x?sslpassword=canary-78&sslmode=require")

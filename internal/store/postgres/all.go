@@ -8,13 +8,16 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// all lends transactions for all tables of a store.
+// all provides transactions on all tables of a store.
 type all struct{ store *Store }
 
-// All lends transactions for all tables, those of the journal too, to who copies the store. They are as long as it takes, and writers take no turns: nothing else may write the store meanwhile.
+// All provides transactions on all tables, including those of the journal, for copying the store.
+// They may be arbitrarily long, and writers do not queue: nothing else may write to the store
+// meanwhile.
 func (s *Store) All() tables.DB { return all{s} }
 
-// Settings of such transactions. A server may end those that are long. Rows come in the order of an index: a sort would write a large run to disk before the first row.
+// Settings of such transactions. A server may be configured to end long ones. Rows come in the
+// order of an index, because a sort would write a large run to disk before the first row.
 const (
 	copySettings = "; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '30s'"
 	viewSettings = copySettings + "; SET LOCAL enable_sort = off; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off"
@@ -52,13 +55,13 @@ func (a all) Select(ctx context.Context, q tables.Text, reset func(), each func(
 	})
 }
 
-// Insert implements tables.Tx, by COPY.
+// Insert implements tables.Tx using COPY.
 func (l *lent) Insert(into tables.Into, next func() ([]any, error)) error {
 	if err := l.flush(); err != nil {
 		return err
 	}
 	l.isSent = true
-	var given error // of next, which the error of the server hides
+	var given error // error of next, which the server's error hides
 	_, err := l.tx.CopyFrom(l.ctx, pgx.Identifier{into.Table}, into.Columns, pgx.CopyFromFunc(func() ([]any, error) {
 		row, err := next()
 		if err == nil && row != nil {

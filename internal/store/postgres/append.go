@@ -40,11 +40,11 @@ func (s *Store) Append(ctx context.Context, a journal.Append) error {
 	return nil
 }
 
-// pending is an append with all that can be worked out before its turn comes.
+// pending is an append with everything that can be computed before its turn comes.
 type pending struct {
 	journal.Append
-	owner      int64            // 0 where the handle never owned a run
-	records    []journal.Record // of the append, with their versions
+	owner      int64            // 0 if the handle never owned a run
+	records    []journal.Record // records of the append, with their versions
 	digests    [][32]byte       // of records
 	hashes     [][]byte         // of Blobs
 	definition []byte
@@ -53,15 +53,17 @@ type pending struct {
 	words      string // of Index.Texts
 	size       int
 
-	// known is what the writer remembers of the run, where one statement can do p with others.
+	// known is what the writer remembers about the run, if one statement can store p along with
+	// others.
 	known *target
-	// seals are those of records, once it is known what they continue.
+	// seals are the seals of records, set once the preceding sum is known.
 	seals [][]byte
-	// isUncertain: the connection was lost in a commit that had it. It may be stored.
+	// isUncertain reports whether the connection was lost in a commit that included the append. It
+	// may be stored.
 	isUncertain bool
 
-	taken bool // its caller cannot give it up any more; guarded by writer.mu
-	gone  bool // its caller gave it up; likewise
+	taken bool // its caller can no longer abandon it; guarded by writer.mu
+	gone  bool // its caller abandoned it; likewise
 	done  chan error
 }
 
@@ -76,7 +78,7 @@ func (p *pending) prepare() error {
 		p.size += len(r.Data)
 	}
 	for _, b := range p.Blobs {
-		hash, _ := journal.ParseHash(b.Hash) // Validate saw it
+		hash, _ := journal.ParseHash(b.Hash) // checked by Validate
 		p.hashes = append(p.hashes, hash[:])
 		p.size += len(b.Data)
 	}
@@ -109,12 +111,13 @@ func (p *pending) prepare() error {
 	return nil
 }
 
-// changes tells whether the row of a run changes that was t and is n after p.
+// changes reports whether p changes the row of a run, which was t before and is n after p.
 func (p *pending) changes(t, n *target) bool {
 	return t.status != n.status || t.waiting != n.waiting || t.ended != n.ended || p.Index != nil && p.Create == nil
 }
 
-// outcome gives what is known of the run after p. Fewer than no tokens: what was known before.
+// outcome returns what is known about the run after p. A negative number of tokens means that the
+// previous outcome stays.
 func (p *pending) outcome() journal.Outcome {
 	switch {
 	case p.Index != nil:
@@ -125,7 +128,7 @@ func (p *pending) outcome() journal.Outcome {
 	return journal.Outcome{Tokens: -1}
 }
 
-// seal works out the seals of the records, which continue sum, and gives the last sum.
+// seal computes the seals of the records, which continue sum, and returns the last sum.
 func (p *pending) seal(sum journal.Sum) journal.Sum {
 	p.seals = slices.Grow(p.seals[:0], len(p.records))
 	for i, r := range p.records {
@@ -137,7 +140,7 @@ func (p *pending) seal(sum journal.Sum) journal.Sum {
 
 func (p *pending) lastSeal() []byte { return p.seals[len(p.seals)-1] }
 
-// ended gives the time at which the run ended, where former is the one before p.
+// ended returns the time at which the run ended; former is that time before p.
 func (p *pending) ended(former int64) int64 {
 	switch {
 	case !p.Status.Ended():
@@ -148,7 +151,8 @@ func (p *pending) ended(former int64) int64 {
 	return tables.Micros(p.At)
 }
 
-// target is a run as its owner knows it: nothing of it changes but by the owner's appends, as long as epoch and last do not.
+// target is a run as its owner knows it: only the owner's appends can change it, as long as epoch
+// and last are unchanged.
 type target struct {
 	id, epoch, owner int64
 	last             uint64
@@ -156,10 +160,10 @@ type target struct {
 	status           string
 	waiting          int
 	ended            int64
-	session, kind    []byte // kind is not remembered
+	session, kind    []byte // kind is not cached
 }
 
-// refuses tells why p cannot continue the run; nil: it can.
+// refuses returns the reason why p cannot continue the run, or nil if it can.
 func (t *target) refuses(p *pending) error {
 	switch {
 	case p.Common && journal.Kind(t.kind) != journal.KindTemporal, !p.Common && (t.owner != p.owner || p.owner == 0), t.epoch != key(p.Epoch):
@@ -170,7 +174,7 @@ func (t *target) refuses(p *pending) error {
 	return nil
 }
 
-// moved gives the run as it is after p.
+// moved returns the run as it is after p.
 func (t *target) moved(p *pending, sum journal.Sum) *target {
 	n := *t
 	n.last, n.sum, n.status, n.waiting, n.ended = p.Last(), sum, string(p.Status), p.Waiting, p.ended(t.ended)

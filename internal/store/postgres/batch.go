@@ -8,25 +8,30 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// batchTime bounds a statement, or the statements of a transaction. A server that hangs looks like one that was lost.
+// batchTime limits a statement, or the statements of a transaction. A server that hangs is treated
+// as a lost one.
 const batchTime = 30 * time.Second
 
-// stepTime bounds how long the server waits for the next statement of a transaction that holds locks: others want the same runs, and the process may be stopped, or its machine gone.
+// stepTime limits how long the server waits for the next statement of a transaction that holds
+// locks: others need the same runs, and the process may be stopped, or its machine gone.
 const stepTime = 20 * time.Second
 
-// stepLimit is stepTime as the server reads it, in milliseconds.
+// stepLimit returns stepTime in the form that the server reads, in milliseconds.
 func (s *Store) stepLimit() string { return strconv.FormatInt(s.stepTime.Milliseconds(), 10) }
 
 // Statements of appends.
 const (
 	heads = `unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bigint[], $7::bigint[]) AS v(id, epoch, former, last, seal, updated, owner)`
 
-	// Fewer than no tokens: the outcome stays as it is.
+	// A negative number of tokens means that the outcome stays as it is.
 	outcome = `, tokens = CASE WHEN c.tokens < 0 THEN u.tokens ELSE c.tokens END, calls = CASE WHEN c.tokens < 0 THEN u.calls ELSE c.calls END,
   cost = CASE WHEN c.tokens < 0 THEN u.cost ELSE c.cost END, code = CASE WHEN c.tokens < 0 THEN u.code ELSE c.code END, message = CASE WHEN c.tokens < 0 THEN u.message ELSE c.message END`
 
-	// All of a batch of appends to runs that the writer knows, in one statement: the heads that are as they are believed to be move, and the rest is stored for those alone. Statuses are looked up among
-	// what moved as IS TRUE has it, by a hash: as a join, whose plan is made for a few rows, each would be compared with all that moved, and the runs of all were read where no status changes.
+	// Stores a whole batch of appends to runs that the writer knows in one statement: the heads
+	// that are as expected are updated, and everything else is stored for those runs only. Statuses
+	// are looked up among the updated heads with IS TRUE, which uses a hash. A join, whose plan is
+	// made for a few rows, would compare each status with all updated heads, and would read the
+	// runs of all of them even if no status changes.
 	sqlMove = sqlText(`WITH moved AS (
   UPDATE @heads h SET last = v.last, seal = v.seal, updated = v.updated, owner = v.owner FROM ` + heads + `
   WHERE h.id = v.id AND h.epoch = v.epoch AND h.last = v.former AND h.owner = $8 RETURNING h.id),
@@ -38,7 +43,7 @@ changed AS (
   FROM unnest($13::bigint[], $14::text[], $15::int[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::bytea[], $21::bytea[]) AS c(id, status, waiting, ended, tokens, calls, cost, code, message)
   WHERE u.id = c.id AND (c.id IN (SELECT m.id FROM moved m)) IS TRUE)`)
 	sqlMoveOnly = sqlMove + ` SELECT id FROM moved`
-	// The row of the counter is locked after those of heads, by all.
+	// Every transaction locks the row of the counter after the rows of heads.
 	sqlMoveNotices = sqlMove + `,
 told AS (
   SELECT n.run, n.seq, n.type, n.at, row_number() OVER (ORDER BY n.ord) AS nr
@@ -49,12 +54,13 @@ worded AS (INSERT INTO @texts (run, text) SELECT t.run, t.text FROM unnest($26::
 SELECT id FROM moved`
 
 	sqlBegin = sqlText(`BEGIN`)
-	// What follows of the transaction has to come in time: see stepTime.
+	// The rest of the transaction must arrive in time: see stepTime.
 	sqlInTime   = sqlText(`SELECT set_config('idle_in_transaction_session_timeout', $1, true)`)
 	sqlCommit   = sqlText(`COMMIT`)
 	sqlRollback = sqlText(`ROLLBACK`)
 
-	// Heads are locked in the order of their numbers. The rows of runs are locked too, so that both are of one time.
+	// Heads are locked in the order of their numbers. The rows of runs are locked too, so that both
+	// are consistent.
 	sqlTargets = sqlText(`SELECT r.run, h.id, h.epoch, h.owner, h.last, h.seal, r.status, r.waiting, r.ended, r.session, r.kind
 FROM @runs r JOIN @heads h ON h.id = r.id WHERE r.run = ANY ($1::bytea[]) ORDER BY h.id FOR NO KEY UPDATE OF h, r`)
 	sqlStored = sqlText(`SELECT u.run, c.seal FROM unnest($1::bytea[], $2::bigint[]) AS v(run, last) JOIN @runs u ON u.run = v.run JOIN @records c ON c.run = u.id AND c.last = v.last`)
@@ -77,14 +83,15 @@ FROM unnest($1::bigint[], $2::text[], $3::int[], $4::bigint[], $5::bigint[], $6:
 	sqlLabels   = sqlText(`INSERT INTO @labels (key, value, created, run) SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::bigint[]), unnest($4::bigint[])`)
 	sqlTexts    = sqlText(`INSERT INTO @texts (run, text) SELECT unnest($1::bigint[]), unnest($2::text[]) ON CONFLICT (run) DO UPDATE SET text = excluded.text`)
 	sqlNewBlobs = sqlText(`INSERT INTO @blobs (hash, data) SELECT v.hash, v.data FROM unnest($1::bytea[], $2::bytea[]) AS v(hash, data) ORDER BY v.hash ON CONFLICT (hash) DO NOTHING`)
-	// A blob that a prune deleted meanwhile is NULL, or refused by the reference: the batch is done again.
+	// A blob that a prune deleted meanwhile is NULL, or is rejected by the foreign key: the batch
+	// is then repeated.
 	sqlHolds   = sqlText(`INSERT INTO @holds (run, blob) SELECT v.run, (SELECT b.id FROM @blobs b WHERE b.hash = v.hash) FROM unnest($1::bigint[], $2::bytea[]) AS v(run, hash) ON CONFLICT DO NOTHING`)
 	sqlNoticed = sqlText(`WITH counted AS (UPDATE @notice_counter SET last = last + cardinality($1::bigint[]) RETURNING last)
 INSERT INTO @notices (id, run, seq, type, at) SELECT c.last - cardinality($1::bigint[]) + n.ord, n.run, n.seq, n.type, n.at
 FROM counted c, unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[]) WITH ORDINALITY AS n(run, seq, type, at, ord)`)
 )
 
-// rows are what a batch stores, by columns.
+// rows holds what a batch stores, by column.
 type rows struct {
 	heads    [6][]int64 // of heads, without the seal
 	seals    [][]byte
@@ -103,7 +110,7 @@ type rows struct {
 	types    [][]byte
 }
 
-// add adds an append that continues t, and gives t as it is afterwards.
+// add adds an append that continues t, and returns the resulting state of t.
 func (r *rows) add(p *pending, t *target) *target {
 	sum := p.seal(t.sum)
 	n := t.moved(p, sum)
@@ -147,7 +154,8 @@ func (r *rows) add(p *pending, t *target) *target {
 	return n
 }
 
-// columns are the arguments of each kind of row.
+// headColumns returns the arguments for rows of heads. The other columns methods do the same for
+// their kind of row.
 func (r *rows) headColumns() []any {
 	return []any{r.heads[0], r.heads[1], r.heads[2], r.heads[3], r.seals, r.heads[4], r.heads[5]}
 }
@@ -163,8 +171,9 @@ func (r *rows) noticeColumns() []any {
 	return []any{r.notices[0], r.notices[1], r.types, r.notices[2]}
 }
 
-// simple does a batch of appends to runs that the writer knows, answers those that were stored, and gives the others: what the writer knows of them is not so, or it is not known whether they were
-// stored.
+// simple stores a batch of appends to runs that the writer knows, answers those that were stored,
+// and returns the others: either the writer's knowledge of the run is outdated, or it is unknown
+// whether they were stored.
 func (w *writer) simple(batch []*pending) []*pending {
 	m, _ := w.moves.Get().(*move)
 	if m == nil {

@@ -12,35 +12,39 @@ import (
 )
 
 const (
-	// tellEvery is how often a handle tells others what it stored, at most.
+	// tellEvery is the minimum interval between notifications from a handle about what it stored.
 	tellEvery = 20 * time.Millisecond
-	// tellBytes bounds the text of a notification: the server takes less than 8,000.
+	// tellBytes is the maximum length of a notification: the server's limit is just under 8,000.
 	tellBytes = 7900
-	// probeEvery is how often it is looked whether the owners of other processes live, while runs are waited for: their death leaves no commit.
+	// probeEvery is how often the liveness of the owners in other processes is checked while there
+	// are subscriptions to runs, because the death of an owner leaves no commit.
 	probeEvery = time.Second
-	// tellTime bounds a notification.
+	// tellTime limits the sending of a notification.
 	tellTime = 10 * time.Second
 )
 
-// changes signals what was stored: what this handle commits at once, what others do by what the session hears. A handle tells others after the commit, in a statement of its own: in the transaction
-// a notification takes a lock over all commits of the server. What is not told, because the process died before or the connection was lost, is found by the waiters' own polls.
+// changes signals stored changes: those of this handle right after its commits, those of other
+// handles when the session receives a notification. A handle notifies others after the commit, in a
+// separate statement, because a notification inside the transaction takes a lock across all commits
+// of the server. If a notification is lost, because the process died first or the connection was
+// lost, the waiters' own polls find the change.
 type changes struct {
 	hub     journal.Hub
 	store   *Store
 	channel string
-	sender  string // begins the notifications of this handle, which does not need them
+	sender  string // prefix of this handle's notifications, which it ignores itself
 	deltas  deltas
 
 	mu      sync.Mutex
 	closed  bool
-	listens bool                      // or is about to
-	hears   bool                      // it has listened: what is said after others were told that a run is heard arrives
-	deafen  func()                    // ends listening to a relay
+	listens bool                      // listens, or is about to
+	hears   bool                      // it has listened: texts that others send after an announcement arrive
+	deafen  func()                    // stops listening to a relay
 	runs    map[uint64]map[string]int // subscribed ones, by hash
-	pending map[uint64]struct{}       // runs to tell of
-	kinds   string                    // what else to tell: n, r, l, s, o; q asks which runs others hear
-	telling bool                      // a goroutine tells
-	probing bool                      // a goroutine probes
+	pending map[uint64]struct{}       // runs with pending notifications
+	kinds   string                    // other pending notifications: n, r, l, s, o; q asks which runs others hear
+	telling bool                      // a goroutine is sending
+	probing bool                      // a goroutine is probing
 	stop    chan struct{}
 	wg      sync.WaitGroup
 }
@@ -49,7 +53,8 @@ func newChanges(s *Store) *changes {
 	return &changes{store: s, channel: s.schema, sender: rand.Text()[:8], runs: map[uint64]map[string]int{}, pending: map[uint64]struct{}{}, stop: make(chan struct{})}
 }
 
-// hashOf names a run in notifications. Two runs of one hash only signal each other's waiters.
+// hashOf returns the identifier of a run in notifications. If two runs have the same hash, they
+// only signal each other's waiters.
 func hashOf(run string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(run)) // it never fails
@@ -73,7 +78,7 @@ func (s *Store) Subscribe(c chan<- struct{}, topics ...journal.Topic) (stop func
 	})
 }
 
-// count counts the subscriptions of a run. ch.mu is held.
+// count adds by to the number of subscriptions of a run. ch.mu must be held.
 func (ch *changes) count(run string, by int) {
 	h := hashOf(run)
 	if ch.runs[h] == nil {
@@ -114,7 +119,8 @@ func (ch *changes) enter(topics []journal.Topic) {
 	}
 }
 
-// listen begins to listen. What was stored before is signalled to all: their reads may be older.
+// listen starts listening. Everything stored before is signalled to all subscribers, because their
+// reads may be older.
 func (ch *changes) listen() {
 	ctx, cancel := context.WithTimeout(context.Background(), errandTime)
 	defer cancel()
@@ -125,11 +131,13 @@ func (ch *changes) listen() {
 		case <-ctx.Done():
 		}
 	}()
-	_ = ch.store.db.session.listen(ctx, ch) // where it fails the session goes on to try, and calls listening
+	_ = ch.store.db.session.listen(ctx, ch) // if it fails, the session keeps trying, and calls listening
 	ch.listening()
 }
 
-// listening signals what may have been stored before the store listened, or since its session was lost, says which runs are heard here, and asks which others hear: until now their answers were lost.
+// listening signals everything that may have been stored before the store listened, or since its
+// session was lost. It announces which runs are heard here, and asks which runs others hear,
+// because their answers so far were lost.
 func (ch *changes) listening() {
 	ch.hub.SignalAll()
 	ch.mu.Lock()
@@ -140,7 +148,7 @@ func (ch *changes) listening() {
 	ch.tell()
 }
 
-// stored signals and tells what this handle stored.
+// stored signals what this handle stored and notifies other handles.
 func (ch *changes) stored(topics ...journal.Topic) {
 	ch.hub.Signal(topics...)
 	ch.mu.Lock()
@@ -162,7 +170,7 @@ func (ch *changes) stored(topics ...journal.Topic) {
 	ch.tell()
 }
 
-// appended signals and tells what a batch stored.
+// appended signals what a batch stored and notifies other handles.
 func (ch *changes) appended(batch []*pending) {
 	if len(batch) == 0 {
 		return
@@ -200,7 +208,7 @@ func (ch *changes) appended(batch []*pending) {
 	}
 }
 
-// all signals and tells that any run may have changed.
+// all signals that any run may have changed and notifies other handles.
 func (ch *changes) all() {
 	ch.hub.SignalKind(journal.TopicRun)
 	ch.mu.Lock()
@@ -215,7 +223,7 @@ func (ch *changes) add(kind string) {
 	}
 }
 
-// tell has what is pending told. ch.mu is held.
+// tell makes sure that pending notifications are sent. ch.mu must be held.
 func (ch *changes) tell() {
 	switch {
 	case ch.closed:
@@ -225,7 +233,7 @@ func (ch *changes) tell() {
 	}
 }
 
-// teller tells what is pending, until nothing is.
+// teller sends pending notifications until there are none.
 func (ch *changes) teller() {
 	t := time.NewTimer(tellEvery)
 	defer t.Stop()
@@ -243,7 +251,7 @@ func (ch *changes) teller() {
 	}
 }
 
-// take gives what is pending, as notifications. Without one the teller ends.
+// take removes and returns what is pending, as notifications. If there is none, the teller ends.
 func (ch *changes) take() []string {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
@@ -274,7 +282,8 @@ func (ch *changes) send(texts []string) error {
 	return err
 }
 
-// heard signals what another handle told. What cannot be read signals all.
+// heard signals what another handle reported. A notification that cannot be read signals
+// everything.
 func (ch *changes) heard(text string) {
 	sender, rest, _ := strings.Cut(text, " ")
 	if sender == ch.sender {
@@ -328,7 +337,7 @@ func (ch *changes) heard(text string) {
 	ch.hub.Signal(topics...)
 }
 
-// probe signals the subscribers of runs when an owner has died, as long as there are any.
+// probe signals the subscribers of runs when an owner has died, as long as there are subscribers.
 func (ch *changes) probe() {
 	t := time.NewTicker(probeEvery)
 	defer t.Stop()
@@ -366,7 +375,7 @@ func (ch *changes) probe() {
 	}
 }
 
-// close tells what is pending, ends the goroutines and stops listening.
+// close sends pending notifications, ends the goroutines and stops listening.
 func (ch *changes) close(ctx context.Context) error {
 	ch.mu.Lock()
 	if ch.closed {
@@ -387,7 +396,7 @@ func (ch *changes) close(ctx context.Context) error {
 	return ch.store.db.session.deafen(ctx, ch)
 }
 
-// died tells others that this handle owns nothing any more: its runs may be claimed.
+// died notifies others that this handle no longer owns anything: its runs may be claimed.
 func (ch *changes) died() error {
 	return ch.send([]string{ch.sender + " or "})
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
-// BenchmarkClaimSome: a claim of 16 runs that wait, and one that finds none, beside n and 2n stored runs that have ended and 1,000 that another process drives. HOCKET_RUNS is n; default: 100,000.
-// The goal is 5 ms at 1 million.
+// BenchmarkClaimSome measures a claim of 16 waiting runs, and one that finds none, with n and 2n
+// stored runs that have ended and 1,000 runs that another process executes. HOCKET_RUNS is n;
+// default: 100,000. The goal is 5 ms at 1 million.
 func BenchmarkClaimSome(b *testing.B) {
 	n := 100_000
 	if text := os.Getenv("HOCKET_RUNS"); text != "" {

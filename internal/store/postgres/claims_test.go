@@ -12,7 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/store/postgres"
 )
 
-// TestClaimsAtOnce: of 100 claims of three processes, each of one run or of some, at once, each run that has no living owner is given to one (P18, D15).
+// TestClaimsAtOnce checks that of 100 concurrent claims by three processes, each of one run or of
+// several, each run without a living owner is claimed by exactly one (P18, D15).
 func TestClaimsAtOnce(t *testing.T) {
 	t.Parallel()
 	const runs, claims = 10, 100
@@ -78,7 +79,8 @@ func TestClaimsAtOnce(t *testing.T) {
 	}
 }
 
-// TestClaimsOwn: a process whose session is lost, which counts as dead, claims none of its own runs: each claim would fence the one before (P18).
+// TestClaimsOwn checks that a process whose session is lost, which counts as dead, claims none of
+// its own runs: each claim would fence the one before (P18).
 func TestClaimsOwn(t *testing.T) {
 	t.Parallel()
 	at := pgtest.URL(t)

@@ -14,26 +14,30 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// class is what an error means to a caller. All packages that keep tables in the database get errors that were sorted by it (explain).
+// class is what an error means to a caller. All packages with tables in the database receive errors
+// that were classified this way (explain).
 type class int
 
 const (
-	// classNone is no error of server or connection.
+	// classNone is not an error of the server or the connection.
 	classNone class = iota
-	// classConflict: another transaction was in the way. Nothing was done; the same succeeds when it is done again.
+	// classConflict means that another transaction interfered. Nothing was done; a retry succeeds.
 	classConflict
-	// classLost: the connection was lost, or could not be made. What was under way may have been done.
+	// classLost means that the connection was lost, or could not be made. Work in progress may have
+	// been done.
 	classLost
-	// classServer: the server has no room, no connections left, shuts down, is read-only now, or does not let the user in or do this now. Nothing was done; the same succeeds when the server has been
-	// mended. What never could be used is refused before a store is opened.
+	// classServer means that the server is out of space or connections, is shutting down, is
+	// currently read-only, or currently denies the user access or this operation. Nothing was done;
+	// a retry succeeds once the server has been fixed. A server that could never be used is
+	// rejected before a store is opened.
 	classServer
-	// classDamage: the database is not what was written.
+	// classDamage means that the database does not contain what was written.
 	classDamage
-	// classRejected: everything else that the server refuses. The same statement fails again.
+	// classRejected means any other error from the server. The same statement fails again.
 	classRejected
 )
 
-// classify sorts an error by the server's code, or by what happened to the connection.
+// classify classifies an error by the server's code, or by what happened to the connection.
 func classify(err error) class {
 	if err == nil {
 		return classNone
@@ -51,25 +55,30 @@ func classify(err error) class {
 		return classLost
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), "conn closed") {
-		return classLost // pgx has no value for a connection that was closed before
+		return classLost // pgx has no error value for a connection that was already closed
 	}
 	return classNone
 }
 
-// classifyCode sorts the codes of https://www.postgresql.org/docs/current/errcodes-appendix.html.
+// classifyCode classifies the codes of
+// https://www.postgresql.org/docs/current/errcodes-appendix.html.
 func classifyCode(code string) class {
 	switch code {
 	case "40001", "40P01": // serialization_failure, deadlock_detected
 		return classConflict
-	case "25006": // read_only_sql_transaction: a replica, or a primary that is one now
+	case "25006": // read_only_sql_transaction: a replica, or a primary that has become one
 		return classServer
 	case "XX001", "XX002": // data_corrupted, index_corrupted
 		return classDamage
-	case "57014": // query_canceled, by a bound of time
+	case "57014": // query_canceled, by a time limit
 		return classServer
-	case "42501", "3D000", "42P01": // insufficient_privilege; invalid_catalog_name; undefined_table, where the schema cannot be used: each also while a backup takes the place of a database
+	case "42501", "3D000", "42P01":
+		// insufficient_privilege; invalid_catalog_name; undefined_table, if the schema cannot be
+		// used: each also while a backup is being restored
 		return classServer
-	case "57P01", "57P02", "57P03", "57P05", "25P03": // admin_shutdown, crash_shutdown, cannot_connect_now, idle_session_timeout, idle_in_transaction_session_timeout
+	case "57P01", "57P02", "57P03", "57P05", "25P03":
+		// admin_shutdown, crash_shutdown, cannot_connect_now, idle_session_timeout,
+		// idle_in_transaction_session_timeout
 		return classLost
 	case "55P03": // lock_not_available
 		return classServer
@@ -77,32 +86,34 @@ func classifyCode(code string) class {
 	switch code[:min(2, len(code))] {
 	case "08": // connection exceptions
 		return classLost
-	case "28", "53", "58": // invalid authorization, as with a password that was changed; insufficient resources; system errors
+	case "28", "53", "58": // invalid authorization, as with a changed password; insufficient resources; system errors
 		return classServer
 	}
 	return classRejected
 }
 
-// isConflict tells whether another transaction was in the way, so that asking again helps.
+// isConflict reports whether another transaction interfered, so that a retry helps.
 func isConflict(err error) bool { return classify(err) == classConflict }
 
-// unavailableError is an error that passes by itself. It matches journal.ErrUnavailable, and journal.ErrFull where there is no room.
+// unavailableError is a temporary error. It matches journal.ErrUnavailable, and also
+// journal.ErrFull if there is no space.
 type unavailableError struct{ error }
 
 func (e unavailableError) Unwrap() error { return e.error }
 
-// Is implements what errors.Is asks for.
+// Is implements the interface used by errors.Is.
 func (e unavailableError) Is(target error) bool {
 	return target == journal.ErrUnavailable || target == journal.ErrFull && isFull(e.error)
 }
 
-// isFull tells whether the server's disk had no room.
+// isFull reports whether the server's disk was full.
 func isFull(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.Code == "53100"
 }
 
-// explain gives the errors of server and connection the types that callers look for. Others stay as they are.
+// explain converts errors of the server and the connection to the types that callers check for.
+// Other errors are returned unchanged.
 func explain(err error) error {
 	if err == nil {
 		return nil
@@ -130,7 +141,8 @@ func explain(err error) error {
 	return err
 }
 
-// fault gives an error the type that callers look for: ctx's where ctx ended it.
+// fault converts an error to the type that callers check for; it returns the error of ctx if ctx
+// ended the operation.
 func (s *Store) fault(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

@@ -11,32 +11,36 @@ import (
 )
 
 const (
-	// hearEvery is how often a handle tells others which runs it hears, and hearFor how long they believe it: processes that begin later learn it too, and nothing has to be said when a process dies.
+	// hearEvery is how often a handle announces which runs it hears, and hearFor how long others
+	// rely on an announcement: processes that start later learn it too, and nothing needs to be
+	// sent when a process dies.
 	hearEvery, hearFor = 10 * time.Second, 30 * time.Second
-	// maxPassBytes bounds the texts that wait to be passed on.
+	// maxPassBytes limits the size of the texts waiting to be sent.
 	maxPassBytes = 1 << 20
 )
 
-// Kinds of notifications beside those of changes.
+// Kinds of notifications in addition to those of changes.
 const (
 	kindHears = "w" // the hashes of runs that the sender hears
-	kindDelta = "d" // the id of a run in base64, and what is said
+	kindDelta = "d" // the ID of a run in base64, and the text
 )
 
-// deltas are what is said in runs and passed to other processes. A text is a notification: it is never in a table.
+// deltas passes the texts emitted in runs to other processes. A text is a notification: it is never
+// in a table.
 type deltas struct {
 	mu sync.Mutex
-	// ears are the hearers of this handle, by run.
+	// ears are the subscribers of this handle, by run.
 	ears       map[string][]*ear
-	announcing bool // a goroutine tells which runs are heard
-	// heard are the runs that other handles hear, by hash and sender, with the time until which they do; swept is when those that are over were deleted.
+	announcing bool // a goroutine announces which runs are heard
+	// heard are the runs that other handles hear, by hash and sender, with the expiry time; swept
+	// is when expired entries were last deleted.
 	heard map[uint64]map[string]time.Time
 	swept time.Time
-	some  atomic.Bool // there is one
+	some  atomic.Bool // heard is not empty
 
-	texts []string // to pass
+	texts []string // texts to send
 	bytes int
-	begun map[uint64]struct{} // runs to tell that they are heard
+	begun map[uint64]struct{} // runs to announce as heard
 }
 
 type ear struct{ heard func(text string) }
@@ -51,7 +55,7 @@ func (s *Store) Hear(run string, heard func(text string)) (stop func()) {
 	}
 	d.ears[run] = append(d.ears[run], one)
 	d.begun[hashOf(run)] = struct{}{}
-	announces := !d.announcing && s.db.cfg.Relay == nil // a bubble's clock would pass years by it
+	announces := !d.announcing && s.db.cfg.Relay == nil // a bubble's clock would skip years because of it
 	d.announcing = d.announcing || announces
 	d.mu.Unlock()
 	ch.enter(nil)
@@ -59,7 +63,7 @@ func (s *Store) Hear(run string, heard func(text string)) (stop func()) {
 	if announces && !ch.closed {
 		ch.wg.Go(ch.announce)
 	}
-	if ch.hears { // otherwise others are told once it does
+	if ch.hears { // otherwise others are notified once it does
 		ch.tell()
 	}
 	ch.mu.Unlock()
@@ -72,7 +76,7 @@ func (s *Store) Hear(run string, heard func(text string)) (stop func()) {
 	})
 }
 
-// announce tells others again which runs are heard, as long as there are any.
+// announce repeatedly announces which runs are heard, as long as there are any.
 func (ch *changes) announce() {
 	t := time.NewTicker(hearEvery)
 	defer t.Stop()
@@ -97,7 +101,7 @@ func (ch *changes) announce() {
 	}
 }
 
-// announce has others told which runs are heard.
+// announce queues the announcement of the heard runs.
 func (d *deltas) announce() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -142,7 +146,8 @@ func (s *Store) Pass(run, text string) {
 	}
 }
 
-// take gives the notifications that wait: before those of changes. Others are told which runs are heard only if what they say then arrives.
+// take removes and returns the pending notifications, which are sent before those of changes. Which
+// runs are heard is announced only if texts that others then send will arrive.
 func (d *deltas) take(sender string, hears bool) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -155,7 +160,7 @@ func (d *deltas) take(sender string, hears bool) []string {
 	return texts
 }
 
-// hashTexts gives as many notifications as the hashes need, each of which begins with head.
+// hashTexts returns as many notifications as the hashes need, each with the prefix head.
 func hashTexts(head string, hashes map[uint64]struct{}) (texts []string) {
 	b := make([]byte, 0, 6000)
 	for h := range hashes {
@@ -171,7 +176,7 @@ func hashTexts(head string, hashes map[uint64]struct{}) (texts []string) {
 	return texts
 }
 
-// readHashes is the inverse of what hashTexts puts behind the head.
+// readHashes decodes the part that hashTexts appends to the head.
 func readHashes(list string) (hashes []uint64, ok bool) {
 	b, err := base64.RawStdEncoding.DecodeString(list)
 	if err != nil || len(b)%8 != 0 {
@@ -183,7 +188,8 @@ func readHashes(list string) (hashes []uint64, ok bool) {
 	return hashes, true
 }
 
-// hears notes which runs another handle hears. Without a periodic announcement it is believed for ever.
+// hears records which runs another handle hears. Without periodic announcements the record does not
+// expire.
 func (d *deltas) hears(sender string, hashes []uint64, lasts time.Duration) {
 	now := time.Now()
 	d.mu.Lock()
@@ -213,7 +219,7 @@ func (d *deltas) hears(sender string, hashes []uint64, lasts time.Duration) {
 	d.some.Store(len(d.heard) > 0)
 }
 
-// said passes on what another handle said of a run.
+// said passes on the text that another handle sent for a run.
 func (d *deltas) said(rest string) {
 	id, text, ok := strings.Cut(rest, " ")
 	run, err := base64.RawStdEncoding.DecodeString(id)

@@ -7,13 +7,14 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Owners that are none: what heads have of runs that were given up while they could go on.
+// Values in place of an owner, in heads of runs that were released while they could still continue.
 const (
 	waiting = -2 // to be claimed
 	unbegun = -3 // likewise, and no open call has begun
 )
 
-// formerOwner gives what the head of a run has instead of an owner after an append with Release.
+// formerOwner returns the value that the head of a run has instead of an owner after an append with
+// Release.
 func (p *pending) formerOwner() int64 {
 	switch {
 	case p.Unbegun:
@@ -24,7 +25,7 @@ func (p *pending) formerOwner() int64 {
 	return 0
 }
 
-// claim runs a statement of claims, whose first argument is the owner, and gives the heads.
+// claim runs a claim statement, whose first argument is the owner, and returns the heads.
 func (s *Store) claim(ctx context.Context, q sqlText, args ...any) ([]journal.Head, error) {
 	self, err := s.register(ctx)
 	if err != nil {
@@ -36,7 +37,7 @@ func (s *Store) claim(ctx context.Context, q sqlText, args ...any) ([]journal.He
 	var topics []journal.Topic
 	err = s.returned(ctx, q, append([]any{self}, args...), append(e.columns(), &isUnbegun), func() error {
 		h, err := e.head()
-		h.Interrupted, h.Unbegun = false, isUnbegun // the owner lives: it is this one
+		h.Interrupted, h.Unbegun = false, isUnbegun // the owner is alive: this process
 		found, topics = append(found, h), append(topics, journal.OfRun(h.Run))
 		return err
 	})

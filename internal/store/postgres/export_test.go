@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// OpenOver opens a store whose connections are made by wrap of those that are dialled.
+// OpenOver opens a store whose dialed connections are wrapped with wrap.
 func OpenOver(ctx context.Context, cfg Config, wrap func(net.Conn) net.Conn) (*Store, error) {
 	db, err := connect(ctx, cfg, wrap)
 	if err != nil {
@@ -17,16 +17,16 @@ func OpenOver(ctx context.Context, cfg Config, wrap func(net.Conn) net.Conn) (*S
 	return db.open(ctx, db.cfg.Schema, cfg.Kind)
 }
 
-// Number is the number of the handle among the owners; 0 until it owns something.
+// Number returns the number of the handle among the owners; 0 until it owns something.
 func (s *Store) Number() int64 { return s.owner.number.Load() }
 
-// SetBatchBytes makes Each read batches of one record that ends beyond n bytes.
+// SetBatchBytes makes Each read batches that end with the record that passes n bytes.
 func (s *Store) SetBatchBytes(n int64) { s.batchBytes = n }
 
-// SetStepTime bounds how long the server waits for a process inside a transaction that holds locks.
+// SetStepTime limits how long the server waits for a process inside a transaction that holds locks.
 func (s *Store) SetStepTime(d time.Duration) { s.stepTime = d }
 
-// SetTurnTime bounds the transactions of parts.
+// SetTurnTime limits the transactions of parts.
 func (s *Store) SetTurnTime(d time.Duration) { s.turnTime = d }
 
 // Classes of errors.
@@ -39,26 +39,27 @@ const (
 	ClassRejected = classRejected
 )
 
-// Classify sorts an error.
+// Classify classifies an error.
 var Classify = classify
 
-// Queued is how many appends wait for a batch.
+// Queued returns how many appends wait for a batch.
 func (s *Store) Queued() int {
 	s.writer.mu.Lock()
 	defer s.writer.mu.Unlock()
 	return len(s.writer.queue)
 }
 
-// SetSettleTime sets for how long owners count as living after the process made its session anew.
+// SetSettleTime sets how long owners count as alive after the process re-created its session.
 func (s *Store) SetSettleTime(d time.Duration) { s.db.session.settleTime = d }
 
-// Connections is how many connections the pool has.
+// Connections returns the number of connections in the pool.
 func (s *Store) Connections() int { return int(s.db.pool.Stat().TotalConns()) }
 
-// GiveUpPlace gives up the place of a statement with a token whose answer was lost.
+// GiveUpPlace releases the queue position taken by the statement with the token, whose answer was
+// lost.
 func (s *Store) GiveUpPlace(token string) { s.giveUpPlace(s.owner.number.Load(), token) }
 
-// SetReplyTime bounds how long a server is waited for that sends nothing.
+// SetReplyTime limits how long a server may stay silent while a statement waits for it.
 func (s *Store) SetReplyTime(d time.Duration) {
 	n := s.db.network
 	n.mu.Lock()
@@ -66,7 +67,7 @@ func (s *Store) SetReplyTime(d time.Duration) {
 	n.reply = d
 }
 
-// ExplainList gives the lines of the plan for a list, after it was carried out.
+// ExplainList returns the lines of the query plan of a list, after executing it.
 func (s *Store) ExplainList(ctx context.Context, q journal.Query) (plan []string, err error) {
 	text, args, err := s.listStatement(q)
 	if err != nil {

@@ -10,11 +10,14 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Lists by what an index tells, and counts. What drives them is the search, else a label, else all runs in order; whatever else is asked for is looked at in each.
+// Lists filtered by indexed properties, and counts. They are driven by the search, else by a label,
+// else by all runs in order; every other condition is checked for each run.
 const (
-	// Parameters: $1 is the search; $2 and $3 are the key and value of the label that drives; $4 to $6 the first time of creation, the time and number that all are below; $7 the limit; $8 the statuses; $9 to
-	// $17 the id's bounds, workflow, parent, session, kind, format, branch, trigger; $18 the code; $19 to $22 bounds of cost and duration; $23 to $25 the selectors; $26 whether interrupted runs alone are
-	// asked for.
+	// Parameters: $1 is the search; $2 and $3 are the key and value of the driving label; $4 to $6
+	// the earliest creation time, and the exclusive upper bound as time and number; $7 the limit;
+	// $8 the statuses; $9 to $17 the bounds of the ID, workflow, parent, session, kind, format,
+	// branch, trigger; $18 the code; $19 to $22 bounds of cost and duration; $23 to $25 the
+	// selectors; $26 whether only interrupted runs are requested.
 	isFound = ` r.created >= $4 AND r.status = ANY ($8::text[]) AND r.run >= $9 AND ($10::bytea IS NULL OR r.run < $10)
   AND ($11 = ''::bytea OR r.workflow = $11) AND ($12 = ''::bytea OR r.parent = $12) AND ($13 = ''::bytea OR r.session = $13) AND ($14 = ''::bytea OR r.kind = $14)
   AND ($15 = ''::bytea OR r.format = $15) AND ($16 = ''::bytea OR r.branch = $16) AND ($17 = ''::bytea OR r.cause = $17) AND ($18 = ''::bytea OR r.code = $18)
@@ -26,7 +29,7 @@ const (
     ELSE EXISTS (SELECT FROM @labels l WHERE l.run = r.id AND l.key = s.key) END))
   AND (NOT $26 OR EXISTS (SELECT FROM @heads h WHERE h.id = r.id AND h.owner NOT IN ` + living + `))`
 
-	// All parameters have types in each statement, which uses some of them.
+	// All parameters are typed here, because each statement uses only some of them.
 	typed    = ` FROM (SELECT $1::text, $2::text, $3::text, $4::bigint, $5::bigint, $6::bigint, $7::bigint) AS p`
 	bySearch = typed + ` JOIN @texts t ON to_tsvector('pg_catalog.simple', t.text) @@ $1::text::tsquery JOIN @runs r ON r.id = t.run WHERE t.run < $6 AND r.created <= $5 AND`
 	byLabel  = typed + ` JOIN @labels k ON k.key = $2 AND k.value = $3 JOIN @runs r ON r.id = k.run WHERE (k.created, k.run) < ($5, $6) AND`
@@ -44,7 +47,8 @@ const (
 	sqlTallyAll    = sqlText(tallied + byAll + isFound + inTallies)
 )
 
-// findStatement gives the statement for a page of q, where it asks for what an index tells. Errors: those of a cursor.
+// findStatement returns the statement for a page of q, if q filters by indexed properties. It
+// returns an error for an invalid cursor.
 func (s *Store) findStatement(q journal.Query) (sqlText, []any, error) {
 	upTo := findFrom(&q)
 	if q.Cursor != "" {
@@ -81,7 +85,7 @@ func (s *Store) Counts(ctx context.Context, q journal.Query) ([]journal.Tally, e
 	return all, nil
 }
 
-// findFrom gives the place that all runs of q are below.
+// findFrom returns the exclusive upper bound of the runs of q.
 func findFrom(q *journal.Query) journal.Cursor {
 	upTo := journal.Cursor{Created: math.MaxInt64, Key: math.MaxInt64}
 	if !q.CreatedBefore.IsZero() {
@@ -90,7 +94,7 @@ func findFrom(q *journal.Query) journal.Cursor {
 	return upTo
 }
 
-// pick gives the statement for what drives q.
+// pick returns the statement for the condition that drives q.
 func pick(q *journal.Query, search, label, all sqlText) sqlText {
 	switch key, _ := driving(q); {
 	case len(q.Search) > 0:
@@ -101,7 +105,7 @@ func pick(q *journal.Query, search, label, all sqlText) sqlText {
 	return all
 }
 
-// driving gives the first label that runs must have with a value; "": none.
+// driving returns the first label that runs must have with a value; "" means none.
 func driving(q *journal.Query) (key, value string) {
 	i := slices.IndexFunc(q.Labels, func(s journal.Selector) bool { return s.Op == journal.LabelIs })
 	if i < 0 {
@@ -110,7 +114,7 @@ func driving(q *journal.Query) (key, value string) {
 	return q.Labels[i].Key, q.Labels[i].Value
 }
 
-// findArgs gives the parameters of isFound and what drives it.
+// findArgs returns the parameters of isFound and of the driving condition.
 func findArgs(q *journal.Query, upTo journal.Cursor) []any {
 	from := int64(math.MinInt64)
 	if !q.CreatedFrom.IsZero() {

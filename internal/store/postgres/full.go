@@ -8,17 +8,19 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// fullTime is how long an append that found no room keeps the heartbeat from being a good one. Runs try again at least every 5 s.
+// fullTime is how long an append that found no space makes the heartbeat report an error. Runs
+// retry at least every 5 s.
 const fullTime = 10 * time.Second
 
-// fullness remembers that appends found no room. A small write, such as that of the heartbeat, has room in pages that are there, long after tables cannot grow. Safe for concurrent use.
+// fullness remembers that appends found no space. A small write, such as the heartbeat, fits into
+// existing pages long after tables can no longer grow. It is safe for concurrent use.
 type fullness struct {
 	mu  sync.Mutex
-	err error // of the last append that found no room
+	err error // of the last append that found no space
 	at  time.Time
 }
 
-// note sees the outcome of an append.
+// note records the outcome of an append.
 func (f *fullness) note(err error) {
 	if errors.Is(err, journal.ErrFull) {
 		f.mu.Lock()
@@ -27,7 +29,7 @@ func (f *fullness) note(err error) {
 	}
 }
 
-// recent gives the error of an append that found no room a moment ago; nil: there was none.
+// recent returns the error of an append that recently found no space, or nil if there was none.
 func (f *fullness) recent() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/store/postgres"
 )
 
-// TestIdleConnections: what a burst of calls needed is closed again, although the store is asked twice every second.
+// TestIdleConnections checks that the connections needed for a burst of calls are closed again,
+// although the store is queried twice every second.
 func TestIdleConnections(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)

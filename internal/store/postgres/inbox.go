@@ -37,7 +37,7 @@ func (s *Store) Post(ctx context.Context, q journal.Request) (uint64, error) {
 	return uint64(id), nil
 }
 
-// Take implements journal.Inbox. Where nothing is open it writes nothing.
+// Take implements journal.Inbox. If there is no open request, it writes nothing.
 func (s *Store) Take(ctx context.Context) ([]journal.Request, error) {
 	self := s.owner.number.Load()
 	if self == 0 { // a handle that owns nothing
@@ -99,5 +99,6 @@ func (s *Store) Result(ctx context.Context, id uint64) (result []byte, done bool
 	return result, done, nil
 }
 
-// key gives a number of a request as a column; one that is too large is none's.
+// key converts the number of a request to a column value; a number that is too large matches no
+// request.
 func key(id uint64) int64 { return int64(min(id, math.MaxInt64)) } //nolint:gosec,nolintlint // bounded

@@ -14,8 +14,10 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Lines of sessions are rows of the schema. Those of keys are of the whole database, since a key's limits are those of all namespaces: each process has an advisory lock with the hash of the key
-// and a number that grows, from the counter of transactions. The session holds it, so that a place is gone with its process.
+// Queues of sessions are rows of the schema. Queues of keys belong to the whole database, because a
+// key's limits apply to all namespaces: each process has an advisory lock with the hash of the key
+// and an increasing number, from the transaction counter. The session holds the lock, so that a
+// process loses its queue position when it ends.
 //
 // The keys of these locks are bigint: the server keeps them apart from those of owners.
 const (
@@ -26,14 +28,15 @@ const (
 WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.classid::bigint = $1 AND l.granted AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())`
 )
 
-// keyClass is the first half of the keys of a line's locks: a hash of 31 bits. Two keys of one hash only divide what each of them has.
+// keyClass returns the first half of the keys of a queue's locks: a 31-bit hash. Two keys with the
+// same hash only share their limits.
 func keyClass(name string) int64 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name)) // it never fails
 	return int64(h.Sum32() >> 1)
 }
 
-// keyPlace is a place in the line of a key, which the session takes again where it is lost.
+// keyPlace is a position in the queue of a key, which the session takes again after it was lost.
 type keyPlace struct{ class, number int64 }
 
 func (k keyPlace) take(ctx context.Context, c *pgx.Conn) (ok bool, err error) {
@@ -60,7 +63,8 @@ func (s *Store) Enter(ctx context.Context, line journal.Line) (uint64, error) {
 	return uint64(place), nil //nolint:gosec,nolintlint // ids of rows and numbers of transactions are positive
 }
 
-// enterSession takes a place in the table. One that was perhaps taken by a statement whose answer was lost is given up: the line would stop there.
+// enterSession takes a position in the table. A position that may have been taken by a statement
+// whose answer was lost is released, because the queue would otherwise stall there.
 func (s *Store) enterSession(ctx context.Context, line journal.Line) (place int64, err error) {
 	self, err := s.register(ctx)
 	if err != nil {
@@ -74,8 +78,10 @@ func (s *Store) enterSession(ctx context.Context, line journal.Line) (place int6
 	return place, err
 }
 
-// giveUpPlace deletes the place of a statement whose answer was lost, where it was taken. The server may do such a statement later, as where it waits for the turn of others and does not notice that
-// its connection is lost: so it is looked for again, until no statement can be under way any more.
+// giveUpPlace deletes the position taken by a statement whose answer was lost, if it was taken. The
+// server may execute such a statement later, for example if it waits for the turn of others and
+// does not notice that its connection is lost. The position is therefore looked for repeatedly,
+// until the statement can no longer be in flight.
 func (s *Store) giveUpPlace(owner int64, token string) {
 	for _, after := range [...]time.Duration{0, time.Second, 5 * time.Second, batchTime} {
 		for n := 0; ; n++ {
@@ -102,7 +108,8 @@ func (s *Store) giveUpPlace(owner int64, token string) {
 	}
 }
 
-// enterKey takes a place that is not one of another process. A process has one in a line: the one before is given up, and one that is taken for a caller who gave up.
+// enterKey takes a position that no other process has. A process has one position per queue: an
+// earlier one is released, and so is one that was taken for a caller that stopped waiting.
 func (s *Store) enterKey(ctx context.Context, line journal.Line) (int64, error) {
 	if err := s.enter(ctx); err != nil {
 		return 0, err
@@ -133,7 +140,8 @@ func (s *Store) enterKey(ctx context.Context, line journal.Line) (int64, error) 
 		return (<-taken).number, nil
 	}
 	go func() { //nolint:contextcheck,gosec,nolintlint // the caller does not wait for it
-		_ = s.db.session.run(context.Background(), func(ctx context.Context, c *pgx.Conn) error { // after what may still be under way
+		// after anything that may still be in flight
+		_ = s.db.session.run(context.Background(), func(ctx context.Context, c *pgx.Conn) error {
 			select {
 			case k := <-taken:
 				return s.db.session.dropPlace(ctx, c, k)
@@ -188,7 +196,7 @@ func (s *Store) leaveKey(ctx context.Context, k keyPlace) error {
 	return s.fault(ctx, s.db.session.run(ctx, func(ctx context.Context, c *pgx.Conn) error { return s.db.session.dropPlace(ctx, c, k) }))
 }
 
-// dropPlace gives a place up, where it is kept.
+// dropPlace releases a position if it is kept.
 func (s *session) dropPlace(ctx context.Context, c *pgx.Conn, k keyPlace) error {
 	if !s.forget(k) {
 		return nil
@@ -197,7 +205,8 @@ func (s *session) dropPlace(ctx context.Context, c *pgx.Conn, k keyPlace) error 
 	return err
 }
 
-// keep has the session take a place again where it is lost. It gives those that it had before in the same line.
+// keep makes the session take a position again after it was lost. It returns the earlier positions
+// in the same queue.
 func (s *session) keep(k keyPlace) (before []keyPlace) {
 	s.kept.Lock()
 	defer s.kept.Unlock()
@@ -211,7 +220,7 @@ func (s *session) keep(k keyPlace) (before []keyPlace) {
 	return before
 }
 
-// forget ends keep. It tells whether the place was kept.
+// forget undoes keep. It reports whether the position was kept.
 func (s *session) forget(k keyPlace) bool {
 	s.kept.Lock()
 	defer s.kept.Unlock()
@@ -220,7 +229,9 @@ func (s *session) forget(k keyPlace) bool {
 	return len(s.places) < n
 }
 
-// takePlaces takes the places that a lost connection held. One that the server has not given up yet stays with it, and is lost later: those who look at the line find that and enter anew.
+// takePlaces takes the positions that a lost connection held. A position that the server has not
+// released yet stays with the old connection and is lost later: callers that check the queue notice
+// that and enter again.
 func (s *session) takePlaces(ctx context.Context, c *pgx.Conn) error {
 	s.kept.Lock()
 	places := slices.Clone(s.places)

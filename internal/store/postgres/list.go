@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// entry is a row of headColumns: a head with its place in the list.
+// entry is a row of headColumns: a head with its position in the list.
 type entry struct {
 	key, created, ended, updated, epoch, last, seen                   int64
 	run, workflow, name, format, parent, kind, definition, meta, host []byte
@@ -36,7 +36,7 @@ func (e *entry) columns() []any {
 
 func (e *entry) cursor() journal.Cursor { return journal.Cursor{Created: e.created, Key: e.key} }
 
-// head gives the entry as callers get it. Errors: *journal.CorruptError.
+// head returns the entry in the form that callers get. The error is *journal.CorruptError.
 func (e *entry) head() (journal.Head, error) {
 	h := journal.Head{
 		Run: string(e.run), Status: journal.Status(e.status), Waiting: e.waiting, Updated: tables.TimeOf(e.updated), Ended: tables.TimeOf(e.ended),
@@ -114,7 +114,7 @@ func (s *Store) List(ctx context.Context, q journal.Query) ([]journal.Head, stri
 	return page, next, nil
 }
 
-// listStatement gives the statement for a page of q. Errors: those of a cursor.
+// listStatement returns the statement for a page of q. It returns an error for an invalid cursor.
 func (s *Store) listStatement(q journal.Query) (sqlText, []any, error) {
 	from, upTo := int64(math.MinInt64), journal.Cursor{Created: math.MaxInt64, Key: math.MaxInt64}
 	if !q.CreatedFrom.IsZero() {
@@ -133,11 +133,13 @@ func (s *Store) listStatement(q journal.Query) (sqlText, []any, error) {
 		}
 	}
 	text, besides := listText(q)
-	// The plan is made for these values: which index reads least depends on how many runs have them.
+	// The query is planned for these values, because which index reads least depends on how many
+	// runs have them.
 	return text, append([]any{s.db.planned, from, upTo.Created, upTo.Key, bytesOf(q.Kind), q.Interrupted, q.PageSize() + 1}, besides...), nil
 }
 
-// listText gives the statement for q, by the index that reads least, and its arguments from $7 on.
+// listText returns the statement for q that uses the index that reads least, and its arguments from
+// $7 on.
 func listText(q journal.Query) (sqlText, []any) {
 	words := statusWords(&q)
 	all := []any{words, bytesOf(q.Workflow), bytesOf(q.Parent), bytesOf(q.Session)}
@@ -154,7 +156,7 @@ func listText(q journal.Query) (sqlText, []any) {
 	return sqlListSome, all[:2]
 }
 
-// statusWords gives the statuses of which a run of q has one.
+// statusWords returns the statuses that runs of q may have.
 func statusWords(q *journal.Query) []string {
 	statuses := q.Statuses
 	if len(statuses) == 0 {
@@ -165,14 +167,15 @@ func statusWords(q *journal.Query) []string {
 	}
 	words := []string{}
 	for _, s := range slices.Compact(slices.Sorted(slices.Values(statuses))) {
-		if s.IsKnown() { // no run has another
+		if s.IsKnown() { // runs have no other status
 			words = append(words, string(s))
 		}
 	}
 	return words
 }
 
-// beyond gives the first bytes that are beyond all that begin with prefix; nil where there are none.
+// beyond returns the smallest bytes greater than everything with the given prefix, or nil if there
+// are none.
 func beyond(prefix string) []byte {
 	b := []byte(prefix)
 	for len(b) > 0 && b[len(b)-1] == 0xff {

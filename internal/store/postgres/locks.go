@@ -9,23 +9,27 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// lock is the lock of an owner: its two keys.
+// lock is the lock of an owner, identified by its two keys.
 type lock struct{ class, number int64 }
 
-// held is a lock that the session keeps. row stores the row of its owner, which others delete where the lock is free.
+// held is a lock that the session keeps. row stores the row of its owner, which others delete if
+// the lock is free.
 type held struct {
 	lock
 	row job
 }
 
-// settling is the number of a lock, of no owner, that a process holds for settleTime after it made its session anew: when the server restarts, or another one takes its place, all sessions are lost at once,
-// and are not noticed to be lost, nor made anew, at the same moment. Until then no process takes the runs of others. A process that vanished is noticed after some 11 s, give or take a few.
+// settling is the number of a lock without an owner, which a process holds for settleTime after it
+// re-created its session. When the server restarts or fails over, all sessions are lost
+// simultaneously, but they are not noticed to be lost, or re-created, at the same moment. Until
+// then no process claims the runs of others. That a process has vanished is noticed after about 11
+// s, within a few seconds.
 const (
 	settling   = 1<<31 - 1
 	settleTime = 10 * time.Second
 )
 
-// The locks of owners. Their keys are int4, which hold the bits of an oid.
+// The locks of owners. Their keys are int4, which can hold the bits of an oid.
 const (
 	sqlLock      = `SELECT pg_try_advisory_lock($1::bigint::bit(32)::int, $2::bigint::int)`
 	sqlSettling  = `SELECT pg_advisory_lock_shared($1::bigint::bit(32)::int, $2::bigint::int)`
@@ -36,7 +40,7 @@ const (
 WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.classid::bigint = $1 AND l.objid::bigint = $2 AND l.pid = $3`
 )
 
-// settle makes all owners count as living for a while, before any that is back does.
+// settle makes all owners count as alive for a while, before any reconnected owner does.
 func (s *session) settle(ctx context.Context, conn *pgx.Conn, locks []held) error {
 	classes := map[int64]bool{}
 	for _, l := range locks {
@@ -50,7 +54,7 @@ func (s *session) settle(ctx context.Context, conn *pgx.Conn, locks []held) erro
 	}
 	time.AfterFunc(s.settleTime, func() { //nolint:contextcheck,nolintlint // it lives as long as the process
 		_ = s.run(context.Background(), func(ctx context.Context, c *pgx.Conn) error {
-			if c != conn { // that one is lost, and its lock with it
+			if c != conn { // that connection is lost, and its lock with it
 				return nil
 			}
 			for class := range classes {
@@ -64,13 +68,14 @@ func (s *session) settle(ctx context.Context, conn *pgx.Conn, locks []held) erro
 	return nil
 }
 
-// take tries to take a lock.
+// take tries to acquire a lock.
 func take(ctx context.Context, conn *pgx.Conn, l lock) (ok bool, err error) {
 	err = conn.QueryRow(ctx, sqlLock, l.class, l.number).Scan(&ok)
 	return ok, err
 }
 
-// takeBack takes a lock that a lost connection may have. before is its server process, which may not know yet, and is ended then; 0: none was lost.
+// takeBack acquires a lock that a lost connection may still hold. before is the server process of
+// that connection, which is terminated if it has not noticed yet; 0 means that none was lost.
 func takeBack(ctx context.Context, conn *pgx.Conn, l lock, before uint32) error {
 	ok, err := take(ctx, conn, l)
 	if err == nil && !ok && before != 0 {
@@ -84,18 +89,20 @@ func takeBack(ctx context.Context, conn *pgx.Conn, l lock, before uint32) error 
 	return err
 }
 
-// hold takes the lock of an owner, stores its row, and keeps both until drop. It may be called again after an error.
+// hold acquires the lock of an owner, stores its row, and keeps both until drop. It may be called
+// again after an error.
 func (s *session) hold(ctx context.Context, l lock, row job) error {
 	return s.run(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		if locks, _ := s.keeps(); slices.ContainsFunc(locks, func(h held) bool { return h.lock == l }) {
-			return nil // for a caller that gave up
+			return nil // acquired for a caller that stopped waiting
 		}
-		// An attempt before, whose answer was lost, may have taken it.
+		// An earlier attempt whose answer was lost may have acquired it.
 		if err := takeBack(ctx, c, l, s.former); err != nil {
 			return err
 		}
 		if err := row(ctx, c); err != nil {
-			_, _ = c.Exec(ctx, sqlUnlock, l.class, l.number) // where it fails the connection is lost, and the lock with it
+			// if it fails, the connection is lost, and the lock with it
+			_, _ = c.Exec(ctx, sqlUnlock, l.class, l.number)
 			return err
 		}
 		s.kept.Lock()
@@ -105,7 +112,7 @@ func (s *session) hold(ctx context.Context, l lock, row job) error {
 	})
 }
 
-// drop gives a lock up. Where the connection is lost the server does.
+// drop releases a lock. If the connection is lost, the server releases it.
 func (s *session) drop(ctx context.Context, l lock) error {
 	s.kept.Lock()
 	s.locks = slices.DeleteFunc(s.locks, func(h held) bool { return h.lock == l })

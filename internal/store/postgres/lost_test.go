@@ -17,24 +17,25 @@ import (
 	"github.com/hocket-run/hocket/internal/store/postgres"
 )
 
-// cutter cuts one connection of a store at a chosen write of all its connections.
+// cutter cuts one connection of a store at a chosen write, counted across all its connections.
 type cutter struct {
 	mu     sync.Mutex
 	writes int           // since it was armed
-	at     int           // the write to cut at; 0: none
-	cause  error         // what the write that is cut gives; nil: io.ErrUnexpectedEOF, and nothing where the server has answered it
-	after  bool          // once the server has answered it; otherwise before it gets there
-	gate   chan struct{} // writes wait until it is closed; nil: they do not wait
-	waits  chan struct{} // is closed when the first one waits
-	stall  *stall        // at the write to cut at; nil: it is cut at once
+	at     int           // the write to cut at; 0 means none
+	cause  error         // error of the cut write; nil: io.ErrUnexpectedEOF, and no error if the server has answered
+	after  bool          // after the server has answered it, not before it gets there
+	gate   chan struct{} // writes wait until it is closed; nil: no waiting
+	waits  chan struct{} // closed when the first write waits
+	stall  *stall        // at the write to cut at; nil: cut immediately
 }
 
-// stall is a process that is stopped: a write says that it has come, and goes no further until the process continues.
+// stall simulates a stopped process: a write signals that it has arrived, and proceeds only when
+// the process continues.
 type stall struct{ come, goOn chan struct{} }
 
 func (c *cutter) wrap(n net.Conn) net.Conn { return &cutConn{n, c} }
 
-// hold makes writes wait until release.
+// hold blocks writes until release is called.
 func (c *cutter) hold() (release func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,7 +44,7 @@ func (c *cutter) hold() (release func()) {
 	return func() { close(gate) }
 }
 
-// held waits until a write waits.
+// held waits until a write is blocked.
 func (c *cutter) held() {
 	c.mu.Lock()
 	waits := c.waits
@@ -59,7 +60,7 @@ func (c *cutter) arm(at int, after bool) {
 	c.writes, c.at, c.after = 0, at, after
 }
 
-// next counts a write, and tells whether it is the one to cut at.
+// next counts a write, and reports whether it is the one to cut at.
 func (c *cutter) next() (cut, after bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,14 +106,15 @@ func (c *cutConn) Write(b []byte) (int, error) {
 	if _, err := c.Conn.Write(b); err != nil {
 		return 0, err
 	}
-	_, err := c.Read(make([]byte, 1<<16)) // the server has done it
+	_, err := c.Read(make([]byte, 1<<16)) // the server has executed it
 	if c.cutter.cause != nil {
 		return 0, c.cutter.cause
 	}
 	return len(b), err
 }
 
-// TestLostInAppend: a connection that is lost at any write of an append, before the server gets it or after it has answered, is seen by no caller, and each append is stored once.
+// TestLostInAppend checks that no caller notices a connection lost at any write of an append,
+// before the server gets it or after it has answered, and that each append is stored exactly once.
 func TestLostInAppend(t *testing.T) {
 	t.Parallel()
 	faultmatrix.Proves(t, "cut-in-append")
@@ -139,7 +141,7 @@ func lostInAppend(t *testing.T, c *cutter) {
 			}
 		}
 	}
-	story("prepared") // the statements
+	story("prepared") // prepare the statements
 	c.arm(0, false)
 	story("counted")
 	writes := c.count()
@@ -157,7 +159,8 @@ func lostInAppend(t *testing.T, c *cutter) {
 	}
 }
 
-// story is a run's life: new, with a blob and in a session; continued; continued with a blob; ended and released.
+// story returns the appends of a run's life: new, with a blob and in a session; continued;
+// continued with a blob; ended and released.
 func story(run string) []journal.Append {
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	var all []journal.Append
@@ -182,7 +185,7 @@ func story(run string) []journal.Append {
 	return all
 }
 
-// told checks that the store has the story of a run, once.
+// told checks that the store contains the story of a run exactly once.
 func told(t *testing.T, s *postgres.Store, run string) {
 	t.Helper()
 	records, err := s.Read(t.Context(), run, 0)
@@ -226,7 +229,9 @@ func told(t *testing.T, s *postgres.Store, run string) {
 	}
 }
 
-// TestStoppedInAppend: a process that is stopped after it locked a run, and before it stores, keeps others from the run for a bounded time. When it continues its append is fenced.
+// TestStoppedInAppend checks that a process that is stopped after it locked a run, and before it
+// stores, blocks others from the run for a limited time, and that its append is fenced when it
+// continues.
 func TestStoppedInAppend(t *testing.T) {
 	t.Parallel()
 	c := &cutter{stall: &stall{make(chan struct{}), make(chan struct{})}}
@@ -243,12 +248,12 @@ func TestStoppedInAppend(t *testing.T) {
 	}
 	defer other.Close()
 	appends := story("stopped")
-	for _, a := range append(story("prepared"), appends[:2]...) { // the statements
+	for _, a := range append(story("prepared"), appends[:2]...) { // prepare the statements
 		if err := s.Append(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c.arm(2, false) // the third append has a blob: its first message locks, its second one stores
+	c.arm(2, false) // the third append has a blob: its first message locks, its second stores
 	done := make(chan error, 1)
 	go func() { done <- s.Append(t.Context(), appends[2]) }()
 	<-c.stall.come
@@ -267,7 +272,8 @@ func TestStoppedInAppend(t *testing.T) {
 	}
 }
 
-// TestServerRestarts: appends wait while the server is away for a moment, however it went, and each is stored once.
+// TestServerRestarts checks that appends wait while the server is briefly down, however it was
+// stopped, and that each is stored exactly once.
 func TestServerRestarts(t *testing.T) {
 	t.Parallel()
 	faultmatrix.Proves(t, "restarted")
@@ -315,7 +321,8 @@ func TestServerRestarts(t *testing.T) {
 	}
 }
 
-// stubborn appends as a driver does: while the store cannot be reached, it looks whether the append was stored, and asks again.
+// stubborn appends like a driver: while the store is unreachable, it checks whether the append was
+// stored, and retries.
 func stubborn(ctx context.Context, s *postgres.Store, a journal.Append) error {
 	for {
 		err := s.Append(ctx, a)
@@ -329,7 +336,8 @@ func stubborn(ctx context.Context, s *postgres.Store, a journal.Append) error {
 	}
 }
 
-// TestSessionLost: an owner whose session ended has its lock again soon, and goes on with the runs that were not claimed meanwhile.
+// TestSessionLost checks that an owner whose session ended soon has its lock again, and continues
+// the runs that were not claimed meanwhile.
 func TestSessionLost(t *testing.T) {
 	t.Parallel()
 	for _, listens := range []bool{true, false} {
@@ -384,7 +392,7 @@ func endSession(t *testing.T, url string, owner int64) {
 	}
 }
 
-// sessionOf gives the process of the server that holds the lock of an owner.
+// sessionOf returns the server process that holds the lock of an owner.
 func sessionOf(t *testing.T, url string, owner int64) (pid int) {
 	t.Helper()
 	err := pgtest.Connect(t, url).QueryRow(t.Context(), `SELECT pid FROM pg_locks l WHERE locktype = 'advisory' AND objsubid = 2 AND objid::bigint = $1

@@ -18,20 +18,22 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migration is a file of the folder migrations.
+// migration is a file in the folder migrations.
 type migration struct {
 	number int
-	// least is the number of the newest migration that a program must have to use the store after this one: that of the line "-- least: N" at the beginning of the file, else its own. A release whose
-	// migrations only add names the newest one of the release before it, so that both can be used at the same time.
+	// least is the number of the newest migration that a program must know to use the store after
+	// this one. It comes from the line "-- least: N" at the start of the file; without one it is
+	// the migration's own number. A release whose migrations only add names the newest migration of
+	// the previous release, so that both can be used at the same time.
 	least int
 	name  string
 	sql   string
 }
 
-// leastLine begins a file of a migration that older programs can live with.
+// leastLine starts a migration file that is compatible with older programs.
 const leastLine = "-- least: "
 
-// migrations gives those of this program, by number.
+// migrations returns this program's migrations, sorted by number.
 func migrations() ([]migration, error) {
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
 	if err != nil {
@@ -60,7 +62,8 @@ func migrations() ([]migration, error) {
 
 // Statements of the migration.
 const (
-	// sqlWhose tells whether the schema is there, how many relations it has, and whether the table of migrations is one of them.
+	// sqlWhose returns whether the schema exists, how many relations it has, and whether the table
+	// of migrations is one of them.
 	sqlWhose = `SELECT to_regnamespace($1) IS NOT NULL,
   (SELECT count(*) FROM pg_class c WHERE c.relnamespace = to_regnamespace($1)), to_regclass($1 || '.hocket_store') IS NOT NULL,
   to_regclass($1 || '.unfinished_copy') IS NOT NULL`
@@ -75,7 +78,8 @@ const (
 	sqlApply   = `INSERT INTO hocket_store (number, name, least) VALUES ($1, $2, $3)`
 )
 
-// migrate brings the schema up to date. Of several processes that come at once the first does it, and the others wait for it. A schema that is up to date is not written.
+// migrate brings the schema up to date. If several processes migrate simultaneously, the first does
+// it and the others wait. A schema that is up to date is not written.
 func (s *Store) migrate(ctx context.Context) error {
 	steps, err := migrations()
 	if err != nil {
@@ -104,11 +108,13 @@ func (s *Store) migrate(ctx context.Context) error {
 	})
 }
 
-// Version gives the version of the tables that was found when the store was opened, 0 for none, and the one that they have now.
+// Version returns the version of the tables found when the store was opened, 0 for none, and their
+// current version.
 func (s *Store) Version() (found, now int) { return s.found, s.newest }
 
-// missing gives the steps that the schema does not have, and the number of the newest one that it has; 0: none. Steps of a newer program that this one can live with are no error. Errors: journal.ErrNotStore,
-// journal.ErrUnfinished, *journal.NewerError.
+// missing returns the migrations that the schema lacks, and the number of the newest one that it
+// has; 0 means none. Migrations of a newer program are not an error if this program is compatible
+// with them. Errors are journal.ErrNotStore, journal.ErrUnfinished and *journal.NewerError.
 func (s *Store) missing(ctx context.Context, tx pgx.Tx, steps []migration) ([]migration, int, error) {
 	var hasSchema, isStore, isUnfinished bool
 	var relations int
@@ -142,7 +148,8 @@ func (s *Store) missing(ctx context.Context, tx pgx.Tx, steps []migration) ([]mi
 	return slices.DeleteFunc(slices.Clone(steps), func(m migration) bool { return slices.Contains(applied, m.number) }), found, nil
 }
 
-// apply does the steps. The schema is made only where there is none: a user without the right to make one can be given one that is empty.
+// apply runs the migrations. It creates the schema only if it does not exist, so that a user
+// without permission to create schemas can be given an empty one.
 func (s *Store) apply(ctx context.Context, tx pgx.Tx, steps []migration) error {
 	var hasSchema bool
 	if err := tx.QueryRow(ctx, `SELECT to_regnamespace($1) IS NOT NULL`, s.schema).Scan(&hasSchema); err != nil {
@@ -157,7 +164,7 @@ func (s *Store) apply(ctx context.Context, tx pgx.Tx, steps []migration) error {
 		return err
 	}
 	for _, m := range steps {
-		if _, err := tx.Exec(ctx, m.sql); err != nil { // without arguments a file may have many statements
+		if _, err := tx.Exec(ctx, m.sql); err != nil { // without arguments, a file may contain many statements
 			return fmt.Errorf("migrate with %s: %w", m.name, err)
 		}
 		if _, err := tx.Exec(ctx, sqlApply, m.number, m.name, m.least); err != nil {

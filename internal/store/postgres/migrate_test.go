@@ -21,7 +21,8 @@ func tryOpen(t *testing.T, cfg postgres.Config) error {
 	return s.Close()
 }
 
-// TestMigrateAtOnce: of many processes that open a new store at once one makes it.
+// TestMigrateAtOnce checks that if many processes simultaneously open a new store, exactly one
+// creates it.
 func TestMigrateAtOnce(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
@@ -40,7 +41,7 @@ func TestMigrateAtOnce(t *testing.T) {
 	}
 }
 
-// TestMigrateRefuses: what another program or a newer Hocket made is not changed.
+// TestMigrateRefuses checks that a schema of another program or of a newer Hocket is not changed.
 func TestMigrateRefuses(t *testing.T) {
 	t.Parallel()
 	foreign := pgtest.URL(t)
@@ -73,7 +74,8 @@ func TestMigrateRefuses(t *testing.T) {
 	}
 }
 
-// TestMigrateNeighbour: a store that a newer release has migrated is used by a program that the newest migrations can live with, and keeps them; by others it is not.
+// TestMigrateNeighbour checks that a store that a newer release has migrated can be used, and is
+// left unchanged, by a program with which the newest migrations are compatible, and not by others.
 func TestMigrateNeighbour(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
@@ -102,7 +104,8 @@ func TestMigrateNeighbour(t *testing.T) {
 	}
 }
 
-// TestOpenWritesNothing: a store that is up to date can be opened and read where nothing may be written, such as on a replica.
+// TestOpenWritesNothing checks that a store that is up to date can be opened and read if writing is
+// impossible, such as on a replica.
 func TestOpenWritesNothing(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
@@ -120,7 +123,8 @@ func TestOpenWritesNothing(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses: bad names and addresses are errors, with the server's own error in them.
+// TestOpenRefuses checks that bad names and addresses are errors that include the server's own
+// error.
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
@@ -137,7 +141,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestBeside: namespaces are schemas behind one pool, and the last to close ends it.
+// TestBeside checks that namespaces are schemas that share one pool, and that the last one to close
+// closes the pool.
 func TestBeside(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)

@@ -12,14 +12,16 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// array is an array as the server takes it, in binary. pgx would make one of a slice too, by reflection and in memory that grows anew with each batch, which is a third of what a batch costs the
-// process.
+// array is an array in the server's binary format. pgx would also encode a slice, but with
+// reflection and with memory that is reallocated for each batch, which is a third of a batch's cost
+// in the process.
 type array struct {
 	buf []byte
 	n   int
 }
 
-// columnHead is the size of what comes before the elements: dimensions, whether there are NULLs, type of the elements, number, first index.
+// columnHead is the size of the header before the elements: dimensions, whether there are NULLs,
+// element type, length, first index.
 const columnHead = 20
 
 func (c *array) reset() {
@@ -49,9 +51,9 @@ func (c *array) text(s string) {
 	c.n++
 }
 
-// encoded gives the array, whose elements have a type.
+// encoded returns the encoded array with the given element type.
 func (c *array) encoded(elements uint32) []byte {
-	if c.n == 0 { // without dimensions
+	if c.n == 0 { // no dimensions
 		binary.BigEndian.PutUint32(c.buf[0:], 0)
 		binary.BigEndian.PutUint32(c.buf[4:], 0)
 		binary.BigEndian.PutUint32(c.buf[8:], elements)
@@ -94,7 +96,7 @@ const (
 	moveColumns
 )
 
-// elementTypes are those of the columns.
+// elementTypes are the element types of the columns.
 var elementTypes = [moveColumns]uint32{
 	colHead: pgtype.Int8OID, colEpoch: pgtype.Int8OID, colFormer: pgtype.Int8OID, colLast: pgtype.Int8OID, colSeal: pgtype.ByteaOID, colUpdated: pgtype.Int8OID, colOwner: pgtype.Int8OID,
 	colRecordRun: pgtype.Int8OID, colRecordLast: pgtype.Int8OID, colRecordSeal: pgtype.ByteaOID, colRecordData: pgtype.ByteaOID,
@@ -104,13 +106,13 @@ var elementTypes = [moveColumns]uint32{
 	colTextRun: pgtype.Int8OID, colText: pgtype.TextOID,
 }
 
-// move is a batch for sqlMove. It is used again.
+// move is a batch for sqlMove. It is reused.
 type move struct {
 	columns [moveColumns]array
 	params  [][]byte
 }
 
-// maxKept bounds the data that a move keeps for its next batch.
+// maxKept is the maximum size of the data that a move keeps for its next batch.
 const maxKept = 4 << 20
 
 // binaryFormat is the format of all parameters and results.
@@ -122,7 +124,7 @@ func (m *move) reset() {
 	}
 }
 
-// add adds an append that continues t, and gives t as it is afterwards.
+// add adds an append that continues t, and returns the resulting state of t.
 func (m *move) add(p *pending, t *target) *target {
 	c := &m.columns
 	n := t.moved(p, p.seal(t.sum))
@@ -167,7 +169,7 @@ func (m *move) add(p *pending, t *target) *target {
 	return n
 }
 
-// do runs the statement, and calls each for every run that moved.
+// do runs the statement, and calls each for every run whose head was updated.
 func (m *move) do(ctx context.Context, s *Store, owner int64, each func(id int64)) error {
 	q, columns := sqlMoveNotices, int(moveColumns)
 	if m.columns[colNoticeRun].n+m.columns[colTextRun].n == 0 {
@@ -198,7 +200,8 @@ func (m *move) do(ctx context.Context, s *Store, owner int64, each func(id int64
 	return err
 }
 
-// start sends the statement: prepared, unless the pool goes through something that knows no prepared statements.
+// start sends the statement; it is prepared, unless the pool goes through a pooler without support
+// for prepared statements.
 func (m *move) start(ctx context.Context, conn *pgxpool.Conn, text string) (*pgconn.ResultReader, error) {
 	c := conn.Conn()
 	if mode := c.Config().DefaultQueryExecMode; mode != pgx.QueryExecModeCacheStatement {

@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
-// TestPrefixOfBytes: a prefix may end in bytes that are no UTF-8, or in a replacement character; it finds the runs that begin with it and no others.
+// TestPrefixOfBytes checks that a prefix that ends in invalid UTF-8, or in a replacement character,
+// finds exactly the runs with that prefix.
 func TestPrefixOfBytes(t *testing.T) {
 	t.Parallel()
 	s := open(t, pgtest.URL(t))
@@ -25,7 +26,7 @@ func TestPrefixOfBytes(t *testing.T) {
 	}
 }
 
-// TestSchemaOfReservedWord: a schema may have the name of a key word of SQL.
+// TestSchemaOfReservedWord checks that a schema may be named like an SQL keyword.
 func TestSchemaOfReservedWord(t *testing.T) {
 	t.Parallel()
 	u, err := url.Parse(pgtest.Start(t, pgtest.Config{}).URL(t))

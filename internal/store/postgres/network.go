@@ -11,31 +11,35 @@ import (
 )
 
 const (
-	// dialTimeout bounds how long it takes to connect.
+	// dialTimeout limits the time to connect.
 	dialTimeout = 10 * time.Second
-	// ackTime is for how long the other side may leave unacknowledged what was sent. Keep-alives are not sent meanwhile.
+	// ackTime is how long the other side may leave sent data unacknowledged. Keep-alives are not
+	// sent meanwhile.
 	ackTime = 11 * time.Second
-	// replyTime bounds how long a server sends nothing, and takes nothing, while it is waited for: one that hangs, or whose machine is gone, is taken for lost.
+	// replyTime limits how long a server may neither send nor accept data while a statement waits
+	// for it; a server that hangs, or whose machine is gone, is treated as lost.
 	replyTime = time.Minute
-	// closeTime bounds what Close asks of the server, and replyTime while a store is closed.
+	// closeTime limits the requests that Close makes to the server, and replaces replyTime while a
+	// store is being closed.
 	closeTime = 3 * time.Second
-	// hurryEvery is how often it is looked during Close which connections are silent.
+	// hurryEvery is how often Close checks for silent connections.
 	hurryEvery = 200 * time.Millisecond
 )
 
-// errGivenUp says that the server did not answer while a store was closed.
+// errGivenUp is returned if the server does not answer while a store is being closed.
 var errGivenUp = errors.New("the server does not answer, and the store is being closed")
 
-// network is the connections of a process to one database. Each is closed when the server is silent for too long, which ends the statement that waits for it.
+// network holds the connections of a process to one database. Each is closed when the server is
+// silent for too long, which ends the statement that waits for it.
 type network struct {
-	wrap func(net.Conn) net.Conn // of tests
+	wrap func(net.Conn) net.Conn // for tests
 
 	mu       sync.Mutex
-	reply    time.Duration // replyTime; a test makes it short
+	reply    time.Duration // replyTime; shorter in tests
 	links    map[*link]struct{}
 	dials    map[*dial]struct{}
 	hurrying int  // stores that are being closed
-	isSilent bool // and the server does not answer
+	isSilent bool // also, the server does not answer
 	isOver   bool
 }
 
@@ -52,17 +56,18 @@ type link struct {
 
 	mu     sync.Mutex
 	active int         // reads and writes that wait
-	since  time.Time   // when one of them began or ended last
-	timer  *time.Timer // closes the connection; nil: nothing does, as it waits for notifications
+	since  time.Time   // when one of them last started or ended
+	timer  *time.Timer // closes the connection; nil if it waits for notifications, since nothing closes it then
 }
 
 func newNetwork(wrap func(net.Conn) net.Conn) *network {
 	return &network{wrap: wrap, reply: replyTime, links: map[*link]struct{}{}, dials: map[*dial]struct{}{}}
 }
 
-// dialer makes connections. One that waits for notifications is silent for any time.
+// dialer returns a function that makes connections. A connection that waits for notifications may
+// be silent indefinitely.
 func (n *network) dialer(waits bool) pgconn.DialFunc {
-	// A server that vanished is noticed after some 11 s where nothing is on its way to it.
+	// A vanished server is noticed after about 11 s if no data is in transit to it.
 	d := net.Dialer{Timeout: dialTimeout, Control: boundAcks, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}}
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -119,7 +124,8 @@ func (k *link) Close() error {
 	return k.Conn.Close()
 }
 
-// count notes that a read or write begins or ends: either shows that the connection is not silent.
+// count records that a read or write starts or ends: either shows that the connection is not
+// silent.
 func (k *link) count(by int) {
 	k.of.mu.Lock()
 	reply := k.of.reply
@@ -137,7 +143,7 @@ func (k *link) count(by int) {
 	}
 }
 
-// silentFor tells for how long a statement has waited for the server.
+// silentFor returns how long a statement has waited for the server.
 func (k *link) silentFor(now time.Time) time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -147,7 +153,7 @@ func (k *link) silentFor(now time.Time) time.Duration {
 	return now.Sub(k.since)
 }
 
-// hurry bounds how long the server is waited for by closeTime, until done.
+// hurry limits the wait for the server to closeTime, until done is called.
 func (n *network) hurry() (done func()) {
 	n.mu.Lock()
 	n.hurrying++
@@ -179,7 +185,8 @@ func (n *network) hurry() (done func()) {
 	}
 }
 
-// cut closes the connections that have been silent for closeTime. If there is one, no more are made, and what is asked on others ends as well.
+// cut closes the connections that have been silent for closeTime. If there is one, no new
+// connections are made, and requests on others end as well.
 func (n *network) cut(now time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -201,14 +208,14 @@ func (n *network) cut(now time.Time) {
 	}
 }
 
-// silent tells whether the server was given up while a store was closed.
+// silent reports whether the server was given up while a store was being closed.
 func (n *network) silent() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.isSilent || n.isOver
 }
 
-// end closes all connections, and makes no new ones.
+// end closes all connections and prevents new ones.
 func (n *network) end() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

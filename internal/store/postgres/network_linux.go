@@ -5,10 +5,11 @@ import (
 	"syscall"
 )
 
-// tcpUserTimeout is TCP_USER_TIMEOUT of linux/tcp.h, which package syscall does not have.
+// tcpUserTimeout is TCP_USER_TIMEOUT of linux/tcp.h, which package syscall lacks.
 const tcpUserTimeout = 18
 
-// boundAcks ends a connection whose other side acknowledges nothing for ackTime; without it, it takes a quarter of an hour.
+// boundAcks closes a connection whose other side acknowledges nothing for ackTime; without it, this
+// takes a quarter of an hour.
 func boundAcks(network, _ string, c syscall.RawConn) (err error) {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil

@@ -17,17 +17,17 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// owner is a handle as the owner of runs.
+// owner is a handle in its role as the owner of runs.
 type owner struct {
 	self   journal.Owner
 	number atomic.Int64 // in the table of owners; 0 until the handle owns something
 
 	mu       sync.Mutex // held while it registers
-	reserved int64      // the number, from the first attempt to register on
+	reserved int64      // the number, from the first registration attempt on
 }
 
 func newOwner(kind journal.Kind, place string) *owner {
-	host, _ := os.Hostname() // without it, it is not told
+	host, _ := os.Hostname() // without a name it is omitted
 	return &owner{self: journal.Owner{ID: uuid.NewString(), Kind: kind, PID: os.Getpid(), Host: host, Place: place}}
 }
 
@@ -50,7 +50,8 @@ func (o *ownerRow) owner() journal.Owner {
 // Owner implements journal.Ownership.
 func (s *Store) Owner() journal.Owner { return s.owner.self }
 
-// register makes the handle an owner, if it is none yet, and gives its number. The number is not used again, and its lock is held before any row has it.
+// register makes the handle an owner, if it is not one yet, and returns its number. The number is
+// never reused, and its lock is acquired before any row refers to it.
 func (s *Store) register(ctx context.Context) (int64, error) {
 	o := s.owner
 	if n := o.number.Load(); n != 0 {
@@ -84,7 +85,7 @@ func (s *Store) register(ctx context.Context) (int64, error) {
 
 // Alive implements journal.Ownership.
 func (s *Store) Alive(ctx context.Context, owner string) (bool, error) {
-	if uuid.Validate(owner) != nil && owner != journal.CommonOwner { // no owner has it, and it may be no text
+	if uuid.Validate(owner) != nil && owner != journal.CommonOwner { // no owner has it, and it may not be valid text
 		if err := s.enter(ctx); err != nil {
 			return false, err
 		}
@@ -99,7 +100,9 @@ func (s *Store) Alive(ctx context.Context, owner string) (bool, error) {
 	return alive, nil
 }
 
-// Sign implements journal.Ownership. A process that does not listen looks here whether it still has the session. It is an error too where the sign is stored and appends find no room.
+// Sign implements journal.Ownership. A process that does not listen uses it to check whether it
+// still has the session. It also returns an error if the heartbeat is stored but appends find no
+// space.
 func (s *Store) Sign(ctx context.Context, at time.Time) error {
 	self, err := s.register(ctx)
 	if err == nil {
@@ -160,7 +163,8 @@ func (s *Store) Evict(ctx context.Context, run, owner string) error {
 	}
 }
 
-// Claim implements journal.Ownership. Whether the owner lives is asked in the statement that changes it.
+// Claim implements journal.Ownership. Whether the owner is alive is checked in the statement that
+// changes it.
 func (s *Store) Claim(ctx context.Context, run string) (journal.Head, error) {
 	for n := 0; ; n++ {
 		heads, err := s.claim(ctx, sqlClaim, bytesOf(run))
@@ -177,7 +181,7 @@ func (s *Store) Claim(ctx context.Context, run string) (journal.Head, error) {
 		if err == nil {
 			err = s.refuseOwned(ctx, run)
 		}
-		if err == nil { // it is free by now, or this process has lost its session and has it again soon
+		if err == nil { // it is free by now, or this process has lost its session and will have it again soon
 			err = s.fault(ctx, s.db.session.check(ctx))
 		}
 		if err == nil {
@@ -189,7 +193,8 @@ func (s *Store) Claim(ctx context.Context, run string) (journal.Head, error) {
 	}
 }
 
-// refuseOwned gives an *journal.OwnedError where a living owner has the run. Errors: journal.ErrNotFound.
+// refuseOwned returns *journal.OwnedError if a living owner has the run, and journal.ErrNotFound if
+// the run does not exist.
 func (s *Store) refuseOwned(ctx context.Context, run string) error {
 	h, err := s.Head(ctx, run)
 	if err != nil {

@@ -13,32 +13,34 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// maxShared is how many writes share a transaction. Beyond 64 savepoints a transaction costs all others time.
+// maxShared is how many writes share a transaction. With more than 64 savepoints a transaction
+// slows down all others.
 const maxShared = 50
 
-// part is the tables of a part, and the queue of those in this process who write them. Callers that wait share a transaction and are answered after its commit: one commit at a time would be
-// a few hundred a second on a disk, and they cannot overlap.
+// part is the tables of one part of the store, and the queue of their writers in this process.
+// Queued callers share a transaction and are answered after its commit: separate commits would be
+// limited to a few hundred per second on a disk, and they cannot overlap.
 type part struct {
 	store *Store
 	name  Part
 
 	mu     sync.Mutex
 	line   []*write
-	isBusy bool // a goroutine writes
+	isBusy bool // a goroutine is writing
 }
 
 // write is one call of Write.
 type write struct {
 	do    func(tables.Tx) error
 	err   error
-	panic any // what do panicked with; nil: it returned
+	panic any // value with which do panicked; nil: it returned
 	done  chan struct{}
 }
 
-// errPanicked is the error of a write that panicked. Its caller gets the panic.
+// errPanicked is the error of a write that panicked. The panic continues in its caller.
 var errPanicked = errors.New("the write panicked")
 
-// run calls do, and sends what it has left. One that panicked is not done again.
+// run calls do, and sends its remaining statements. A write that panicked is not repeated.
 func (w *write) run(l *lent) (err error) {
 	if w.panic != nil {
 		return errPanicked
@@ -54,7 +56,7 @@ func (w *write) run(l *lent) (err error) {
 	return l.flush()
 }
 
-// result gives what the caller gets, once the write is done.
+// result returns the caller's result, once the write is done.
 func (w *write) result() error {
 	if w.panic != nil {
 		panic(w.panic)
@@ -95,7 +97,7 @@ func (p *part) Write(ctx context.Context, _ int, do func(tx tables.Tx) error) er
 	return w.result()
 }
 
-// drain writes until the line is empty.
+// drain writes until the queue is empty.
 func (p *part) drain(ctx context.Context) {
 	for {
 		p.share(ctx)
@@ -109,7 +111,7 @@ func (p *part) drain(ctx context.Context) {
 	}
 }
 
-// take takes writes out of the line: their turn has come.
+// take removes from the queue the writes whose turn has come.
 func (p *part) take() []*write {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,7 +121,9 @@ func (p *part) take() []*write {
 	return out
 }
 
-// settings of transactions of a part. A process that stops in the middle of one is disconnected, so that it holds up the others no longer than that, and they do not wait for ever.
+// settings returns the settings of transactions of a part. A process that stops in the middle of a
+// transaction is disconnected, so that it blocks the others no longer than that; nor do they wait
+// forever for locks.
 func (p *part) settings(attempt int) string {
 	text := "; SET LOCAL idle_in_transaction_session_timeout = '20s'; SET LOCAL lock_timeout = '30s'; LOCK TABLE " + string(p.name) + "_turn IN EXCLUSIVE MODE"
 	if shared := sharedTables[p.name]; shared != "" && attempt >= patient {
@@ -128,13 +132,14 @@ func (p *part) settings(attempt int) string {
 	return text
 }
 
-// sharedTables are those that other programs write. One that writes them all the time would be in the way for ever: after some attempts they are locked.
+// sharedTables are the tables that other programs write too. A program that writes them constantly
+// would conflict forever, so they are locked after some attempts.
 var sharedTables = map[Part]string{Catalog: "agents, agent_workflows, agent_workflow_nodes, agent_workflow_edges, workflow_documents"}
 
-// patient is how many attempts are made without that.
+// patient is how many attempts are made without locking them.
 const patient = 3
 
-// share does the writes that wait in one transaction, and answers them.
+// share runs the queued writes in one transaction, and answers them.
 func (p *part) share(ctx context.Context) {
 	var all []*write
 	isTaken := false
@@ -147,11 +152,12 @@ func (p *part) share(ctx context.Context) {
 		}
 		return together(ctx, tx, all)
 	})
-	if !isTaken { // no transaction could begin
+	if !isTaken { // no transaction could be started
 		all = p.take()
 	}
 	if isTaken && len(all) > 1 && classify(err) == classRejected {
-		// The commit was refused because of one of them, as by a constraint that is checked there: each is done by itself.
+		// The commit was rejected because of one of the writes, for example by a deferred
+		// constraint: run each by itself.
 		for _, w := range all {
 			w.err = p.turn(ctx, func(ctx context.Context, tx pgx.Tx) error { return w.run(&lent{ctx: ctx, tx: tx}) })
 			close(w.done)
@@ -166,17 +172,18 @@ func (p *part) share(ctx context.Context) {
 	}
 }
 
-// turnTime bounds a transaction of a part. A server that hangs looks like one that was lost.
+// turnTime limits a transaction of a part. A server that hangs is treated as a lost one.
 const turnTime = 2 * time.Minute
 
-// turn runs do inside a transaction that has the part's lock, again where another program was in the way, and where the connection was lost before it began.
+// turn runs do in a transaction that holds the part's lock. It retries if another program
+// interfered, or if the connection was lost before do started.
 func (p *part) turn(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {
 	attempt := -1
 	return p.store.again(ctx, func() error {
 		attempt++
 		ctx, cancel := context.WithTimeout(ctx, p.store.turnTime)
 		defer cancel()
-		var done error // of the transaction that began
+		var done error // error of the transaction that started
 		err := p.store.fresh(func() error {
 			hasBegun := false
 			err := p.store.lend(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, p.settings(attempt), func(tx pgx.Tx) error {
@@ -195,7 +202,8 @@ func (p *part) turn(ctx context.Context, do func(ctx context.Context, tx pgx.Tx)
 	})
 }
 
-// together does writes one after another. One that fails is undone alone, but for errors that end the transaction: those are returned.
+// together runs writes one after another. A write that fails is undone alone; errors that end the
+// transaction are returned.
 func together(ctx context.Context, tx pgx.Tx, all []*write) error {
 	next := []string{sqlSavepoint}
 	for _, w := range all {
@@ -212,18 +220,18 @@ func together(ctx context.Context, tx pgx.Tx, all []*write) error {
 			return w.err
 		}
 		w.err = explain(w.err)
-		if !l.isSent { // neither was the savepoint
+		if !l.isSent { // so the savepoint was not sent either
 			continue
 		}
 		if _, err := tx.Exec(ctx, sqlRollbackTo, pgx.QueryExecModeSimpleProtocol); err != nil {
 			return err
 		}
-		next = nil // the savepoint is still there
+		next = nil // the savepoint still exists
 	}
 	return nil
 }
 
-// Statements around the writes that share a transaction.
+// Statements around the writes of a shared transaction.
 const (
 	sqlSavepoint        = `SAVEPOINT one`
 	sqlReleaseSavepoint = `RELEASE SAVEPOINT one`

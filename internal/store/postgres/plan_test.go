@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
-// fillRuns stores runs as rows alone: one in a hundred is paused, all others have ended, and all are of one kind and workflow.
+// fillRuns stores runs as rows only: one in a hundred is paused, all others have ended, and all
+// have the same kind and workflow.
 const fillRuns = `WITH r AS (
   INSERT INTO runs (run, created, status, waiting, ended, workflow, name, format, parent, kind, session, place)
   SELECT convert_to('r' || n, 'UTF8'), n, CASE WHEN n % 100 = 0 THEN 'paused' WHEN n % 10 = 1 THEN 'failed' ELSE 'completed' END, 0, n, 'w', '', '', '', 'run', '', ''
@@ -19,7 +20,8 @@ INSERT INTO heads (id, epoch, owner, last, seal, updated) SELECT id, 1, 0, 1, '\
 
 var removedRows = regexp.MustCompile(`Rows Removed by (?:Join )?Filter: (\d+)|\(actual rows=(\d+) loops=(\d+)\)`)
 
-// TestListPlans: a page of a list looks at few runs beside those that it gives, whatever is asked for.
+// TestListPlans checks that a page of a list reads few runs in addition to those that it returns,
+// whatever the filter.
 func TestListPlans(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
@@ -67,7 +69,7 @@ func TestListPlans(t *testing.T) {
 			}
 			most = max(most, n)
 		}
-		if len(plan) == 0 || most > 2000 { // a page has 51 heads, of one of 6 streams each
+		if len(plan) == 0 || most > 2000 { // a page has 51 heads, each from one of 6 streams
 			t.Errorf("%s: %d rows are looked at\n%s", name, most, strings.Join(plan, "\n"))
 		}
 	}

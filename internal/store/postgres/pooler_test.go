@@ -17,7 +17,8 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// pooled gives the configuration of a store behind a pooler, whose session leads to the server.
+// pooled returns the configuration of a store behind a pooler, whose session connects to the server
+// directly.
 func pooled(t *testing.T, through func(string) string, at string) postgres.Config {
 	t.Helper()
 	cfg := postgres.Config{Kind: journal.KindRun}
@@ -31,7 +32,8 @@ func pooled(t *testing.T, through func(string) string, at string) postgres.Confi
 	return cfg
 }
 
-// TestPooled: the journal keeps its contract behind a pooler that gives each transaction another session of the server.
+// TestPooled checks that the journal fulfills its contract behind a pooler that assigns a different
+// server session to each transaction.
 func TestPooled(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Config{})
@@ -57,7 +59,8 @@ func TestPooled(t *testing.T) {
 	})
 }
 
-// TestTablesPooled: so do the tables beside it, whose turns last as long as a transaction.
+// TestTablesPooled checks that the other tables do so too; their turns last as long as a
+// transaction.
 func TestTablesPooled(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Config{})

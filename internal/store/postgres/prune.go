@@ -14,20 +14,21 @@ import (
 )
 
 const (
-	pruneRuns = 50 // runs that vanish in one transaction
-	// Records that are deleted in one transaction: as many as take about pruneTime.
+	pruneRuns = 50 // runs deleted in one transaction
+	// Records deleted in one transaction: as many as take about pruneTime.
 	minPruneRecords = 10
 	maxPruneRecords = 5000
 	pruneTime       = 20 * time.Millisecond
 )
 
-// victim is a run to delete, if it still is as it was when it was chosen.
+// victim is a run to delete, if it has not changed since it was chosen.
 type victim struct{ id, epoch, last int64 }
 
-// SizeOf is the statement for the size of the tables of the schema $1 in bytes, with indexes and what a prune has left free.
+// SizeOf is the statement for the size of the tables of the schema $1 in bytes, including indexes
+// and space that a prune has freed.
 const SizeOf = `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relnamespace = to_regnamespace($1) AND c.relkind IN ('r', 'm')`
 
-// Size gives the size of the store's tables in bytes, with their indexes.
+// Size returns the size of the store's tables in bytes, including their indexes.
 func (s *Store) Size(ctx context.Context) (n int64, err error) {
 	_, err = s.one(ctx, SizeOf, []any{s.schema}, []any{&n})
 	return n, err
@@ -35,8 +36,10 @@ func (s *Store) Size(ctx context.Context) (n int64, err error) {
 
 // Prune implements journal.Lists.
 //
-// A run vanishes in one transaction, which leaves its records to the trash; those are deleted in steps of some milliseconds. A process that dies on the way leaves trash, which the next Prune deletes.
-// The server uses the space again; it gives back to the file system what is free at the end of a table, when it vacuums.
+// A run is removed in one transaction, which moves its records to the trash; the records are then
+// deleted in steps of some milliseconds. A process that dies in between leaves trash, which the
+// next Prune deletes. The server reuses the space; only when it vacuums does it return to the file
+// system what is free at the end of a table.
 func (s *Store) Prune(ctx context.Context, q journal.PruneQuery) (journal.PruneResult, error) {
 	var res journal.PruneResult
 	before, err := s.Size(ctx)
@@ -84,7 +87,8 @@ func (s *Store) prune(ctx context.Context, q journal.PruneQuery, res *journal.Pr
 	return err
 }
 
-// dropNamed deletes a run that was asked for by name, whatever happened to it since, unless it got an owner.
+// dropNamed deletes a run that was requested by name, whatever happened to it since, unless an
+// owner has claimed it.
 func (s *Store) dropNamed(ctx context.Context, run string, res *journal.PruneResult) error {
 	for {
 		if err := s.refuseOwned(ctx, run); err != nil {
@@ -105,7 +109,7 @@ func (s *Store) dropNamed(ctx context.Context, run string, res *journal.PruneRes
 	}
 }
 
-// dropOld deletes the runs of a status that have no living owner and are old enough.
+// dropOld deletes the runs with a status that have no living owner and are old enough.
 func (s *Store) dropOld(ctx context.Context, text sqlText, status journal.Status, before time.Time, res *journal.PruneResult) error {
 	var from, id int64 = math.MinInt64, 0
 	for {
@@ -134,14 +138,15 @@ func (s *Store) dropOld(ctx context.Context, text sqlText, status journal.Status
 			}
 			victims = victims[n:]
 		}
-		// Trash is emptied as it comes, so that its space can be used again soon.
+		// Empty the trash as it accumulates, so that its space can be reused soon.
 		if err := s.emptyTrash(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// drop makes runs vanish in one transaction. It is done again where a blob got another holder meanwhile.
+// drop removes runs in one transaction. It is repeated if another run refers to one of the blobs
+// meanwhile.
 func (s *Store) drop(ctx context.Context, victims []victim, res *journal.PruneResult) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -169,7 +174,8 @@ func (s *Store) drop(ctx context.Context, victims []victim, res *journal.PruneRe
 	return nil
 }
 
-// dropRuns deletes all of runs but their records, and tells how many there were, and how many blobs went with them.
+// dropRuns deletes everything of runs except their records, and returns how many runs and blobs
+// were deleted.
 func (s *Store) dropRuns(ctx context.Context, tx pgx.Tx, victims []victim) (runs, blobs int64, err error) {
 	var ids, epochs, lasts []int64
 	for _, v := range victims {
@@ -207,7 +213,7 @@ func (s *Store) dropRuns(ctx context.Context, tx pgx.Tx, victims []victim) (runs
 	return int64(len(ids)), blobs, err
 }
 
-// emptyTrash deletes the records of vanished runs, in steps of about pruneTime.
+// emptyTrash deletes the records of removed runs, in steps of about pruneTime.
 func (s *Store) emptyTrash(ctx context.Context) error {
 	for n := 200; ; {
 		began := time.Now()

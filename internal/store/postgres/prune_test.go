@@ -13,13 +13,14 @@ import (
 	"github.com/hocket-run/hocket/internal/store/postgres"
 )
 
-// noRelay is a relay that passes nothing on: the store sends nothing by itself.
+// noRelay is a relay that passes nothing on, so that the store sends nothing by itself.
 type noRelay struct{}
 
 func (noRelay) Send(string, string)                       {}
 func (noRelay) Listen(string, func(string)) (stop func()) { return func() {} }
 
-// TestGroupCommit: what waits while two batches are under way goes with the next ones, of which each takes half or more of what is left while there is much.
+// TestGroupCommit checks that appends queued while two batches are in flight go with the next ones,
+// each of which takes at least half of the queue while it is long.
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
 	const runs = 600
@@ -46,7 +47,7 @@ func TestGroupCommit(t *testing.T) {
 		c.arm(0, false)
 		release()
 	}
-	if err := s.Append(t.Context(), story("first")[0]); err != nil { // the handle is an owner, and connected
+	if err := s.Append(t.Context(), story("first")[0]); err != nil { // makes the handle an owner, and connects it
 		t.Fatal(err)
 	}
 	appendAll(0)
@@ -56,7 +57,8 @@ func TestGroupCommit(t *testing.T) {
 	}
 }
 
-// TestPruneLeavesNothing: runs that end and are pruned while others of the same blobs begin leave nothing behind, and no run loses a blob.
+// TestPruneLeavesNothing checks that runs that end and are pruned while other runs with the same
+// blobs start leave nothing behind, and that no run loses a blob.
 func TestPruneLeavesNothing(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
@@ -103,7 +105,7 @@ func TestPruneLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestConnectionsAtRest: a handle that owns runs and listens has few connections.
+// TestConnectionsAtRest checks that an idle handle that owns runs and listens has few connections.
 func TestConnectionsAtRest(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)

@@ -1,9 +1,10 @@
 package postgres
 
-// All SQL of the journal that is not a migration.
+// All SQL of the journal except the migrations.
 
-// Owners. An owner lives while a session holds its lock, which any session can see; commonOwner always does. While a session holds the lock settling, all owners do: sessions were lost, and those that are
-// not back yet may come back.
+// Owners. An owner is alive while a session holds its lock, which any session can see; commonOwner
+// is always alive. While a session holds the lock settling, all owners are alive: sessions were
+// lost, and some may still reconnect.
 const (
 	locked = `l AS MATERIALIZED (SELECT k.objid::bigint AS id FROM pg_locks k WHERE k.locktype = 'advisory' AND k.classid = #::oid AND k.objsubid = 2 AND k.granted
   AND k.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))`
@@ -12,7 +13,8 @@ const (
 
 	sqlNextOwner = sqlText(`SELECT nextval(pg_get_serial_sequence('@owners', 'id'))`)
 	sqlNewOwner  = sqlText(`INSERT INTO @owners (id, owner, kind, pid, host, seen, place) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, 0, $6)
-ON CONFLICT (owner) DO UPDATE SET pid = excluded.pid`)  // it is there where the answer to a former attempt was lost, or the session
+// the row exists if the answer to an earlier attempt, or the session, was lost
+ON CONFLICT (owner) DO UPDATE SET pid = excluded.pid`)
 	sqlAlive     = sqlText(`SELECT true FROM @owners o WHERE o.owner = $1 AND o.id IN ` + living)
 	sqlLiving    = sqlText(living)
 	sqlSign      = sqlText(`UPDATE @owners SET seen = $1 WHERE id = $2`)
@@ -22,13 +24,15 @@ ON CONFLICT (owner) DO UPDATE SET pid = excluded.pid`)  // it is there where the
 
 	sqlProcesses = sqlText(`SELECT ` + ownerColumns + ` FROM @owners o WHERE o.id > 0 AND o.id IN ` + living)
 
-	// Of several that claim at once the first changes the row, and the others see its owner when they get the lock of the row.
-	// A process whose own session is lost claims nothing: all others may have lost theirs at the same moment.
+	// If several claim simultaneously, the first changes the row, and the others see its owner when
+	// they get the row lock. A process whose own session is lost claims nothing, because all others
+	// may have lost theirs at the same moment.
 	sqlClaim = sqlText(`WITH ` + locked + `,
 c AS (SELECT h.id, h.owner AS former FROM @heads h JOIN @runs r ON r.id = h.id
   WHERE r.run = $2 AND r.kind <> 'temporal' AND h.owner NOT IN (` + alive + `) AND $1::bigint IN (SELECT l.id FROM l) FOR UPDATE OF h)` + claimed)
-	// The runs of each dead owner, and those that were given up, are read from an index that has no others but those that are driven.
-	// The handle's own runs are not claimed: while its session is lost it would take them from itself, again and again.
+	// The runs of each dead owner, and released runs, are read from an index that otherwise
+	// contains only runs that are being executed. The handle's own runs are not claimed: while its
+	// session is lost, it would claim them from itself again and again.
 	sqlClaimSome = sqlText(`WITH ` + locked + `,
 d AS (SELECT o.id FROM @owners o WHERE o.id <> $1 AND o.id NOT IN (` + alive + `) UNION ALL SELECT -2 UNION ALL SELECT -3),
 c AS (SELECT h.id, h.owner AS former FROM d JOIN @heads h ON h.owner = d.id AND h.owner <> 0 JOIN @runs r ON r.id = h.id
@@ -36,12 +40,12 @@ c AS (SELECT h.id, h.owner AS former FROM d JOIN @heads h ON h.owner = d.id AND 
 	claimed = `,
 u AS (UPDATE @heads h SET owner = $1, epoch = h.epoch + 1 FROM c WHERE h.id = c.id RETURNING h.id, h.epoch, h.last, h.updated, h.owner, c.former)
 SELECT ` + headColumns + `, h.former = -3 FROM u h JOIN @runs r ON r.id = h.id LEFT JOIN @owners o ON o.id = h.owner`
-	// A run that is given up and can go on gets an owner that is none, by which it is found.
+	// A released run that can continue gets a special owner value, by which it is found.
 	givenUp   = `CASE WHEN r.status IN ('pending', 'running') THEN -2 ELSE 0 END`
 	sqlEvict  = sqlText(`UPDATE @heads h SET owner = ` + givenUp + `, epoch = h.epoch + 1 FROM @runs r, @owners o WHERE r.run = $1 AND h.id = r.id AND o.owner = $2 AND h.owner = o.id`)
 	sqlDisown = sqlText(`UPDATE @heads h SET owner = ` + givenUp + ` FROM @runs r WHERE r.run = $1 AND h.id = r.id AND h.epoch = $2 AND h.owner = $3`)
 
-	// Both rows of the run are locked in the order of appends.
+	// Both rows of the run are locked in the same order as in appends.
 	sqlSetKind = sqlText(`WITH held AS (
   SELECT r.id, r.status FROM @runs r JOIN @heads h ON h.id = r.id WHERE r.run = $1 AND r.kind <> $2 AND (h.owner = -1 OR h.owner NOT IN ` + living + `) FOR NO KEY UPDATE OF h, r),
 moved AS (
@@ -57,7 +61,8 @@ UPDATE @runs r SET kind = $2 FROM held o WHERE r.id = o.id`)
 
 // Reading a run.
 const (
-	// The records with events beyond $2 and the one before them, whose data is not asked for; as many as are 200 or pass $3 bytes.
+	// The records with events after $2 and the one before them, without its data; at most 200, or
+	// up to the record that passes $3 bytes.
 	sqlRead = sqlText(`SELECT u.id, h.last, h.seal, r.last, r.seal, r.data FROM @runs u JOIN @heads h ON h.id = u.id LEFT JOIN LATERAL (
   SELECT b.last, b.seal, b.data FROM (
     SELECT c.last, c.seal, CASE WHEN c.last > $2 THEN c.data ELSE '' END AS data,
@@ -66,7 +71,8 @@ const (
     ORDER BY c.last LIMIT 200
   ) b WHERE b.before < $3
 ) r ON true WHERE u.run = $1 ORDER BY r.last`)
-	// Those that follow: a run does not change but at its end, which is not read beyond the head that the first statement saw.
+	// The records that follow: a run only changes at its end, which is not read beyond the head
+	// that the first statement saw.
 	sqlReadOn = sqlText(`SELECT b.last, b.seal, b.data FROM (
   SELECT c.last, c.seal, c.data, sum(octet_length(c.data)) OVER (ORDER BY c.last) - octet_length(c.data) AS before
   FROM @records c WHERE c.run = $1 AND c.last > $2 AND c.last <= $4 ORDER BY c.last LIMIT 200
@@ -78,7 +84,7 @@ const (
 	sqlBlobSize = sqlText(`SELECT octet_length(data), ''::bytea FROM @blobs WHERE hash = $1`)
 )
 
-// Heads. Lists are read newest first, in streams that an index gives in order.
+// Heads. Lists are read newest first, in streams that an index returns in order.
 const (
 	headColumns = `r.id, r.run, r.created, r.status, r.waiting, r.ended, r.workflow, r.name, r.format, r.parent, r.kind, r.definition, r.meta,
   h.epoch, h.last, h.updated, coalesce(o.owner, ''), coalesce(o.kind, ''), coalesce(o.pid, 0), r.session, coalesce(o.host, ''), coalesce(o.seen, 0), r.place, coalesce(o.place, ''),
@@ -86,15 +92,18 @@ const (
   r.branch, r.cause, r.labels, r.preview, r.tokens, r.calls, r.cost, r.code, r.message`
 	headJoins = ` JOIN @heads h ON h.id = r.id LEFT JOIN @owners o ON o.id = h.owner `
 
-	// $1 is the first time of creation, $2 and $3 are the time and number that all are below, $4 the kind, $5 whether interrupted runs alone are asked for, $6 the limit.
+	// $1 is the earliest creation time, $2 and $3 are the exclusive upper bound as time and number,
+	// $4 the kind, $5 whether only interrupted runs are requested, $6 the limit.
 	inPage  = ` r.created >= $1 AND (r.created, r.id) < ($2, $3) AND ($4 = ''::bytea OR r.kind = $4) AND (NOT $5 OR h.owner NOT IN ` + living + `)`
 	inOrder = ` ORDER BY r.created DESC, r.id DESC LIMIT $6`
-	// What may be asked for besides by those who name a parent, a session or a prefix: $7 to $10. Such runs are few, and each is looked at.
+	// Additional conditions for queries that name a parent, a session or a prefix: $7 to $10. Such
+	// runs are few, and the conditions are checked for each.
 	besides = ` AND r.status = ANY ($7::text[]) AND ($8 = ''::bytea OR r.workflow = $8) AND ($9 = ''::bytea OR r.parent = $9) AND ($10 = ''::bytea OR r.session = $10)`
 
 	sqlHead    = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE r.run = $1`)
 	sqlListAll = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE` + inPage + inOrder)
-	// A stream for each status that is asked for ($7), each with as much as a page can take; of the workflow $8. Each names its status, so that the plan knows how many runs have it.
+	// A stream for each requested status ($7), each with at most as many rows as a page; of the
+	// workflow $8. Each names its status, so that the planner knows how many runs have it.
 	sqlListSome = sqlText(`WITH ` + locked + `, living (id) AS MATERIALIZED (` + alive + `)
 SELECT ` + headColumns + ` FROM (SELECT r.id FROM (
 ` + stream + `'pending'` + streamed + `'pending'` + streamEnd + ` UNION ALL
@@ -133,7 +142,8 @@ WHERE NOT i.done AND ($1 = ''::bytea OR r.run = $1) AND (h.owner = -1 OR h.owner
 	sqlResult = sqlText(`SELECT done, result FROM @inbox WHERE id = $1`)
 )
 
-// Lines. Those who enter one line do so one after another, so that places are committed in the order of their numbers.
+// Queues. Entries into one queue are serialized, so that positions are committed in the order of
+// their numbers.
 const (
 	sqlEnter = sqlText(`WITH turn AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended('hocket line of @' || encode($2, 'hex'), $1)) AS done),
 gone AS (DELETE FROM @lines l WHERE l.kind = $1 AND l.name = $2 AND l.owner NOT IN ` + living + `)
@@ -144,7 +154,8 @@ FROM @lines l WHERE l.kind = $1 AND l.name = $2 AND l.owner IN ` + living)
 	sqlLost  = sqlText(`DELETE FROM @lines WHERE owner = $1 AND token = $2`)
 )
 
-// Slots. All that changes in one line does so under its lock. A name may be longer than what an index takes: its hash is indexed.
+// Slots. All changes in one queue are made under its lock. A name may be too long for an index, so
+// its hash is indexed.
 const (
 	slotHeld    = `(s.owner <> 0 AND s.owner IN ` + living + ` OR EXISTS (SELECT FROM @runs r WHERE r.run = s.run AND r.status IN ('pending', 'running', 'paused')))`
 	slotWaiting = `(s.owner <> 0 AND s.owner IN ` + living + ` OR EXISTS (SELECT FROM @runs r JOIN @heads h ON h.id = r.id
@@ -160,7 +171,7 @@ const (
 	sqlSlotsHeld = sqlText(`SELECT s.run FROM @slots s WHERE ` + slotsOf + `s.admitted AND s.id <> $2 AND ` + slotHeld + ` ORDER BY s.id`)
 	sqlBehind    = sqlText(`SELECT s.run FROM @slots s WHERE ` + slotsOf + `NOT s.admitted AND s.id < $2 AND ` + slotWaiting + ` ORDER BY s.id DESC LIMIT 1`)
 	sqlBefore    = sqlText(`SELECT count(*) FROM @slots s WHERE ` + slotsOf + `NOT s.admitted AND s.id < $2 AND ` + slotWaiting)
-	// Those that have ended before the run that gets a slot.
+	// Slots of runs that ended before the run that now gets a slot.
 	sqlDropSlots = sqlText(`DELETE FROM @slots s WHERE ` + slotsOf + `s.id < $2 AND NOT ` + slotHeld)
 )
 
@@ -178,7 +189,7 @@ ON CONFLICT (program, workflow, branch, schedule) DO UPDATE SET version = exclud
 FROM @schedule_controls ORDER BY program, workflow, branch, schedule`)
 	sqlControl = sqlText(`SELECT program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by
 FROM @schedule_controls WHERE program = $1 AND workflow = $2 AND branch = $3 AND schedule = $4`)
-	// Of two that replace one revision the second changes no row.
+	// If two updates replace the same revision, the second changes no row.
 	sqlSetControl = sqlText(`INSERT INTO @schedule_controls AS c
   (program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
@@ -191,13 +202,14 @@ ON CONFLICT (program) DO UPDATE SET owner = excluded.owner WHERE l.owner NOT IN 
 
 // Pruning.
 const (
-	// Ended runs come by their end, on from (ended, id); paused ones by their creation, since a head has no index of its time.
+	// Ended runs are ordered by end time, continuing after (ended, id); paused runs by creation
+	// time, because a head has no index of its time.
 	sqlEnded = sqlText(`SELECT r.ended, r.id, h.epoch, h.last, h.owner IN ` + living + ` FROM @runs r JOIN @heads h ON h.id = r.id
 WHERE r.status = $1 AND r.ended <> 0 AND (r.ended, r.id) > ($2, $3) AND r.ended < $4 ORDER BY r.ended, r.id LIMIT 200`)
 	sqlPaused = sqlText(`SELECT r.created, r.id, h.epoch, h.last, h.owner IN ` + living + ` FROM @runs r JOIN @heads h ON h.id = r.id
 WHERE r.status = $1 AND (r.created, r.id) > ($2, $3) AND h.updated < $4 ORDER BY r.created, r.id LIMIT 200`)
 
-	// Two that prune would each leave a blob to the other: they go one after the other.
+	// Two concurrent prunes would each leave a blob to the other, so they run one after the other.
 	sqlPruneLock = sqlText(`SELECT pg_advisory_xact_lock(hashtextextended('hocket prune of @', 0))`)
 	sqlVictims   = sqlText(`SELECT h.id FROM @heads h JOIN unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS v(id, epoch, last)
   ON h.id = v.id AND h.epoch = v.epoch AND h.last = v.last ORDER BY h.id FOR UPDATE OF h`)
@@ -212,7 +224,7 @@ WHERE r.status = $1 AND (r.created, r.id) > ($2, $3) AND h.updated < $4 ORDER BY
 	sqlToTrash    = sqlText(`INSERT INTO @trash (run) SELECT unnest($1::bigint[])`)
 	sqlDropBlobs  = sqlText(`DELETE FROM @blobs b WHERE b.id = ANY ($1::bigint[]) AND NOT EXISTS (SELECT FROM @holds h WHERE h.blob = b.id)`)
 
-	// Records of some runs in the trash, then the runs that have none left.
+	// Deletes records of some runs in the trash, then the runs that have none left.
 	sqlTakeOut = sqlText(`WITH t AS (SELECT run FROM @trash ORDER BY run LIMIT 100),
 d AS (SELECT r.run, r.last FROM t CROSS JOIN LATERAL (SELECT c.run, c.last FROM @records c WHERE c.run = t.run ORDER BY c.last LIMIT $1) r LIMIT $1)
 DELETE FROM @records r USING d WHERE r.run = d.run AND r.last = d.last`)

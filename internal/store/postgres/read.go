@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// batchBytes is how much of a run's records is read at once, with the record that passes it.
+// batchBytes is how much of a run's records is read at once, including the record that passes the
+// limit.
 const batchBytes = 256 << 10
 
 // Read implements journal.Log.
@@ -25,7 +26,8 @@ func (s *Store) Read(ctx context.Context, run string, after uint64) ([]journal.R
 	return records, nil
 }
 
-// Each implements journal.Log. The first statement gives the head and the first records in one state of the store; those that follow up to that head do not change.
+// Each implements journal.Log. The first statement returns the head and the first records in one
+// state of the store; the records that follow up to that head do not change.
 func (s *Store) Each(ctx context.Context, run string, after uint64, take func(journal.Record) error) error {
 	w := walk{run: run}
 	if err := s.begin(ctx, &w, min(after, math.MaxInt64)); err != nil {
@@ -49,7 +51,7 @@ func (s *Store) Each(ctx context.Context, run string, after uint64, take func(jo
 	}
 }
 
-// walk is an Each at work: its links continue the event seq with the sum sum.
+// walk is an Each in progress: its links continue the event seq with the sum sum.
 type walk struct {
 	run     string
 	id      int64
@@ -121,7 +123,7 @@ func (w *walk) add(last int64, seal, data []byte) {
 	w.links = append(w.links, l)
 }
 
-// verify tells whether the links continue what was verified before, and where they end.
+// verify checks that the links continue what was verified before, and end where they should.
 func (w *walk) verify() error {
 	head, sum := w.head, w.headSum
 	if n := len(w.links); n > 0 && w.links[n-1].Last < w.head {
@@ -161,8 +163,8 @@ func (s *Store) Part(ctx context.Context, hash string, offset int64, n int) (par
 		return nil, 0, fmt.Errorf("read blob %q: %w", hash, journal.ErrNotFound)
 	}
 	var found bool
-	const most = math.MaxInt32 / 2 // more than a column can hold
-	if n <= 0 || offset >= most {  // the data is not read for its length
+	const most = math.MaxInt32 / 2 // more than a column can contain
+	if n <= 0 || offset >= most {  // the data is not read just for its length
 		found, err = s.one(ctx, sqlBlobSize, []any{sum[:]}, []any{&size, &part})
 	} else {
 		found, err = s.one(ctx, sqlBlobPart, []any{sum[:], int32(offset) + 1, int32(min(n, most))}, []any{&size, &part}) //nolint:gosec,nolintlint // bounded above
@@ -176,7 +178,7 @@ func (s *Store) Part(ctx context.Context, hash string, offset int64, n int) (par
 	return part, size, nil
 }
 
-// fault names the run in err, and in the damage that the server found on the way to it.
+// fault adds the run to err, and to the corruption that the server detected on the way to it.
 func fault(verb, run string, err error) error {
 	if c, ok := errors.AsType[*journal.CorruptError](err); ok {
 		if c.Run != "" {
@@ -190,12 +192,13 @@ func fault(verb, run string, err error) error {
 // sealBytes is the size of a seal.
 const sealBytes = 1 + len(journal.Sum{})
 
-// appendSeal appends the stored form of the version and sum of a record: one version byte, then the sum.
+// appendSeal appends the stored form of a record's version and sum: one version byte, then the sum.
 func appendSeal(b []byte, version uint8, sum journal.Sum) []byte {
 	return append(append(b, version), sum[:]...)
 }
 
-// unseal is the inverse of appendSeal. A seal that is not one reads as version 0 with a sum that matches nothing that was stored with it.
+// unseal is the inverse of appendSeal. An invalid seal is read as version 0 with a sum that matches
+// nothing stored with it.
 func unseal(b []byte) (version uint8, sum journal.Sum) {
 	if len(b) != sealBytes {
 		return 0, sum

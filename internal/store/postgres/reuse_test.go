@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
-// rowsOf returns the rows of each table of a store, but for the times at which its migrations were applied.
+// rowsOf returns the rows of each table of a store, except for the times at which its migrations
+// were applied.
 func rowsOf(t *testing.T, at string) map[string][]string {
 	t.Helper()
 	c := pgtest.Connect(t, at)
@@ -36,10 +37,11 @@ func rowsOf(t *testing.T, at string) map[string][]string {
 	return all
 }
 
-// TestReused: a store that tests use again has the rows of a new one. One whose tables a test changed is not used again.
+// TestReused checks that a store that tests reuse has the same rows as a new one, and that a store
+// whose tables a test changed is not reused.
 func TestReused(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Start(t, pgtest.Config{}) // whose schemas no other test uses
+	server := pgtest.Start(t, pgtest.Config{}) // no other test uses its schemas
 	fresh := server.URL(t)
 	open(t, fresh)
 	want := rowsOf(t, fresh)

@@ -63,7 +63,7 @@ func (s *Store) Leader(ctx context.Context, program string) (journal.Owner, bool
 	return o.owner(), alive, nil
 }
 
-// Lead implements journal.Schedules. Where there is a leader it writes nothing.
+// Lead implements journal.Schedules. If there is a leader, it writes nothing.
 func (s *Store) Lead(ctx context.Context, program, hung string) (journal.Owner, bool, error) {
 	self, err := s.register(ctx)
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *Store) Lead(ctx context.Context, program, hung string) (journal.Owner, 
 		if alive && (leader.ID != hung || hung == s.owner.self.ID) || err != nil {
 			return leader, leader.ID == s.owner.self.ID, err
 		}
-		if leader.ID == s.owner.self.ID { // it leads, and its session is lost
+		if leader.ID == s.owner.self.ID { // it is the leader, and its session is lost
 			if err = s.fault(ctx, s.db.session.check(ctx)); err == nil {
 				err = rest(ctx, n)
 			}

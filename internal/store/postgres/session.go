@@ -13,33 +13,37 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// session is the connection of a process that outlives statements: it holds the locks of the owners of all its stores, and listens. It is made when it is first needed: a process that only reads
+// session is the connection of a process that outlives statements: it holds the locks of the owners
+// of all its stores, and listens. It is created when it is first needed: a process that only reads
 // has none.
 //
-// It is at rest but for moments: a backend that works does not notice that its client is dead. Where it is lost it is made again, takes the same locks again, and every subscriber is signalled. Meanwhile
-// others take the owners for dead, and may claim their runs: epochs fence, so that an owner whose runs were not claimed simply goes on with them.
+// It is idle most of the time, because a busy backend does not notice that its client is dead. If
+// it is lost, it is re-created, acquires the same locks again, and signals every subscriber.
+// Meanwhile other processes consider the owners dead, and may claim their runs: epochs fence, so
+// that an owner continues the runs that were not claimed.
 type session struct {
 	db *database
 
-	kept   sync.Mutex // guards what follows
+	kept   sync.Mutex // guards the following fields
 	locks  []held
 	places []keyPlace
 	ears   []*changes // of the stores that listen
 	closed bool
 
-	settleTime time.Duration // settleTime; a test makes it short
+	settleTime time.Duration // settleTime; shorter in tests
 
 	mu     sync.Mutex
-	conn   *pgx.Conn // of the goroutine where there is one, else guarded by mu
-	former uint32    // the server process of the connection that was lost last; likewise
-	// Of the goroutine that waits for notifications; there is none where the process does not listen.
+	conn   *pgx.Conn // owned by the goroutine if there is one, else guarded by mu
+	former uint32    // server process of the last lost connection; likewise
+	// Fields of the goroutine that waits for notifications; there is none if the process does not
+	// listen.
 	running bool
 	queue   []*errand
 	wake    context.CancelFunc // ends its wait
 	ended   chan struct{}
 }
 
-// job is work on the connection.
+// job is work to do on the connection.
 type job func(ctx context.Context, c *pgx.Conn) error
 
 // errand is a job with the channel for its error.
@@ -48,20 +52,23 @@ type errand struct {
 	done chan error
 }
 
-// sqlKeepAlive makes the server notice within some 11 s that the machine of the process has vanished, and drop its locks: by keep-alives where nothing is on its way, else, since there are none then, by
-// the time for which what was sent is not acknowledged.
+// sqlKeepAlive makes the server notice within about 11 s that the machine of the process has
+// vanished, and release its locks: with keep-alives if no data is in transit; otherwise, since
+// there are none then, with the limit on unacknowledged data.
 const sqlKeepAlive = `SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; SET tcp_user_timeout = '11s'; SET client_connection_check_interval = '2s'; SET idle_session_timeout = 0`
 
-// Pauses between attempts to connect anew.
+// Delays between attempts to reconnect.
 const (
 	minPause = 20 * time.Millisecond
 	maxPause = time.Second
 )
 
-// errandTime bounds an errand, with what it takes to connect.
+// errandTime limits an errand, including the time to connect.
 const errandTime = 30 * time.Second
 
-// run does do on the connection, which it makes where there is none. A caller that gives up leaves do to its end: interrupting it would end the connection, and with it the locks of all owners.
+// run runs do on the connection, which it creates if there is none. If the caller stops waiting, do
+// still runs to its end: interrupting it would close the connection, and with it release the locks
+// of all owners.
 func (s *session) run(ctx context.Context, do job) error {
 	e := &errand{do: do, done: make(chan error, 1)}
 	s.mu.Lock()
@@ -83,7 +90,7 @@ func (s *session) run(ctx context.Context, do job) error {
 	}
 }
 
-// carryOut does do, within errandTime. s.mu is held.
+// carryOut runs do, within errandTime. s.mu must be held.
 func (s *session) carryOut(do job) error {
 	ctx, cancel := context.WithTimeout(context.Background(), errandTime)
 	defer cancel()
@@ -93,7 +100,8 @@ func (s *session) carryOut(do job) error {
 	return do(ctx, s.conn)
 }
 
-// connect makes the connection anew where it is lost. s.mu is held, or the goroutine calls it.
+// connect re-creates the connection if it is lost. s.mu must be held, unless the goroutine calls
+// it.
 func (s *session) connect(ctx context.Context) error {
 	if s.conn != nil && !s.conn.IsClosed() {
 		return nil
@@ -120,10 +128,11 @@ func (s *session) connect(ctx context.Context) error {
 	return nil
 }
 
-// errHeld says that a lock is still held by a session that the process lost.
+// errHeld is returned if a lock is still held by a session that the process lost.
 var errHeld = errors.New("the server has not ended the session that was lost")
 
-// restore takes the locks and listens on a new connection. before is the server process of the lost one.
+// restore acquires the locks and listens on a new connection. before is the server process of the
+// lost connection.
 func (s *session) restore(ctx context.Context, conn *pgx.Conn, before uint32) error {
 	if _, err := conn.Exec(ctx, sqlKeepAlive); err != nil {
 		return err
@@ -154,21 +163,22 @@ func (s *session) restore(ctx context.Context, conn *pgx.Conn, before uint32) er
 	return nil
 }
 
-// isClosed tells whether the session was closed, and must not be made anew.
+// isClosed reports whether the session was closed, and must not be re-created.
 func (s *session) isClosed() bool {
 	s.kept.Lock()
 	defer s.kept.Unlock()
 	return s.closed
 }
 
-// keeps gives what a new connection needs.
+// keeps returns the state that a new connection must restore.
 func (s *session) keeps() (locks []held, ears []*changes) {
 	s.kept.Lock()
 	defer s.kept.Unlock()
 	return slices.Clone(s.locks), slices.Clone(s.ears)
 }
 
-// listen makes the session signal what it hears on a channel. It returns when that is so; where it fails it becomes so later.
+// listen makes the session signal notifications on a channel to e. It returns once the session
+// listens; if it returns an error, listening starts later.
 func (s *session) listen(ctx context.Context, e *changes) error {
 	s.kept.Lock()
 	s.ears = append(s.ears, e)
@@ -186,7 +196,7 @@ func (s *session) listen(ctx context.Context, e *changes) error {
 	})
 }
 
-// deafen ends listen.
+// deafen undoes listen.
 func (s *session) deafen(ctx context.Context, e *changes) error {
 	s.kept.Lock()
 	s.ears = slices.DeleteFunc(s.ears, func(o *changes) bool { return o == e })
@@ -197,12 +207,12 @@ func (s *session) deafen(ctx context.Context, e *changes) error {
 	})
 }
 
-// loop waits for notifications, and does errands between them, until the session is closed.
+// loop waits for notifications, and runs errands between them, until the session is closed.
 func (s *session) loop() {
 	defer close(s.ended)
 	between := minPause
 	for isFirst := true; ; isFirst = false {
-		wait := s.wakeable() // what comes from now on ends the wait below
+		wait := s.wakeable() // anything that arrives from now on ends the wait below
 		err := s.connected(isFirst)
 		if s.errands(err) {
 			return
@@ -224,17 +234,18 @@ func (s *session) loop() {
 	}
 }
 
-// wakeable gives a context that the next errand ends.
+// wakeable returns a context that the next errand cancels.
 func (s *session) wakeable() context.Context {
 	ctx, wake := context.WithCancel(context.Background())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wake() // of the one before
+	s.wake() // cancels the previous one
 	s.wake = wake
 	return ctx
 }
 
-// connected connects where there is no connection, and signals all who may have missed something.
+// connected connects if there is no connection, and signals all subscribers that may have missed
+// something.
 func (s *session) connected(isFirst bool) error {
 	if s.conn != nil && !s.conn.IsClosed() {
 		return nil
@@ -251,7 +262,8 @@ func (s *session) connected(isFirst bool) error {
 	return err
 }
 
-// errands does what waits, or answers it with err. It tells whether the session was closed.
+// errands runs the queued errands, or answers them with err. It reports whether the session was
+// closed.
 func (s *session) errands(err error) (isOver bool) {
 	for {
 		s.mu.Lock()
@@ -284,7 +296,7 @@ func (s *session) heard(n *pgconn.Notification) {
 	}
 }
 
-// close ends the session. The stores have dropped their locks.
+// close ends the session. The stores have released their locks already.
 func (s *session) close(ctx context.Context) error {
 	s.kept.Lock()
 	s.closed = true
@@ -303,12 +315,13 @@ func (s *session) close(ctx context.Context) error {
 		return nil
 	}
 	if len(s.places) > 0 {
-		_, _ = conn.Exec(ctx, sqlUnlockAll) // at once; the server gives up the locks of a connection that ended later
+		_, _ = conn.Exec(ctx, sqlUnlockAll) // immediately; the server releases the locks of a closed connection later
 	}
 	return conn.Close(ctx)
 }
 
-// check makes sure that the connection is there. A process that listens knows by that.
+// check makes sure that the connection exists. A process that listens notices a lost connection
+// anyway.
 func (s *session) check(ctx context.Context) error {
 	s.mu.Lock()
 	listens := s.running
@@ -320,5 +333,5 @@ func (s *session) check(ctx context.Context) error {
 	if err := s.run(ctx, ping); err == nil || ctx.Err() != nil {
 		return err
 	}
-	return s.run(ctx, ping) // it is closed now, and made anew
+	return s.run(ctx, ping) // it is closed now, and re-created
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// TestLeadWithoutSession: a process whose session was lost takes it up again and leads.
+// TestLeadWithoutSession checks that a process whose session was lost reconnects and leads.
 func TestLeadWithoutSession(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
@@ -32,7 +32,8 @@ func TestLeadWithoutSession(t *testing.T) {
 	}
 }
 
-// TestOwnerForgotten: an owner without runs, whose row was deleted while its session was lost, is known again once it has a session.
+// TestOwnerForgotten checks that an owner without runs, whose row was deleted while its session was
+// lost, is known again once it has a session.
 func TestOwnerForgotten(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
@@ -57,7 +58,8 @@ func TestOwnerForgotten(t *testing.T) {
 	}
 }
 
-// TestSessionOutlivesCallers: a caller that gives up while the session works for it ends neither the session nor the lock of another owner.
+// TestSessionOutlivesCallers checks that a caller that stops waiting while the session works for it
+// ends neither the session nor the lock of another owner.
 func TestSessionOutlivesCallers(t *testing.T) {
 	t.Parallel()
 	c := &cutter{}
@@ -89,7 +91,8 @@ func TestSessionOutlivesCallers(t *testing.T) {
 	}
 }
 
-// TestEnterGivenUp: a caller that gives up while the session takes a place for it has none in the line of the key.
+// TestEnterGivenUp checks that a caller that stops waiting while the session takes a position for
+// it has none in the queue of the key.
 func TestEnterGivenUp(t *testing.T) {
 	t.Parallel()
 	c := &cutter{}
@@ -122,7 +125,7 @@ func TestEnterGivenUp(t *testing.T) {
 			t.Errorf("a caller that gave up entered: %v", err)
 		}
 		release()
-		if err := s.Leave(t.Context(), line, 1); err != nil { // after what the session does for the caller
+		if err := s.Leave(t.Context(), line, 1); err != nil { // runs after the session's work for the caller
 			t.Fatal(err)
 		}
 		if !holds(t, func() bool {
@@ -137,7 +140,8 @@ func TestEnterGivenUp(t *testing.T) {
 	}
 }
 
-// TestEnterDoneLate: a place whose statement the server does after its caller was told that it failed is given up.
+// TestEnterDoneLate checks that a position is released if the server executes its statement after
+// the caller was told that it failed.
 func TestEnterDoneLate(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
@@ -169,13 +173,13 @@ func TestEnterDoneLate(t *testing.T) {
 		t.Fatal("the place is not given up")
 	}
 	go s.GiveUpPlace("lost")
-	late() // before the look at once, or after it
+	late() // before the immediate check, or after it
 	if !holds(t, func() bool { return places() == 0 }) {
 		t.Error("a place that was taken late is not given up")
 	}
 }
 
-// holds tells whether a condition becomes true.
+// holds reports whether a condition becomes true.
 func holds(t *testing.T, is func() bool) bool {
 	t.Helper()
 	for range 1000 {
@@ -191,7 +195,8 @@ func holds(t *testing.T, is func() bool) bool {
 	return false
 }
 
-// TestRegisterAgain: an attempt to become an owner whose answer was lost does not spoil the next one.
+// TestRegisterAgain checks that an attempt to become an owner whose answer was lost does not make
+// the next one fail.
 func TestRegisterAgain(t *testing.T) {
 	t.Parallel()
 	c := &cutter{}
@@ -226,7 +231,8 @@ func TestRegisterAgain(t *testing.T) {
 	}
 }
 
-// TestTurnOnDeadLine: a write to a server that vanished ends with an error that may pass, and those that wait for it are not held up for as long as TCP takes.
+// TestTurnOnDeadLine checks that a write to a vanished server ends with a temporary error, and that
+// queued writes are not delayed until TCP times out.
 func TestTurnOnDeadLine(t *testing.T) {
 	t.Parallel()
 	p := pgtest.NewProxy(t, pgtest.URL(t))

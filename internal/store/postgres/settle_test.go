@@ -10,8 +10,10 @@ import (
 	"github.com/hocket-run/hocket/internal/store/postgres"
 )
 
-// TestSessionsLostAtOnce: when the server ends all sessions, as in a restart or a failover, the process that is back first does not take the runs of those that are not back yet. Those go on with their
-// runs; where they are not back in time, their runs are taken.
+// TestSessionsLostAtOnce checks that when the server ends all sessions, as in a restart or a
+// failover, the process that reconnects first does not claim the runs of processes that have not
+// reconnected yet. These continue their runs; if they do not reconnect in time, their runs are
+// claimed.
 func TestSessionsLostAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, isBack := range map[string]bool{"back in time": true, "gone": false} {
@@ -41,7 +43,7 @@ func TestSessionsLostAtOnce(t *testing.T) {
 				}
 			}
 			run := late.Owner().ID
-			proxy.Hold() // nothing of the late process reaches the server when it is back
+			proxy.Hold() // nothing from the late process reaches the server when it is back
 			server.Restart(t, pgtest.Kill)
 			defer proxy.Release()
 			for alive := false; !alive; { // the first one is back

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// besides counts the schemas that tests open beside their own.
+// besides counts the schemas that tests open in addition to their own.
 var besides atomic.Int32
 
 // behind opens a store behind a proxy.
@@ -29,7 +29,9 @@ func behind(t *testing.T) (*postgres.Store, *pgtest.Proxy) {
 	return s, proxy
 }
 
-// TestSilentServer: a statement whose answer does not come ends, although its caller has no deadline and the connection is there, and the store can be used when the server answers again.
+// TestSilentServer checks that a statement whose answer does not arrive ends, although its caller
+// has no deadline and the connection exists, and that the store can be used when the server answers
+// again.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	calls := map[string]func(s *postgres.Store) error{
@@ -71,7 +73,8 @@ func TestSilentServer(t *testing.T) {
 	}
 }
 
-// TestCloseWithoutServer: a store whose server does not answer is closed within seconds, whatever is under way, and calls fail.
+// TestCloseWithoutServer checks that a store whose server does not answer is closed within seconds,
+// whatever is in flight, and that calls fail.
 func TestCloseWithoutServer(t *testing.T) {
 	t.Parallel()
 	for name, isBusy := range map[string]bool{"at rest": false, "busy": true} {
@@ -115,10 +118,10 @@ func TestCloseWithoutServer(t *testing.T) {
 				}
 				began, done := time.Now(), make(chan struct{})
 				go func() {
-					_ = closed.Close() // what the server was not asked is not an error that can be mended
+					_ = closed.Close() // an error about skipped server requests cannot be fixed here
 					close(done)
 				}()
-				const most = 20 * time.Second // a few, on a machine that is not busy; without a bound it is 30 s at least
+				const most = 20 * time.Second // a few seconds on an idle machine; without the limit at least 30 s
 				select {
 				case <-done:
 					t.Logf("closed after %s", time.Since(began).Round(time.Millisecond))

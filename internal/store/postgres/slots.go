@@ -35,7 +35,8 @@ func (s *Store) Queue(ctx context.Context, q journal.Slot) (t journal.Turn, err 
 	return t, nil
 }
 
-// enqueue puts a run into its line inside a transaction. Where another transaction does the same at the same time, one of them fails by the index of runs, and is done again.
+// enqueue adds a run to its queue inside a transaction. If another transaction does the same at the
+// same time, one of them violates the index of runs and is repeated.
 func (s *Store) enqueue(ctx context.Context, tx pgx.Tx, q journal.Slot, self int64) (t journal.Turn, err error) {
 	var isKept bool
 	run := bytesOf(q.Run)
@@ -58,14 +59,14 @@ func (s *Store) enqueue(ctx context.Context, tx pgx.Tx, q journal.Slot, self int
 	return t, err
 }
 
-// inTurn does something in a transaction that has the line of a name for itself.
+// inTurn runs do in a transaction that has exclusive access to the queue of a name.
 func (s *Store) inTurn(ctx context.Context, name []byte, do func(tx pgx.Tx) error) error {
 	return s.again(ctx, func() error {
 		return s.Tx(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, s.text(sqlSlotTurn), name); err != nil {
 				return err
 			}
-			return do(tx) // with a look of its own at what those before it stored
+			return do(tx) // with its own snapshot, which includes what earlier transactions stored
 		})
 	})
 }
@@ -85,7 +86,7 @@ func (s *Store) slotOf(ctx context.Context, c querier, run string) (q slot, err 
 	return q, err
 }
 
-// turnOf tells where a slot is, and who is in its way.
+// turnOf returns the position of a slot, and what blocks it.
 func (s *Store) turnOf(ctx context.Context, c querier, q slot) (t journal.Turn, err error) {
 	t.Admitted = q.admitted
 	rows, err := c.Query(ctx, s.text(sqlSlotsHeld), q.name, q.id)
@@ -108,7 +109,8 @@ func (s *Store) turnOf(ctx context.Context, c querier, q slot) (t journal.Turn, 
 	return t, err
 }
 
-// Admit implements journal.Slots. A run that others are before is found out without the lock of the line.
+// Admit implements journal.Slots. That other runs are ahead is determined without the lock of the
+// queue.
 func (s *Store) Admit(ctx context.Context, run string) (t journal.Turn, err error) {
 	q, err := s.slot(ctx, run)
 	if err == nil {
@@ -126,12 +128,13 @@ func (s *Store) Admit(ctx context.Context, run string) (t journal.Turn, err erro
 	return t, nil
 }
 
-// isFree tells whether the run gets a slot.
+// isFree reports whether the run gets a slot.
 func (q slot) isFree(t journal.Turn) bool {
 	return !q.admitted && t.Behind == "" && int64(len(t.Busy)) < q.max
 }
 
-// admit gives a run a slot where it may have one, inside a transaction that has the line for itself.
+// admit assigns a slot to a run if it may have one, inside a transaction that has exclusive access
+// to the queue.
 func (s *Store) admit(ctx context.Context, tx pgx.Tx, run string) (t journal.Turn, err error) {
 	q, err := s.slotOf(ctx, tx, run)
 	if err == nil {
@@ -147,7 +150,7 @@ func (s *Store) admit(ctx context.Context, tx pgx.Tx, run string) (t journal.Tur
 	return t, err
 }
 
-// slot looks up the row of a run outside of a transaction.
+// slot looks up the row of a run outside a transaction.
 func (s *Store) slot(ctx context.Context, run string) (q slot, err error) {
 	found, err := s.one(ctx, sqlSlot, []any{bytesOf(run)}, []any{&q.id, &q.name, &q.max, &q.admitted})
 	if err == nil && !found {
@@ -165,7 +168,7 @@ func (s *Store) Turn(ctx context.Context, run string) (journal.Turn, error) {
 	return t, nil
 }
 
-// look tells where a run is; how many are before it, where that is asked for.
+// look returns the position of a run; if count is set, also how many runs are ahead of it.
 func (s *Store) look(ctx context.Context, run string, count bool) (t journal.Turn, err error) {
 	err = s.Tx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly, IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
 		q, err := s.slotOf(ctx, tx, run)

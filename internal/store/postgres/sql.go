@@ -12,11 +12,12 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// sqlText is a statement of the journal. Its values are the constants of queries.go: what varies is bound (SEC7). In it @ stands before the names of tables, and # for the number of the schema in the
-// keys of advisory locks; @@ is the operator.
+// sqlText is a statement of the journal. Its values are the constants of queries.go: everything
+// variable is a bound parameter (SEC7). In it, @ is the prefix of table names, and # stands for the
+// number of the schema in the keys of advisory locks; @@ is the operator.
 type sqlText string
 
-// text gives q as the server gets it.
+// text returns q as it is sent to the server.
 func (s *Store) text(q sqlText) string {
 	if t, ok := s.texts.Load(q); ok {
 		return t.(string) //nolint:forcetypeassert,nolintlint // see below
@@ -26,10 +27,11 @@ func (s *Store) text(q sqlText) string {
 	return t
 }
 
-// quoted is a name of [schemaName] as a part of a statement: it may be a key word.
+// quoted returns a name that matches [schemaName] as part of a statement: it may be a keyword.
 func quoted(name string) string { return `"` + name + `"` }
 
-// enter begins a call, which leave ends: Close waits for it. A call must not enter again before it has left. Errors: ctx's, journal.ErrClosed.
+// enter starts a call, which leave ends; Close waits for it. A call must not enter again before it
+// has left. Errors are the error of ctx and journal.ErrClosed.
 func (s *Store) enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -44,10 +46,12 @@ func (s *Store) enter(ctx context.Context) error {
 
 func (s *Store) leave() { s.open.RUnlock() }
 
-// readTries is how often a read is done whose connection is lost: what the pool has may be of before a restart of the server.
+// readTries is how often a read is tried if its connection is lost: the pool's connections may date
+// from before a server restart.
 const readTries = 3
 
-// query calls each for every row of a statement that reads, after it scanned the row into columns. each may be called again from the first row on, after reset.
+// query calls each for every row of a reading statement, after scanning the row into columns. each
+// may be called again from the first row on, after reset.
 func (s *Store) query(ctx context.Context, q sqlText, args, columns []any, reset func(), each func() error) error {
 	return s.queryRows(ctx, s.text(q), args, reset, func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, columns, each)
@@ -55,7 +59,8 @@ func (s *Store) query(ctx context.Context, q sqlText, args, columns []any, reset
 	})
 }
 
-// queryRows is query for a statement as the server gets it, whose rows take reads and closes.
+// queryRows is like query, for a statement in the form sent to the server; take reads and closes
+// its rows.
 func (s *Store) queryRows(ctx context.Context, text string, args []any, reset func(), take func(pgx.Rows) error) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -75,7 +80,7 @@ func (s *Store) queryRows(ctx context.Context, text string, args []any, reset fu
 	return s.fault(ctx, err)
 }
 
-// one scans the only row of a statement that reads. It tells whether there is one.
+// one scans the only row of a reading statement. It reports whether there is one.
 func (s *Store) one(ctx context.Context, q sqlText, args, columns []any) (found bool, err error) {
 	err = s.query(ctx, q, args, columns, func() { found = false }, func() error {
 		found = true
@@ -84,7 +89,8 @@ func (s *Store) one(ctx context.Context, q sqlText, args, columns []any) (found 
 	return found, err
 }
 
-// exec runs a statement that writes, once, and tells how many rows it changed. Where others are in its way it is done again.
+// exec runs a writing statement once, and returns how many rows it changed. It retries if other
+// transactions interfere.
 func (s *Store) exec(ctx context.Context, q sqlText, args ...any) (n int64, err error) {
 	if err := s.enter(ctx); err != nil {
 		return 0, err
@@ -99,7 +105,7 @@ func (s *Store) exec(ctx context.Context, q sqlText, args ...any) (n int64, err 
 	return n, s.fault(ctx, err)
 }
 
-// returned runs a statement that writes, and scans its rows as query does.
+// returned runs a writing statement, and scans its rows as query does.
 func (s *Store) returned(ctx context.Context, q sqlText, args, columns []any, each func() error) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -115,7 +121,7 @@ func (s *Store) returned(ctx context.Context, q sqlText, args, columns []any, ea
 	return s.fault(ctx, err)
 }
 
-// ceilMicros is t in microseconds, rounded up: what is before t is below it.
+// ceilMicros returns t in microseconds, rounded up: any earlier time is less than the result.
 func ceilMicros(t time.Time) int64 {
 	us := t.UnixMicro()
 	if t.Nanosecond()%1000 != 0 {
@@ -124,5 +130,6 @@ func ceilMicros(t time.Time) int64 {
 	return us
 }
 
-// bytesOf gives a text as a column of type bytea: it may hold any bytes, and is never NULL.
+// bytesOf returns a string as a column of type bytea, which may contain any bytes and is never
+// NULL.
 func bytesOf[S ~string](s S) []byte { return append(make([]byte, 0, len(s)), s...) }

@@ -18,52 +18,62 @@ import (
 // DefaultSchema is the schema of the namespace `default`.
 const DefaultSchema = "hocket"
 
-// Bounds of the pool of connections.
+// Limits of the connection pool.
 const (
 	defaultMaxConns = 10
-	// idleTime is how long a connection stays that is not used. The pool uses the connection first that was used last, so that a server at rest keeps one or two.
+	// idleTime is how long an unused connection is kept. The pool uses the most recently used
+	// connection first, so that an idle server keeps one or two.
 	idleTime = 15 * time.Second
-	// never is longer than a process runs, for intervals of the pool that are switched off.
+	// never is longer than any process runs, for intervals of the pool that are disabled.
 	never = 100 * 365 * 24 * time.Hour
 )
 
-// Config says how to open a store.
+// Config configures how a store is opened.
 type Config struct {
-	// URL names the database: a connection string as libpq reads it, `postgres://user@host/database` or `host=… dbname=…`. It is not looked at where Pool is set.
+	// URL names the database: a connection string as libpq reads it,
+	// `postgres://user@host/database` or `host=… dbname=…`. It is ignored if Pool is set.
 	URL string
-	// Pool is a configuration that pgxpool.ParseConfig made, and the caller completed; nil: URL is parsed. Its bounds are not looked at.
+	// Pool is a configuration returned by pgxpool.ParseConfig and completed by the caller; if nil,
+	// URL is parsed. Its limits are ignored.
 	Pool *pgxpool.Config
-	// Session is the configuration of the connection that keeps a session, where Pool leads to a pooler; nil: that of Pool, or URL. It is not looked at where Pool is nil.
+	// Session is the configuration of the connection that keeps a session, if Pool leads to a
+	// pooler; nil means that of Pool, or URL. It is ignored if Pool is nil.
 	Session *pgx.ConnConfig
-	// Schema is the schema of the tables; "": that of the parameter schema of the URL, or [DefaultSchema]. It is made where there is none. It begins with a lower-case letter, and has lower-case letters, digits and _, 63 at most.
+	// Schema is the schema of the tables; "" means the value of the URL's schema parameter, or
+	// [DefaultSchema]. It is created if it does not exist. It starts with a lower-case letter and
+	// consists of lower-case letters, digits and _, 63 at most.
 	Schema string
-	// Kind is the kind of process, for the errors that others get when it owns a run.
+	// Kind is the kind of process, used in errors that others get when it owns a run.
 	Kind journal.Kind
-	// Place is where the process continues runs of others; "": nowhere.
+	// Place is where the process continues runs of others; "" means nowhere.
 	Place string
-	// MaxConns bounds the pool; 0: 10. One connection more holds the locks of owners and listens.
+	// MaxConns is the maximum size of the pool; 0 means 10. One more connection holds the locks of
+	// owners and listens.
 	MaxConns int
-	// Unfinished opens what a copy has written so far; others get journal.ErrUnfinished.
+	// Unfinished opens a schema into which a copy has not ended; without it, opening returns
+	// journal.ErrUnfinished.
 	Unfinished bool
-	// Relay passes on what the handles tell each other, in the place of the server; nil: the server does. It is for bubbles of synctest, whose clock stops while a goroutine waits for a network.
+	// Relay passes on the notifications between handles instead of the server; if nil, the server
+	// does. It is for synctest bubbles, whose clock stops while a goroutine waits for the network.
 	Relay Relay
 }
 
-// Relay passes texts from handles to handles.
+// Relay passes texts between handles.
 type Relay interface {
-	// Send passes a text on to those who listen to a channel. It does not block.
+	// Send passes a text to the listeners of a channel. It does not block.
 	Send(channel, text string)
-	// Listen calls heard for each text of a channel, until stop.
+	// Listen calls heard for each text of a channel, until stop is called.
 	Listen(channel string, heard func(text string)) (stop func())
 }
 
-// schemaParameter is the parameter of a URL that is Config.Schema.
+// schemaParameter is the URL parameter that sets Config.Schema.
 const schemaParameter = "schema"
 
-// schemaName is what a schema may be named. It is part of statements: nothing in it needs to be quoted.
+// schemaName matches valid schema names. They are part of statements: no character in them needs
+// quoting.
 var schemaName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
 
-// Store is a handle on a schema of a database. Safe for concurrent use.
+// Store is a handle on a schema of a database. It is safe for concurrent use.
 type Store struct {
 	db     *database
 	schema string
@@ -80,19 +90,19 @@ type Store struct {
 	open   sync.RWMutex // held for reading by each call
 	closed bool         // guarded by open
 
-	batchBytes int64         // a test makes it small
+	batchBytes int64         // smaller in tests
 	stepTime   time.Duration // likewise
 	turnTime   time.Duration // likewise
 }
 
 var _ journal.Backend = (*Store)(nil)
 
-// database is the connections of a process to one database, shared by the stores of its schemas.
+// database holds the connections of a process to one database, shared by the stores of its schemas.
 type database struct {
 	pool    *pgxpool.Pool
 	network *network
-	conn    *pgx.ConnConfig   // of the session
-	planned pgx.QueryExecMode // of statements whose plan is made for their values; the first argument
+	conn    *pgx.ConnConfig   // for the session
+	planned pgx.QueryExecMode // for statements planned for their values; the first argument
 	cfg     Config
 	session *session
 
@@ -100,10 +110,15 @@ type database struct {
 	stores int // open ones: the last to close closes the pool
 }
 
-// Open opens the store in a schema of a database. It makes schema and tables where there are none, and brings an older store up to date. A store that is up to date is opened without a write.
+// Open opens the store in a schema of a database. It creates the schema and tables if they do not
+// exist, and brings an older store up to date. A store that is up to date is opened without a
+// write.
 //
-// Errors: journal.ErrUnfinished where a copy into the schema has not ended; journal.ErrNotStore where it has tables of another program, *journal.NewerError where a newer Hocket made it, both with the database unchanged; those that match
-// journal.ErrUnavailable, which may pass; *journal.RejectedError for what the server refuses, whose cause is a *pgconn.PgError or *pgconn.ConnectError.
+// Errors are journal.ErrUnfinished if a copy into the schema has not ended; journal.ErrNotStore if
+// it has tables of another program, and *journal.NewerError if a newer Hocket created it, both with
+// the database unchanged; errors that match journal.ErrUnavailable, which may be temporary; and
+// *journal.RejectedError for a server rejection, whose cause is a *pgconn.PgError or
+// *pgconn.ConnectError.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	db, err := connect(ctx, cfg, func(c net.Conn) net.Conn { return c })
 	if err != nil {
@@ -117,12 +132,13 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// Beside opens the store in another schema of the same database, with the connections of s. Each of the two is closed by itself. Errors: those of [Open].
+// Beside opens the store in another schema of the same database, using the connections of s. Each
+// of the two must be closed separately. Errors are those of [Open].
 func (s *Store) Beside(ctx context.Context, schema string) (*Store, error) {
 	return s.db.open(ctx, schema, s.owner.self.Kind)
 }
 
-// connect makes the pool. It makes no connection yet.
+// connect creates the pool. It makes no connection yet.
 func connect(ctx context.Context, cfg Config, wrap func(net.Conn) net.Conn) (*database, error) {
 	pc := cfg.Pool
 	if pc == nil {
@@ -133,14 +149,15 @@ func connect(ctx context.Context, cfg Config, wrap func(net.Conn) net.Conn) (*da
 	}
 	pc = pc.Copy()
 	conn := pc.ConnConfig
-	// The parameter of URLs that names the schema would go to the server as a setting.
+	// The URL parameter that names the schema would be sent to the server as a setting.
 	if cfg.Schema == "" {
 		cfg.Schema = conn.RuntimeParams[schemaParameter]
 	}
 	kept := conn.Copy()
 	if cfg.Session != nil && cfg.Pool != nil {
 		kept = cfg.Session.Copy()
-		// A statement that is prepared belongs to a session, which a pooler gives to others after the transaction.
+		// A prepared statement belongs to a session, which a pooler assigns to others after the
+		// transaction.
 		conn.DefaultQueryExecMode = pgx.QueryExecModeExec
 	}
 	planned := pgx.QueryExecModeCacheDescribe
@@ -155,7 +172,7 @@ func connect(ctx context.Context, cfg Config, wrap func(net.Conn) net.Conn) (*da
 		pc.MaxConns = int32(min(cfg.MaxConns, 1<<16)) //nolint:gosec,nolintlint // bounded
 	}
 	pc.MaxConnIdleTime, pc.HealthCheckPeriod = idleTime, idleTime
-	if cfg.Relay != nil { // the clock of a bubble passes years
+	if cfg.Relay != nil { // the clock of a bubble skips years
 		pc.MaxConnIdleTime, pc.HealthCheckPeriod, pc.MaxConnLifetime = never, never, never
 	}
 	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), pc)
@@ -167,7 +184,7 @@ func connect(ctx context.Context, cfg Config, wrap func(net.Conn) net.Conn) (*da
 	return db, nil
 }
 
-// prepare sets what all connections have in common.
+// prepare sets the options that all connections have in common.
 func prepare(conn *pgx.ConnConfig, dial pgconn.DialFunc) {
 	delete(conn.RuntimeParams, schemaParameter)
 	if conn.RuntimeParams["application_name"] == "" {
@@ -201,7 +218,7 @@ func (d *database) open(ctx context.Context, schema string, kind journal.Kind) (
 	return s, nil
 }
 
-// release gives back what open took.
+// release releases what open acquired.
 func (d *database) release(ctx context.Context) error {
 	d.mu.Lock()
 	d.stores--
@@ -216,7 +233,8 @@ func (d *database) release(ctx context.Context) error {
 	return err
 }
 
-// Close implements journal.Backend. It waits for calls that are under way. Where the server is silent for [closeTime] they fail, and what Close would ask of it is left out.
+// Close implements journal.Backend. It waits for calls in flight. If the server is silent for
+// [closeTime], these calls fail, and Close skips its own requests to the server.
 func (s *Store) Close() error {
 	defer s.db.network.hurry()()
 	s.open.Lock()
@@ -229,7 +247,7 @@ func (s *Store) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	s.writer.close()
-	// Where the server is gone, so are the locks: what fails here is done by it.
+	// If the server is gone, so are the locks: whatever fails here has then happened anyway.
 	_ = s.changes.close(ctx)
 	if n := s.owner.number.Load(); n != 0 {
 		if err := s.db.session.drop(ctx, lock{s.class, n}); err == nil {
@@ -237,6 +255,6 @@ func (s *Store) Close() error {
 		}
 	}
 	err := s.db.release(ctx)
-	s.changes.hub.SignalAll() // at last: a subscriber that reads now gets ErrClosed, and need not wait for another signal
+	s.changes.hub.SignalAll() // last: a subscriber that reads now gets ErrClosed, and need not wait for another signal
 	return err
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// Part is a group of tables beside the journal that are written in turn. Each has a table of its name with `_turn`, which is always empty.
+// Part is a group of tables in addition to the journal whose writers take turns. Each part has a
+// table with its name and the suffix `_turn`, which is always empty.
 type Part string
 
 // The parts.
@@ -27,9 +28,11 @@ const (
 	Memories    Part = "memories"
 )
 
-// Tables lends transactions for the tables of a part. Writers of one part take turns, in this process and others: the first statement of each transaction locks the part's table,
-// before the transaction sees the state of the store, so that none of them fails because of another. Programs of others that write the tables by SQL need not take the lock: where one of them was in the way,
-// the transaction is done again.
+// Tables provides transactions on the tables of a part. Writers of one part take turns, in this
+// process and others: the first statement of each transaction locks the part's table, before the
+// transaction sees the state of the store, so that none of them fails because of another. Other
+// programs that write the tables with SQL need not take the lock: if one of them interferes, the
+// transaction is repeated.
 func (s *Store) Tables(p Part) tables.DB { return &part{store: s, name: p} }
 
 // View implements tables.DB.
@@ -39,7 +42,8 @@ func (p *part) View(ctx context.Context, do func(tx tables.Tx) error) error {
 	})
 }
 
-// Select implements tables.DB: the statement names the schema of its tables, so that it needs no transaction to set the path.
+// Select implements tables.DB. The statement names the schema of its tables, so that it needs no
+// transaction to set the path.
 func (p *part) Select(ctx context.Context, q tables.Text, reset func(), each func(columns []any) error, args ...any) error {
 	bound, err := bind(args)
 	if err != nil {
@@ -48,30 +52,31 @@ func (p *part) Select(ctx context.Context, q tables.Text, reset func(), each fun
 	return p.store.queryRows(ctx, p.store.text(sqlText(marked(string(q)))), bound, reset, func(rows pgx.Rows) error { return scan(rows, each) })
 }
 
-// fresh does do again as long as it gets a connection of the pool that was lost before, as all are after a restart of the server. do must have done nothing where it lost one.
+// fresh retries do as long as it gets a pool connection that was already lost, as all are after a
+// restart of the server. do must have had no effect if its connection was lost.
 func (s *Store) fresh(do func() error) error {
 	for n := s.db.pool.Stat().MaxConns(); ; n-- {
 		err := do()
 		if n <= 0 || classify(err) != classLost {
 			return err
 		}
-		if _, ok := errors.AsType[*pgconn.ConnectError](err); ok { // the server is not there
+		if _, ok := errors.AsType[*pgconn.ConnectError](err); ok { // the server is down
 			return err
 		}
 	}
 }
 
-// lent is a transaction that is lent.
+// lent is a transaction provided to a caller.
 type lent struct {
 	ctx context.Context //nolint:containedctx,nolintlint // it lives as long as the call that it came with
 	tx  pgx.Tx
-	// first are statements that are sent with the next one: one message to the server and back for all of them.
+	// first are statements that are sent along with the next one, in one round trip to the server.
 	first pgx.Batch
-	// isSent tells that something was sent.
+	// isSent reports whether anything was sent.
 	isSent bool
 }
 
-// maxFirst bounds the statements of a message.
+// maxFirst is the maximum number of statements in a message.
 const maxFirst = 200
 
 // Dialect implements tables.Tx.
@@ -90,7 +95,7 @@ func (l *lent) Do(q tables.Text, args ...any) error {
 	return l.flush()
 }
 
-// flush sends what was not sent yet.
+// flush sends the statements that were not sent yet.
 func (l *lent) flush() error {
 	if l.first.Len() == 0 {
 		return nil
@@ -102,7 +107,7 @@ func (l *lent) flush() error {
 	return results.Close()
 }
 
-// send sends what was not sent yet, and reads the results of the first n statements.
+// send sends the statements that were not sent yet, and reads the results of the first n.
 func (l *lent) send(n int) (pgx.BatchResults, error) {
 	sent := l.first
 	l.first, l.isSent = pgx.Batch{}, true
@@ -183,7 +188,7 @@ func scan(rows pgx.Rows, each func(columns []any) error) error {
 	return rows.Err()
 }
 
-// column gives a value as tables.Tx promises it.
+// column converts a value to the types that tables.Tx specifies.
 func column(v any) (any, error) {
 	switch v := v.(type) {
 	case nil, int64, float64, string, []byte:
@@ -203,7 +208,7 @@ func column(v any) (any, error) {
 	return nil, fmt.Errorf("it has the type %T, which no table of Hocket has", v)
 }
 
-// bind gives arguments of the driver. It leaves args as they are.
+// bind converts arguments for the driver. It does not modify args.
 func bind(args []any) ([]any, error) {
 	out := make([]any, len(args))
 	for i, a := range args {
@@ -224,7 +229,7 @@ func bind(args []any) ([]any, error) {
 	return out, nil
 }
 
-// unfit says why PostgreSQL has no such text; "": it has.
+// unfit returns why PostgreSQL cannot store a text; "" means that it can.
 func unfit(s string) string {
 	switch {
 	case strings.IndexByte(s, 0) >= 0:
@@ -235,10 +240,11 @@ func unfit(s string) string {
 	return ""
 }
 
-// stateLimit is the SQLSTATE of rows that are larger than a page or its part for an index.
+// stateLimit is the SQLSTATE for rows that are larger than a page, or than the part of a page that
+// an index entry may use.
 const stateLimit = "54000"
 
-// tooLong gives a *tables.TextError for a text that is too long for an index.
+// tooLong returns a *tables.TextError for a text that is too long for an index.
 func tooLong(err error) error {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok || e.Code != stateLimit {
@@ -247,10 +253,11 @@ func tooLong(err error) error {
 	return &tables.TextError{Arg: -1, What: e.TableName, Reason: "is too long for an index of PostgreSQL, which takes 2,704 bytes at most"}
 }
 
-// numberedTexts are the statements of packages with tables, each in the form of PostgreSQL.
+// numberedTexts caches the statements of packages with tables, each in PostgreSQL form.
 var numberedTexts sync.Map
 
-// numbered gives a statement with $1, $2, … in the places of ?. No statement has ? elsewhere.
+// numbered returns a statement with $1, $2, … in place of each ?. No statement contains ?
+// otherwise.
 func numbered(q tables.Text) string {
 	if t, ok := numberedTexts.Load(q); ok {
 		return t.(string) //nolint:forcetypeassert,nolintlint // see below
@@ -260,7 +267,7 @@ func numbered(q tables.Text) string {
 	return text
 }
 
-// marked gives a statement with $1, $2, … in the places of ?.
+// marked returns a statement with $1, $2, … in place of each ?.
 func marked(q string) string {
 	var b strings.Builder
 	n := 0

@@ -27,7 +27,7 @@ const (
 	memoryText  = tables.Text(`SELECT text, category FROM memories WHERE key = ?`)
 )
 
-// row gives the columns of the last row of a query.
+// row returns the columns of the last row of a query.
 func row(t *testing.T, db tables.DB, q tables.Text, args ...any) (out []any) {
 	t.Helper()
 	if err := db.View(t.Context(), func(tx tables.Tx) error {
@@ -38,7 +38,8 @@ func row(t *testing.T, db tables.DB, q tables.Text, args ...any) (out []any) {
 	return out
 }
 
-// TestTogether: writes that wait share a transaction; one that fails is undone alone, also where the server finds it out only in the commit.
+// TestTogether checks that queued writes share a transaction, and that a write that fails is undone
+// alone, even if the server detects the failure only in the commit.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	db := open(t, pgtest.URL(t)).Tables(postgres.Catalog)
@@ -54,7 +55,7 @@ func TestTogether(t *testing.T) {
 				case 1:
 					return errMine
 				case 2:
-					return tx.Do(addAgent, fmt.Sprint("a", i), nil) // it is there
+					return tx.Do(addAgent, fmt.Sprint("a", i), nil) // it exists
 				case 3:
 					return tx.Do(addNode, "no such workflow")
 				}
@@ -72,7 +73,8 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestWriteThatPanics: a panic inside a transaction reaches its own caller: the others commit, and the store can be used and closed.
+// TestWriteThatPanics checks that a panic inside a transaction reaches its own caller, that the
+// other writes commit, and that the store can still be used and closed.
 func TestWriteThatPanics(t *testing.T) {
 	t.Parallel()
 	db := open(t, pgtest.URL(t)).Tables(postgres.Catalog)
@@ -103,7 +105,8 @@ func TestWriteThatPanics(t *testing.T) {
 	}
 }
 
-// TestTurns: what a write reads is what the write before it left, in all processes, while a program that takes no turn changes the same row.
+// TestTurns checks that a write reads what the write before it stored, in all processes, while a
+// program that takes no turns changes the same row.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
@@ -145,7 +148,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestTakenBack: a write that waits for its turn is taken back when its context is done, and is not done later. Readers wait for no turn, and another part has its own.
+// TestTakenBack checks that a queued write is withdrawn when its context is done, and is not run
+// later. Readers do not queue, and another part has its own queue.
 func TestTakenBack(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
@@ -183,7 +187,8 @@ func TestTakenBack(t *testing.T) {
 	}
 }
 
-// TestTurnsEnd: a process that stops in its turn is disconnected, and one that waits for a turn gives up; readers cannot write.
+// TestTurnsEnd checks that a process that stops during its turn is disconnected, that a process
+// that waits for a turn times out, and that readers cannot write.
 func TestTurnsEnd(t *testing.T) {
 	t.Parallel()
 	db := open(t, pgtest.URL(t)).Tables(postgres.Catalog)
@@ -204,7 +209,8 @@ func TestTurnsEnd(t *testing.T) {
 	}
 }
 
-// TestTypes: columns and arguments are of the types that package tables names, and texts that PostgreSQL does not have are refused before anything is sent.
+// TestTypes checks that columns and arguments have the types that package tables specifies, and
+// that texts that PostgreSQL cannot store are rejected before anything is sent.
 func TestTypes(t *testing.T) {
 	t.Parallel()
 	s := open(t, pgtest.URL(t))
@@ -234,7 +240,7 @@ func TestTypes(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	var long strings.Builder // of digests: it cannot be compressed below the bound
+	var long strings.Builder // digests, which cannot be compressed below the limit
 	for i := range 100 {
 		fmt.Fprintf(&long, "%x", sha256.Sum256([]byte{byte(i)}))
 	}
@@ -244,7 +250,8 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestTablesRestart: after each kind of end of the server the next calls succeed, though the connections that wait in the pool are dead.
+// TestTablesRestart checks that after each kind of server shutdown the next calls succeed, although
+// the idle connections in the pool are dead.
 func TestTablesRestart(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Config{})

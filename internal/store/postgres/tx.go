@@ -10,13 +10,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// retries is how often a transaction is done again that the server ended because of others.
+// retries is how often a transaction is repeated that the server aborted because of others.
 const retries = 50
 
-// Tx runs do once inside a transaction. The tables of the schema have their plain names. An error of do rolls back what it did; do must pass on the errors of tx as they are, or wrapped.
+// Tx runs do once inside a transaction. The tables of the schema have their plain names. If do
+// returns an error, its changes are rolled back; do must return the errors of tx unchanged, or
+// wrapped.
 //
-// Errors: do's, ctx's, journal.ErrClosed, *journal.CorruptError, *journal.RejectedError, those that match journal.ErrUnavailable: where the connection was lost in the commit it is
-// not known whether it was done.
+// Errors are those of do and ctx, journal.ErrClosed, *journal.CorruptError, *journal.RejectedError,
+// and errors that match journal.ErrUnavailable. If the connection was lost in the commit, it is
+// unknown whether the transaction was committed.
 func (s *Store) Tx(ctx context.Context, o pgx.TxOptions, do func(tx pgx.Tx) error) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -25,7 +28,7 @@ func (s *Store) Tx(ctx context.Context, o pgx.TxOptions, do func(tx pgx.Tx) erro
 	return s.lend(ctx, o, "", do)
 }
 
-// lend is Tx whose transaction begins with more settings.
+// lend is like Tx, with additional settings at the start of the transaction.
 func (s *Store) lend(ctx context.Context, o pgx.TxOptions, settings string, do func(tx pgx.Tx) error) error {
 	// One message to the server: the path is set before any statement of do is parsed.
 	o.BeginQuery = beginText(o) + "; SET LOCAL search_path TO " + quoted(s.schema) + settings
@@ -36,7 +39,7 @@ func (s *Store) lend(ctx context.Context, o pgx.TxOptions, settings string, do f
 	return s.fault(ctx, err)
 }
 
-// beginText begins a transaction. It is made of constants of pgx.
+// beginText returns the statement that starts a transaction. It consists of constants of pgx.
 func beginText(o pgx.TxOptions) string {
 	text := "BEGIN"
 	if o.IsoLevel != "" {
@@ -48,7 +51,7 @@ func beginText(o pgx.TxOptions) string {
 	return text
 }
 
-// again runs do until others are not in its way.
+// again retries do until no other transaction interferes.
 func (s *Store) again(ctx context.Context, do func() error) error {
 	for n := 0; ; n++ {
 		err := do()
@@ -61,7 +64,7 @@ func (s *Store) again(ctx context.Context, do func() error) error {
 	}
 }
 
-// rest waits after the nth attempt. Errors: ctx's.
+// rest waits after the nth attempt. It returns the error of ctx if ctx ends first.
 func rest(ctx context.Context, n int) error {
 	select {
 	case <-ctx.Done():
@@ -71,7 +74,8 @@ func rest(ctx context.Context, n int) error {
 	}
 }
 
-// pause gives how long to wait after the nth attempt: others that wait come back at other times.
+// pause returns how long to wait after the nth attempt; it is randomized, so that waiters retry at
+// different times.
 func pause(n int) time.Duration {
 	return rand.N(time.Millisecond << min(n, 7)) //nolint:gosec // no secret
 }

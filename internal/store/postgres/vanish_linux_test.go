@@ -10,8 +10,9 @@ import (
 	"github.com/hocket-run/hocket/internal/store/postgres"
 )
 
-// TestMachineVanishes: the server notices that the machine of an owner is gone, whether it has nothing to tell it, or tells it what others store: then packets are under way that are never acknowledged,
-// and keep-alives are not sent. Others claim its runs.
+// TestMachineVanishes checks that the server notices that the machine of an owner is gone, whether
+// it has nothing to send to it, or notifies it of what others store: packets that are never
+// acknowledged are then in transit, and keep-alives are not sent. Others claim its runs.
 func TestMachineVanishes(t *testing.T) {
 	t.Parallel()
 	faultmatrix.Proves(t, "vanished")
@@ -36,12 +37,12 @@ func TestMachineVanishes(t *testing.T) {
 			if err := proxy.Vanish(); err != nil {
 				t.Fatal(err)
 			}
-			defer func() { // gone can be closed
+			defer func() { // lets gone be closed
 				proxy.Reset()
 				proxy.Release()
 			}()
 			if busy {
-				for _, a := range story("other") { // tells of its changes when it is stored
+				for _, a := range story("other") { // notifies of its changes when it is stored
 					if err := other.Append(t.Context(), a); err != nil {
 						t.Fatal(err)
 					}

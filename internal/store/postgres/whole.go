@@ -14,23 +14,26 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// SQLSTATEs of rows that another transaction changed between two statements of this one.
+// SQLSTATEs for rows that another transaction changed between two statements of this one.
 const (
 	stateNotNull    = "23502"
 	stateForeignKey = "23503"
 	stateUnique     = "23505"
 )
 
-// lostTime is how long a batch is tried again while the server cannot be reached.
+// lostTime is how long a batch is retried while the server is unreachable.
 const lostTime = 5 * time.Second
 
-// errMoved says that another transaction changed something between two statements of this one.
+// errMoved is returned when another transaction changed something between two statements of this
+// one.
 var errMoved = errors.New("another transaction changed the same rows")
 
-// whole does a batch in a transaction that looks up and locks the runs first, and answers all in it.
+// whole stores a batch in a transaction that first looks up and locks the runs, and answers all its
+// appends.
 //
-// A connection that is lost may have been lost in the commit. Then the batch is done again, and its runs are locked first, so that the lost transaction is over: an append whose last record is there is
-// stored, any other is not.
+// A lost connection may have been lost during the commit. The batch is then repeated, and its runs
+// are locked first, which waits for the end of the lost transaction: an append whose last record
+// exists is stored, any other is not.
 func (w *writer) whole(batch []*pending) {
 	began := time.Now()
 	for n := 0; ; n++ {
@@ -63,7 +66,7 @@ func (w *writer) whole(batch []*pending) {
 				continue
 			}
 		}
-		if !lost && len(batch) > 1 { // one of several cannot be done
+		if !lost && len(batch) > 1 { // one of several cannot be stored
 			for _, p := range batch {
 				w.whole([]*pending{p})
 			}
@@ -77,13 +80,15 @@ func (w *writer) whole(batch []*pending) {
 	}
 }
 
-// isLost tells whether a batch may be stored although it gave err: the server did not say that it is not.
+// isLost reports whether a batch may be stored although it returned err, because the server did not
+// confirm that it is not.
 func isLost(err error) bool {
 	_, isSaid := errors.AsType[*pgconn.PgError](err)
 	return classify(err) == classLost || !isSaid && !errors.Is(err, errMoved)
 }
 
-// isMoved tells whether another transaction changed something between two statements of the one that failed.
+// isMoved reports whether another transaction changed something between two statements of the one
+// that failed.
 func isMoved(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code == stateNotNull || e.Code == stateForeignKey || e.Code == stateUnique
@@ -98,15 +103,16 @@ type attempt struct {
 	conn    *pgxpool.Conn
 	batch   []*pending
 	targets map[string]*target // by run
-	seals   map[string][]byte  // of the records with which the uncertain appends end
-	hashes  map[string]bool    // of the blobs that are named without data
+	seals   map[string][]byte  // seals of the last records of the uncertain appends
+	hashes  map[string]bool    // hashes of the blobs named without data
 	open    map[string]string  // runs that have not ended, by session
-	refused map[*pending]error // and nil for those that are stored already
+	refused map[*pending]error // nil for those already stored
 	made    map[string]int64   // new runs
-	there   map[string]bool    // runs that are there, of those to be made
+	there   map[string]bool    // existing runs among those to be created
 }
 
-// transact does a batch, and tells which appends are refused. After an error nothing is stored, except where the connection was lost.
+// transact stores a batch, and returns the rejected appends. After an error nothing is stored,
+// unless the connection was lost.
 func (w *writer) transact(batch []*pending) (refused map[*pending]error, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), batchTime)
 	defer cancel()
@@ -123,7 +129,7 @@ func (w *writer) transact(batch []*pending) (refused map[*pending]error, err err
 	after, err := a.do()
 	if err != nil {
 		if !conn.Conn().IsClosed() {
-			_, _ = conn.Exec(ctx, string(sqlRollback)) // where it fails the pool ends the connection
+			_, _ = conn.Exec(ctx, string(sqlRollback)) // if it fails, the pool closes the connection
 		}
 		return nil, err
 	}
@@ -148,7 +154,7 @@ func (a *attempt) do() (map[*pending]*target, error) {
 	return a.store()
 }
 
-// queue adds a statement to b, whose rows each is called for after they were scanned into columns.
+// queue adds a statement to b; each is called for every row, after scanning the row into columns.
 func (a *attempt) queue(b *pgx.Batch, q sqlText, args, columns []any, each func()) {
 	item := b.Queue(a.w.s.text(q), args...)
 	if columns == nil {
@@ -202,7 +208,7 @@ func (a *attempt) lock() error {
 	return a.send(b)
 }
 
-// judge refuses the appends that cannot be stored, as far as it can be seen by now.
+// judge rejects the appends that cannot be stored, as far as is known by now.
 func (a *attempt) judge() {
 	for _, p := range a.batch {
 		t := a.targets[p.Run]
@@ -225,7 +231,8 @@ func (a *attempt) judge() {
 	}
 }
 
-// missing tells which blob p names without data and is not stored; nil: all are.
+// missing returns an error for a blob that p names without data and that is not stored, or nil if
+// all are stored.
 func (a *attempt) missing(p *pending) error {
 	for i := range p.Blobs {
 		if p.Blobs[i].Data == nil && !a.hashes[string(p.hashes[i])] {
@@ -235,13 +242,14 @@ func (a *attempt) missing(p *pending) error {
 	return nil
 }
 
-// isOut tells whether p is answered already.
+// isOut reports whether p has been answered already.
 func (a *attempt) isOut(p *pending) bool {
 	_, ok := a.refused[p]
 	return ok
 }
 
-// create stores new runs, and refuses the appends that would open a session that another run has open, or name a blob that is not there.
+// create stores new runs, and rejects appends that would open a session that another run has open,
+// or that name a missing blob.
 func (a *attempt) create() error {
 	var c newRuns
 	var runs, sessions [][]byte
@@ -279,7 +287,8 @@ func (a *attempt) create() error {
 		session := a.opens(p)
 		other, isBusy := a.open[session]
 		switch {
-		case p.Create != nil && a.there[p.Run] && p.isUncertain: // perhaps it is its own run, which the lost transaction made just now
+		case p.Create != nil && a.there[p.Run] && p.isUncertain:
+			// it may be its own run, which the lost transaction just created
 			return errMoved
 		case p.Create != nil && a.there[p.Run]:
 			a.refused[p] = journal.ErrExists
@@ -287,14 +296,14 @@ func (a *attempt) create() error {
 			a.refused[p] = &journal.BusyError{Session: session, Run: other}
 		case a.missing(p) != nil:
 			a.refused[p] = a.missing(p)
-		case p.Create != nil: // what was in its way is gone
+		case p.Create != nil: // the obstacle is gone
 			return errMoved
 		}
 	}
 	return nil
 }
 
-// opens gives the session that p opens; "" for none.
+// opens returns the session that p opens; "" if none.
 func (a *attempt) opens(p *pending) string {
 	switch t := a.targets[p.Run]; {
 	case p.Status.Ended():
@@ -307,7 +316,7 @@ func (a *attempt) opens(p *pending) string {
 	return ""
 }
 
-// newRuns are the columns of new runs.
+// newRuns holds the columns of new runs.
 type newRuns struct {
 	runs, workflows, names, formats, parents, kinds, definitions, metas, sessions, places [][]byte
 	branches, causes, labels, previews, codes, messages                                   [][]byte
@@ -336,7 +345,8 @@ func (c *newRuns) columns() []any {
 	}
 }
 
-// store stores what was not refused, and commits. It gives the runs as they are afterwards.
+// store stores the appends that were not rejected, and commits. It returns the resulting states of
+// the runs.
 func (a *attempt) store() (map[*pending]*target, error) {
 	var made, moved rows
 	after := map[*pending]*target{}

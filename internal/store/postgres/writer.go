@@ -12,26 +12,29 @@ import (
 
 const (
 	maxBatch      = 1000     // appends in one transaction
-	maxBatchBytes = 16 << 20 // of data in one transaction
-	maxUnderWay   = 2        // batches of a handle at once
-	// maxMemory bounds what the writer remembers of runs: some 200 bytes each, and only of those that the handle is driving.
+	maxBatchBytes = 16 << 20 // bytes of data in one transaction
+	maxUnderWay   = 2        // batches of a handle in flight
+	// maxMemory is the maximum number of runs that the writer remembers: about 200 bytes each, and
+	// only runs that the handle is executing.
 	maxMemory = 16384
 )
 
-// writer stores appends: those that wait share a transaction, and are answered after its commit (group commit). A run is in one batch at a time.
+// writer stores appends: queued appends share a transaction, and are answered after its commit
+// (group commit). A run is in one batch at a time.
 //
-// A caller that comes while fewer batches than maxUnderWay are under way does one itself. What came meanwhile is left to a goroutine, which ends when nothing waits.
+// A caller that arrives while fewer than maxUnderWay batches are in flight runs one itself. Appends
+// that arrive meanwhile are left to a goroutine, which ends when the queue is empty.
 type writer struct {
 	s     *Store
 	moves sync.Pool // of *move
 
 	mu       sync.Mutex
-	idle     sync.Cond // underWay became 0
+	idle     sync.Cond // signalled when underWay becomes 0
 	queue    []*pending
-	busy     map[string]bool // runs in the batches under way
+	busy     map[string]bool // runs in the batches in flight
 	underWay int
 	memory   map[string]*target
-	took     time.Duration // what a batch takes, about
+	took     time.Duration // approximate duration of a batch
 }
 
 func newWriter(s *Store) *writer {
@@ -40,7 +43,8 @@ func newWriter(s *Store) *writer {
 	return w
 }
 
-// do has p stored. A done ctx takes it back as long as its batch has not begun; after that the outcome is waited for, since only it tells whether something was written.
+// do has p stored. If ctx is done, p is withdrawn as long as its batch has not started; after that
+// do waits for the outcome, because only the outcome shows whether anything was written.
 func (w *writer) do(ctx context.Context, p *pending) error {
 	w.mu.Lock()
 	w.queue = append(w.queue, p)
@@ -75,7 +79,7 @@ func (w *writer) do(ctx context.Context, p *pending) error {
 	return <-p.done
 }
 
-// drain stores batches until nothing waits. answered is how many the batch before had.
+// drain stores batches until the queue is empty. answered is the size of the previous batch.
 func (w *writer) drain(answered int) {
 	for {
 		w.gather(answered)
@@ -91,7 +95,8 @@ func (w *writer) drain(answered int) {
 	}
 }
 
-// share begins another batch where there is room for one and appends wait. w.mu is held.
+// share starts another batch if one more may be in flight and appends are queued. w.mu must be
+// held.
 func (w *writer) share() {
 	if w.underWay < maxUnderWay && w.waits() {
 		w.underWay++
@@ -99,19 +104,22 @@ func (w *writer) share() {
 	}
 }
 
-// waits tells whether an append waits that a batch could have. w.mu is held.
+// waits reports whether an append is queued that a batch could include. w.mu must be held.
 func (w *writer) waits() bool {
 	return slices.ContainsFunc(w.queue, func(p *pending) bool { return !p.gone && !w.busy[p.Run] })
 }
 
-// Those who were answered come again at once, if they come, but not all before the next batch: it waits for them in steps of a part of what a batch takes, as long as many come in each.
+// Callers that were answered soon return with their next append, but not all before the next batch.
+// It therefore waits for them in steps of a fraction of a batch's duration, as long as many arrive
+// in each.
 const (
 	gatherSteps = 8
 	gatherPart  = 32
-	gatherMin   = 16 // answered at once
+	gatherMin   = 16 // answered by one batch
 )
 
-// gather waits for those who were answered just now: without it a batch of many is followed by one of the few that were quickest, which takes nearly as long.
+// gather waits for the callers that were just answered. Without it, a large batch would be followed
+// by one with the few fastest callers, which takes nearly as long.
 func (w *writer) gather(answered int) {
 	if answered < gatherMin {
 		runtime.Gosched()
@@ -129,11 +137,13 @@ func (w *writer) gather(answered int) {
 	}
 }
 
-// splitFrom is how many appends there are before they are split over the batches that may be under way: below, the time of a batch hardly depends on how many it has.
+// splitFrom is the number of appends from which they are split over the batches that may be in
+// flight; below it, the duration of a batch hardly depends on its size.
 const splitFrom = 64
 
-// take takes the next batch out of the queue: appends that only continue a run which the writer knows, or else all. Of many it takes a part, so that the batches under way are of one size, and those who
-// are answered come again while the other one is stored. w.mu is held.
+// take removes the next batch from the queue: appends that only continue a run which the writer
+// knows, or else all. If there are many, it takes only a part, so that the batches in flight are of
+// equal size, and answered callers return while the other batch is being stored. w.mu must be held.
 func (w *writer) take() []*pending {
 	var batch []*pending
 	left := w.queue[:0]
@@ -173,7 +183,8 @@ func (w *writer) take() []*pending {
 	return batch
 }
 
-// knownTo gives the run of p where one statement can do p with others: the run is remembered, and nothing has to be looked up. w.mu is held.
+// knownTo returns the run of p if one statement can store p along with others: the run is
+// remembered, and no lookup is needed. w.mu must be held.
 func (w *writer) knownTo(p *pending) *target {
 	if p.Create != nil || len(p.Blobs) > 0 || p.Common {
 		return nil
@@ -185,7 +196,8 @@ func (w *writer) knownTo(p *pending) *target {
 	return t
 }
 
-// rest ends a batch. It tells whether its place is kept: for others that wait, or for those whom it answered, if they were many.
+// rest ends a batch. It reports whether its slot is kept: for queued appends, or for the callers
+// that it answered, if they were many.
 func (w *writer) rest(batch []*pending) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -201,7 +213,7 @@ func (w *writer) rest(batch []*pending) bool {
 	return false
 }
 
-// store does a batch, and answers all in it.
+// store stores a batch, and answers all its appends.
 func (w *writer) store(batch []*pending) {
 	if len(batch) > 0 && batch[0].known != nil {
 		began := time.Now()
@@ -216,7 +228,7 @@ func (w *writer) store(batch []*pending) {
 	}
 }
 
-// remember keeps what is known of a run; nil forgets it.
+// remember caches what is known about a run; nil removes it.
 func (w *writer) remember(run string, t *target) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -230,10 +242,10 @@ func (w *writer) remember(run string, t *target) {
 	w.memory[run] = t
 }
 
-// forget makes the next append to a run look it up.
+// forget makes the next append to a run look up the run.
 func (w *writer) forget(run string) { w.remember(run, nil) }
 
-// close waits until nothing is under way. No caller comes any more.
+// close waits until nothing is in flight. There must be no new callers.
 func (w *writer) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,14 +12,16 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// maxMemory bounds what the writer remembers of runs: about 200 bytes each, and only of those that the handle is driving.
+// maxMemory is the maximum number of runs that the writer remembers: about 200 bytes each, and only
+// runs that the handle is executing.
 const maxMemory = 16384
 
-// memory is what the writer knows of the runs it appended to, by id. It saves a query per append and is believed only as far as the
-// conditions of sqlMoveHead go: another process may have done anything meanwhile. Only the writer's goroutine touches it.
+// memory is what the writer knows about the runs it appended to, by ID. It saves a query per append
+// and is trusted only as far as the conditions of sqlMoveHead check it, because another process may
+// have changed anything meanwhile. Only the writer's goroutine uses it.
 type memory map[string]*target
 
-// target is where an append goes.
+// target is the destination of an append.
 type target struct {
 	id            int64
 	epoch         uint64
@@ -62,7 +64,7 @@ func (s *Store) Append(ctx context.Context, a journal.Append) error {
 		}
 	}
 	for _, b := range a.Blobs {
-		hash, _ := journal.ParseHash(b.Hash) // Validate saw it
+		hash, _ := journal.ParseHash(b.Hash) // checked by Validate
 		p.hashes = append(p.hashes, hash)
 		size += len(b.Data)
 	}
@@ -99,13 +101,13 @@ func (s *Store) Append(ctx context.Context, a journal.Append) error {
 	return nil
 }
 
-// pendingAppend is an append with all that can be worked out before its turn comes.
+// pendingAppend is an append with everything that can be computed before its turn comes.
 //
-// It is used again for another append when nothing looks at it any more: Store.pending.
+// It is reused for another append when nothing refers to it any more: Store.pending.
 type pendingAppend struct {
 	op
 	journal.Append
-	owner      int64 // 0 where the handle never owned a run
+	owner      int64 // 0 if the handle never owned a run
 	digest     [sha256.Size]byte
 	digests    [][sha256.Size]byte // of More
 	hashes     [][sha256.Size]byte
@@ -154,7 +156,7 @@ func (w *writer) append(c *conn, p *pendingAppend) error {
 	return w.next(c, p, t)
 }
 
-// findBlobs refuses p where a blob that it only names is not stored.
+// findBlobs rejects p if a blob that it names without data is not stored.
 func (w *writer) findBlobs(c *conn, p *pendingAppend) error {
 	for i, b := range p.Blobs {
 		if b.Data != nil {
@@ -167,7 +169,7 @@ func (w *writer) findBlobs(c *conn, p *pendingAppend) error {
 		if r != nil {
 			continue
 		}
-		// Perhaps it is gone because the run is: that is the better answer.
+		// The blob may be gone because the run is; that is the better error.
 		delete(w.memory, p.Run)
 		if _, err := w.target(c, p); err != nil {
 			return err
@@ -177,7 +179,7 @@ func (w *writer) findBlobs(c *conn, p *pendingAppend) error {
 	return nil
 }
 
-// target finds where p goes, and refuses what has no place.
+// target finds the destination of p, and rejects an append that has none.
 func (w *writer) target(c *conn, p *pendingAppend) (*target, error) {
 	t := w.memory[p.Run]
 	if t == nil || p.Create != nil {
@@ -202,7 +204,7 @@ func (w *writer) target(c *conn, p *pendingAppend) (*target, error) {
 	}
 	switch {
 	case t.isRemembered && (t.epoch != p.Epoch || t.last+1 != p.Record.First):
-		// Memory may be old; the refusal must not be.
+		// Memory may be outdated; the rejection must not be.
 		delete(w.memory, p.Run)
 		return w.target(c, p)
 	case t.refuses(p) != nil:
@@ -218,7 +220,7 @@ func (w *writer) target(c *conn, p *pendingAppend) (*target, error) {
 	return t, nil
 }
 
-// free refuses p where it would open a run of a session in which another one is open.
+// free rejects p if it would open a run in a session in which another run is open.
 func free(c *conn, p *pendingAppend, t *target) error {
 	if t.session == "" || p.Status.Ended() {
 		return nil
@@ -277,7 +279,7 @@ func (w *writer) next(c *conn, p *pendingAppend, t *target) error {
 	return errChanged
 }
 
-// insert stores the records, moves t to the last and gives its seal.
+// insert stores the records, moves t to the last one and returns its seal.
 func insert(c *conn, p *pendingAppend, t *target) (sealed []byte, err error) {
 	sealed, err = t.add(c, p.Record, p.digest)
 	for i := 0; i < len(p.More) && err == nil; i++ {
@@ -286,7 +288,7 @@ func insert(c *conn, p *pendingAppend, t *target) (sealed []byte, err error) {
 	return sealed, err
 }
 
-// add stores a record, moves t to it and gives its seal.
+// add stores a record, moves t to it and returns its seal.
 func (t *target) add(c *conn, r journal.Record, digest [sha256.Size]byte) (sealed []byte, err error) {
 	t.sum = t.sum.Next(r, digest)
 	sealed = appendSeal(nil, r.Version, t.sum)
@@ -299,7 +301,8 @@ func (t *target) add(c *conn, r journal.Record, digest [sha256.Size]byte) (seale
 	return sealed, err
 }
 
-// besides stores what comes with a record, and remembers the run. After it fails the transaction is rolled back and memory with it.
+// besides stores everything that comes with a record, and remembers the run. If it fails, the
+// transaction is rolled back, and memory with it.
 func (w *writer) besides(c *conn, p *pendingAppend, t *target) error {
 	for i, b := range p.Blobs {
 		if err := hold(c, t.id, p.hashes[i][:], b.Data); err != nil {
@@ -344,7 +347,7 @@ func (w *writer) besides(c *conn, p *pendingAppend, t *target) error {
 	return nil
 }
 
-// outcome gives what is known of the run after p.
+// outcome returns what is known about the run after p.
 func (p *pendingAppend) outcome() journal.Outcome {
 	if p.Index == nil {
 		return journal.Outcome{}
@@ -377,7 +380,7 @@ func hold(c *conn, run int64, hash, data []byte) error {
 	return err
 }
 
-// ended gives the time at which the run ended, where former is the one before p.
+// ended returns the time at which the run ended; former is that time before p.
 func (p *pendingAppend) ended(former int64) int64 {
 	switch {
 	case !p.Status.Ended():
@@ -391,12 +394,13 @@ func (p *pendingAppend) ended(former int64) int64 {
 // sealBytes is the size of a seal.
 const sealBytes = 1 + len(journal.Sum{})
 
-// appendSeal appends the stored form of the version and sum of a record: one version byte, then the sum.
+// appendSeal appends the stored form of a record's version and sum: one version byte, then the sum.
 func appendSeal(b []byte, version uint8, sum journal.Sum) []byte {
 	return append(append(b, version), sum[:]...)
 }
 
-// unseal is the inverse of appendSeal. A seal that is not one reads as version 0 with a sum that matches nothing that was stored with it.
+// unseal is the inverse of appendSeal. An invalid seal is read as version 0 with a sum that matches
+// nothing stored with it.
 func unseal(b []byte) (version uint8, sum journal.Sum) {
 	if len(b) != 1+len(sum) {
 		return 0, sum

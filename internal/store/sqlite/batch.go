@@ -9,11 +9,11 @@ import (
 
 const (
 	maxBatch      = 1000     // operations in one transaction
-	maxBatchBytes = 16 << 20 // of data in one transaction: it bounds the log
+	maxBatchBytes = 16 << 20 // bytes of data in one transaction: it limits the log
 )
 
-// round does one batch: what waits now, and what comes until it is done, up to the bounds. It comes back without having done anything where
-// ctx ends while another process has the lock.
+// round runs one batch: the queued operations, and those that arrive until it is done, up to the
+// limits. It returns without any effect if ctx ends while another process holds the lock.
 func (w *writer) round(ctx context.Context, gathers bool) {
 	first := w.peek()
 	switch {
@@ -29,7 +29,8 @@ func (w *writer) round(ctx context.Context, gathers bool) {
 		}
 		return
 	}
-	// What comes while another process has the lock shares the transaction, so nothing is taken yet, and each caller may still give up.
+	// Operations that arrive while another process holds the lock share the transaction, so nothing
+	// is dequeued yet, and each caller can still withdraw.
 	err := w.begin(func() bool { return ctx.Err() != nil || w.peek() == nil })
 	switch {
 	case errors.Is(err, errNoWaiter):
@@ -45,7 +46,8 @@ func (w *writer) round(ctx context.Context, gathers bool) {
 		err = w.again()
 	}
 	if err != nil {
-		// One operation of several cannot be done. What the others saw is not so any more: each is done again by itself.
+		// One of several operations cannot be run. What the others saw is no longer true: each is
+		// repeated by itself.
 		w.rollback()
 		for _, o := range w.batch {
 			o.answer(w.single(o))
@@ -65,7 +67,8 @@ func (w *writer) round(ctx context.Context, gathers bool) {
 	w.turn.pass()
 }
 
-// perform does operations inside the transaction, and keeps them in w.batch with what each said, until the first that cannot be done.
+// perform runs operations inside the transaction, and keeps them in w.batch with their results, up
+// to the first that cannot be run.
 func (w *writer) perform(gathers bool) error {
 	size, began := 0, time.Now()
 	defer func() { w.wrote += commitBytes + size + opBytes*len(w.batch) }()
@@ -90,7 +93,7 @@ func (w *writer) perform(gathers bool) error {
 				return err
 			}
 			if len(w.batch) >= len(w.memory)/2 && 2*time.Since(began) > w.commits {
-				return w.index() // half of the runs go on while the others' records are written
+				return w.index() // half of the runs continue while the others' records are written
 			}
 			continue
 		}
@@ -107,7 +110,7 @@ func (w *writer) perform(gathers bool) error {
 	return w.index()
 }
 
-// again does the batch in another transaction, each operation by itself and without memory.
+// again repeats the batch in another transaction, each operation by itself and without memory.
 func (w *writer) again() error {
 	w.rollback()
 	if err := w.begin(func() bool { return false }); err != nil {
@@ -121,12 +124,12 @@ func (w *writer) again() error {
 	return w.index()
 }
 
-// single does o in a transaction of its own.
+// single runs o in a transaction of its own.
 func (w *writer) single(o *op) error {
 	if err := w.begin(func() bool { return false }); err != nil {
 		return err
 	}
-	clear(w.memory) // perhaps it is why o could not be done
+	clear(w.memory) // it may be the reason why o failed
 	err := o.run(w.conn)
 	if err == nil {
 		err = w.index()
@@ -138,8 +141,9 @@ func (w *writer) single(o *op) error {
 	return w.commit()
 }
 
-// gather lets those who were answered just now come again before the commit, and tells whether one came: without it a commit for many is followed by one for the few that were
-// quickest. The operations of the first are done while the others are on their way.
+// gather waits before the commit for the callers that were just answered, and reports whether one
+// arrived. Without it, a commit for many would be followed by one for the few fastest. The
+// operations of the first arrivals run while the others are on their way.
 func (w *writer) gather() bool {
 	runtime.Gosched()
 	w.mu.Lock()

@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// benchRecord is the size of a record with a handful of events of a step.
+// benchRecord is the size of a record with a few events of a step.
 const benchRecord = 300
 
 func benchRun(i int) string { return fmt.Sprintf("01JD%022d", i) }
@@ -37,8 +37,9 @@ func benchNext(i int, first uint64, data []byte) journal.Append {
 	}
 }
 
-// BenchmarkAppend: steps of one run (one sync each) and of 50 and 1,000 runs at once, each as a goroutine that waits for its append. To be
-// read beside BenchmarkRawInsert: the goals are 0.8 of its rate for one run, and half of it and 30,000 a second for 1,000.
+// BenchmarkAppend measures steps of one run (one sync each) and of 50 and 1,000 concurrent runs,
+// each as a goroutine that waits for its append. Compare it with BenchmarkRawInsert: the goals are
+// 0.8 of its rate for one run, and half of it and 30,000 per second for 1,000.
 func BenchmarkAppend(b *testing.B) {
 	for _, runs := range []int{1, 50, 1000} {
 		b.Run(fmt.Sprintf("runs=%d", runs), func(b *testing.B) {
@@ -95,8 +96,8 @@ func rawDB(b *testing.B, table string) *sql.Conn {
 	return c
 }
 
-// BenchmarkRawInsert is what one would write first: the same driver, settings and bytes in one table with a key, rows of 1,000 runs in turn,
-// by one goroutine through database/sql.
+// BenchmarkRawInsert measures the obvious implementation: the same driver, settings and bytes in
+// one table with a key, rows of 1,000 runs in turn, from one goroutine through database/sql.
 func BenchmarkRawInsert(b *testing.B) {
 	for _, batch := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) {
@@ -128,8 +129,8 @@ func BenchmarkRawInsert(b *testing.B) {
 	}
 }
 
-// BenchmarkRawDriver is the floor: the same without a key and without database/sql. Rows only come to the end of the table, and nothing can
-// be found again.
+// BenchmarkRawDriver measures the lower bound of the cost: the same without a key and without
+// database/sql. Rows are only appended to the table, and cannot be looked up.
 func BenchmarkRawDriver(b *testing.B) {
 	for _, batch := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) {

@@ -7,18 +7,20 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Other processes' commits are looked for at intervals that grow with the time since the last change: an eighth of it, from lookMin to the bound of what is waited for.
+// Other processes' commits are polled at intervals that grow with the time since the last change:
+// an eighth of it, from lookMin to the maximum for the subscribed topics.
 const (
 	lookMin      = 20 * time.Millisecond
 	lookRun      = 100 * time.Millisecond
 	lookRequests = 250 * time.Millisecond
 	lookNotices  = time.Second
-	// probeEvery is how often it is looked whether the owners of other processes live.
+	// probeEvery is how often the liveness of the owners in other processes is checked.
 	probeEvery = 250 * time.Millisecond
 )
 
-// changes signals what was stored: what this handle commits at once, and what others do by looking at the file's version, which one goroutine does as long as there are
-// subscribers. It costs some 5 µs a look.
+// changes signals stored changes: those of this handle right after its commits, those of others by
+// polling the file's version, which one goroutine does as long as there are subscribers. A poll
+// costs about 5 µs.
 type changes struct {
 	hub     journal.Hub
 	readers *readers
@@ -28,20 +30,20 @@ type changes struct {
 	count   int
 	closed  bool
 	stop    chan struct{} // ends the goroutine; nil while there is none
-	hurry   chan struct{} // of the goroutine: a subscriber came
-	running sync.Mutex    // held by the goroutine
+	hurry   chan struct{} // ends the goroutine; nil if there is none
+	running sync.Mutex    // for the goroutine: a subscriber arrived
 
-	// Of the goroutine that holds running.
+	// Fields of the goroutine that holds running.
 	conn    *conn // nil until it is needed, and after an error
-	known   bool  // the rest is
+	known   bool  // the following fields are valid
 	version int64
 	marks   marks
-	living  map[string]bool // owners of other processes at the last probe
+	living  map[string]bool // owners in other processes at the last probe
 	probed  time.Time
-	missed  bool // an owner may have come, and died, without being in living
+	missed  bool // an owner may have started, and died, without being in living
 }
 
-// marks are what moves with each change that is signalled.
+// marks are the values that change with each signalled change.
 type marks struct{ record, notice, requests, owners, owner, lines, run int64 }
 
 func newChanges(readers *readers, owners *owners) *changes {
@@ -84,7 +86,7 @@ func (ch *changes) leave() {
 	}
 }
 
-// end ends the goroutine. ch.mu is held.
+// end ends the goroutine. ch.mu must be held.
 func (ch *changes) end() {
 	if ch.stop != nil {
 		close(ch.stop)
@@ -103,7 +105,8 @@ func (ch *changes) close() error {
 	return ch.drop()
 }
 
-// watch looks until stop is closed. The first look signals all subscribers: what they read before it may be out of date.
+// watch polls until stop is closed. The first poll signals all subscribers, because what they read
+// before it may be outdated.
 func (ch *changes) watch(stop, hurry <-chan struct{}) {
 	ch.running.Lock()
 	defer ch.running.Unlock()
@@ -137,7 +140,8 @@ func (ch *changes) interval(quiet time.Duration) time.Duration {
 	return min(max(quiet/8, lookMin), longest)
 }
 
-// look signals what others stored since the last look, and tells whether there was something to signal. After an error the next look that succeeds signals all.
+// look signals what others stored since the last call, and reports whether there was something to
+// signal. After an error, the next successful call signals everything.
 func (ch *changes) look() bool {
 	ch.probe()
 	changed, err := ch.compare()
@@ -179,7 +183,7 @@ func (ch *changes) compare() (changed bool, err error) {
 		ch.hub.SignalAll()
 		return true, nil
 	case now == before:
-		return false, nil // a heartbeat, or a table that is not the journal's
+		return false, nil // a heartbeat, or a table outside the journal
 	}
 	if now.notice != before.notice {
 		ch.hub.SignalKind(journal.TopicNotices)
@@ -206,7 +210,8 @@ func (ch *changes) compare() (changed bool, err error) {
 	return true, nil
 }
 
-// probe signals the subscribers of runs, and those who claim them, when an owner of another process has died, which leaves no commit.
+// probe signals the subscribers of runs, and those that claim them, when an owner in another
+// process has died, because that leaves no commit.
 func (ch *changes) probe() {
 	switch {
 	case !ch.hub.Has(journal.TopicRun) && !ch.hub.Has(journal.TopicRequests):

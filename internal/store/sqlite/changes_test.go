@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// looking is a handle that looks only when a test says so.
+// looking returns a handle that polls only when a test calls look.
 func looking(t *testing.T, path string, topics ...journal.Topic) (s *Store, signals func() []journal.Topic) {
 	t.Helper()
 	s, err := Open(t.Context(), path, Config{})
@@ -50,7 +50,8 @@ func changeAppend(run string, seq uint64, notices ...journal.Notice) journal.App
 	return a
 }
 
-// TestLook: a look signals the topics that another handle changed, and no others; where nothing was stored it is one statement. After an error everything is signalled.
+// TestLook checks that a look signals the topics that another handle changed, and no others, that
+// it is one statement if nothing was stored, and that everything is signalled after an error.
 func TestLook(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
@@ -75,7 +76,7 @@ func TestLook(t *testing.T) {
 		name string
 		do   func() error
 		want []journal.Topic
-		none bool // there was nothing to signal
+		none bool // whether there was nothing to signal
 	}{
 		{"first look", func() error { return nil }, all, false},
 		{"nothing", func() error { return nil }, nil, true},
@@ -110,7 +111,8 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// TestProbe: the death of an owner is signalled to those who wait for runs, also where it came and died between two probes.
+// TestProbe checks that the death of an owner is signalled to those who wait for runs, even if it
+// started and died between two probes.
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
@@ -146,7 +148,7 @@ func TestProbe(t *testing.T) {
 	s.changes.look()
 	probe("no owner")
 	other := owner()
-	s.changes.look() // sees that one came
+	s.changes.look() // notices that an owner arrived
 	probe("new owner", one, journal.OfRequests())
 	probe("living owner")
 	dies(other)
@@ -158,7 +160,8 @@ func TestProbe(t *testing.T) {
 	probe("nothing")
 }
 
-// TestLookNumbersGivenAgain: what is appended under the numbers of records that were pruned is not overlooked.
+// TestLookNumbersGivenAgain checks that records appended under the numbers of pruned records are
+// noticed.
 func TestLookNumbersGivenAgain(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
@@ -193,7 +196,8 @@ func TestLookNumbersGivenAgain(t *testing.T) {
 	}
 }
 
-// TestLookEnds: the goroutine that looks lives as long as there are subscribers, and a store that is not subscribed to opens no connection for it.
+// TestLookEnds checks that the polling goroutine lives as long as there are subscribers, and that a
+// store without subscribers opens no connection for it.
 func TestLookEnds(t *testing.T) {
 	t.Parallel()
 	s, _ := looking(t, filepath.Join(t.TempDir(), "hocket.db"))
@@ -214,7 +218,8 @@ func TestLookEnds(t *testing.T) {
 	defer s.changes.running.Unlock()
 }
 
-// TestCloseSignalsLast: subscribers are signalled when the handle is closed, not before: what they read then has to fail.
+// TestCloseSignalsLast checks that subscribers are signalled when the handle has been closed, not
+// before, because their next read must fail.
 func TestCloseSignalsLast(t *testing.T) {
 	t.Parallel()
 	s, _ := looking(t, filepath.Join(t.TempDir(), "hocket.db"))

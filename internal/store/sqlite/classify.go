@@ -10,28 +10,31 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// class is what an error of SQLite means to a caller. All rooms that keep tables in the file get errors that were sorted by it (explain).
+// class is what an error of SQLite means to a caller. All packages with tables in the file receive
+// errors that were classified this way (explain).
 type class int
 
 const (
-	// classNone is no error of SQLite.
+	// classNone is not an error of SQLite.
 	classNone class = iota
-	// classBusy: another process holds the file. The store asks again by itself.
+	// classBusy means that another process holds the file. The store retries by itself.
 	classBusy
-	// classMachine: the disk is full, does not answer or is read-only, or the process has no file handles left. The statement is sound, and the same
-	// one succeeds when the machine has been mended: so it is asked again, and a server goes on meanwhile (ADR 38).
+	// classMachine means that the disk is full, does not respond or is read-only, or that the
+	// process has no file handles left. The statement is valid, and succeeds once the machine has
+	// been fixed, so it is retried, and a server keeps running meanwhile (ADR 38).
 	classMachine
-	// classStopped: the caller's context ended the statement.
+	// classStopped means that the caller's context ended the statement.
 	classStopped
-	// classDamage: the file is not what was written.
+	// classDamage means that the file does not contain what was written.
 	classDamage
-	// classForeign: the file is no database.
+	// classForeign means that the file is not a database.
 	classForeign
-	// classRejected: everything else, such as SQLITE_ERROR, SQLITE_CONSTRAINT and SQLITE_MISUSE. The same statement fails again.
+	// classRejected means any other error, such as SQLITE_ERROR, SQLITE_CONSTRAINT and
+	// SQLITE_MISUSE. The same statement fails again.
 	classRejected
 )
 
-// classify sorts an error by the result code that SQLite gave.
+// classify classifies an error by SQLite's result code.
 func classify(err error) class {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
@@ -39,7 +42,7 @@ func classify(err error) class {
 	}
 	switch e.Code() {
 	case lib.SQLITE_IOERR_CORRUPTFS, lib.SQLITE_IOERR_DATA:
-		return classDamage // it was read, and is not what was written
+		return classDamage // it could be read, but is not what was written
 	}
 	switch e.Code() & 0xff {
 	case lib.SQLITE_OK:
@@ -58,20 +61,22 @@ func classify(err error) class {
 	return classRejected
 }
 
-// unavailableError is an error that passes by itself. It matches journal.ErrUnavailable, and journal.ErrFull where there is no room.
+// unavailableError is a temporary error. It matches journal.ErrUnavailable, and also
+// journal.ErrFull if there is no space.
 type unavailableError struct{ error }
 
 func (e unavailableError) Unwrap() error { return e.error }
 
-// Is implements what errors.Is asks for.
+// Is implements the interface used by errors.Is.
 func (e unavailableError) Is(target error) bool {
 	return target == journal.ErrUnavailable || target == journal.ErrFull && isFull(e.error)
 }
 
-// isBusy tells whether another connection was in the way, so that asking again helps.
+// isBusy reports whether another connection interfered, so that a retry helps.
 func isBusy(err error) bool { return classify(err) == classBusy }
 
-// isFull tells whether there was no room: for data, or for the file of the log's index, which SQLite tells as an error of input and output.
+// isFull reports whether there was no space: for data, or for the index file of the log, which
+// SQLite reports as an I/O error.
 func isFull(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
@@ -84,7 +89,8 @@ func isFull(err error) bool {
 	return e.Code()&0xff == lib.SQLITE_FULL
 }
 
-// explain gives the errors of SQLite the types that callers look for. Others stay as they are.
+// explain converts errors of SQLite to the types that callers check for. Other errors are returned
+// unchanged.
 func explain(err error) error {
 	if _, ok := errors.AsType[*journal.RejectedError](err); ok {
 		return err

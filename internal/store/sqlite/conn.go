@@ -14,15 +14,15 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// always is the context of statements that belong to several callers, so that none of them can end it.
+// always is the context of statements that serve several callers, so that none of them can end it.
 var always = context.Background()
 
-// sqlText is SQL. Its values are the constants of queries.go and the embedded migrations: a string that was built converts to it only
-// explicitly, and a test forbids the conversion (SEC7).
+// sqlText is SQL. Its values are the constants of queries.go and the embedded migrations: a
+// computed string converts to it only explicitly, and a test forbids that conversion (SEC7).
 type sqlText = tables.Text
 
-// conn is one connection with its prepared statements. It speaks to the driver directly: database/sql would cost as much as the statements.
-// Not safe for concurrent use.
+// conn is one connection with its prepared statements. It calls the driver directly, because
+// database/sql would cost as much as the statements. It is not safe for concurrent use.
 type conn struct {
 	c     driver.Conn
 	stmts map[sqlText]stmt
@@ -56,7 +56,7 @@ func (c *conn) close() error {
 	return errors.Join(append(errs, c.c.Close())...)
 }
 
-// prepare gives q compiled, once per connection.
+// prepare returns q compiled; each statement is compiled once per connection.
 func (c *conn) prepare(q sqlText) (stmt, error) {
 	if s, ok := c.stmts[q]; ok {
 		return s, nil
@@ -73,7 +73,8 @@ func (c *conn) prepare(q sqlText) (stmt, error) {
 	return s, nil
 }
 
-// bind makes arguments of int64, string, tables.Raw, []byte and nil. A nil []byte is an empty blob: nothing here is NULL unless it is said.
+// bind converts arguments of type int64, string, tables.Raw, []byte and nil. A nil []byte is an
+// empty blob: NULL is only passed explicitly.
 func (c *conn) bind(args []any) []driver.NamedValue {
 	c.args = c.args[:0]
 	for i, a := range args {
@@ -86,7 +87,7 @@ func (c *conn) bind(args []any) []driver.NamedValue {
 			if v == nil {
 				a = []byte{}
 			}
-		case tables.Raw: // TEXT keeps any bytes
+		case tables.Raw: // TEXT preserves any bytes
 			a = string(v)
 		}
 		c.args = append(c.args, driver.NamedValue{Ordinal: i + 1, Value: a})
@@ -94,7 +95,7 @@ func (c *conn) bind(args []any) []driver.NamedValue {
 	return c.args
 }
 
-// exec runs q to its end, whatever becomes of the callers.
+// exec runs q to completion, regardless of its callers.
 //
 //nolint:contextcheck,nolintlint // see always
 func (c *conn) exec(q sqlText, args ...any) (driver.Result, error) {
@@ -105,7 +106,7 @@ func (c *conn) exec(q sqlText, args ...any) (driver.Result, error) {
 	return s.ExecContext(always, c.bind(args))
 }
 
-// change runs q and tells how many rows it changed.
+// change runs q and returns how many rows it changed.
 func (c *conn) change(q sqlText, args ...any) (int64, error) {
 	res, err := c.exec(q, args...)
 	if err != nil {
@@ -114,7 +115,7 @@ func (c *conn) change(q sqlText, args ...any) (int64, error) {
 	return res.RowsAffected()
 }
 
-// script runs several statements that have no arguments.
+// script runs several statements without arguments.
 //
 //nolint:contextcheck,nolintlint // see always
 func (c *conn) script(q sqlText) error {
@@ -126,7 +127,8 @@ func (c *conn) script(q sqlText) error {
 	return errors.Join(err, s.Close())
 }
 
-// query calls each for every row of q. The row is each's only during the call, what its columns hold for ever.
+// query calls each for every row of q. The row is valid only during the call, but the values of its
+// columns remain valid.
 func (c *conn) query(ctx context.Context, q sqlText, each func(row) error, args ...any) error {
 	s, err := c.prepare(q)
 	if err != nil {
@@ -150,7 +152,7 @@ func (c *conn) query(ctx context.Context, q sqlText, each func(row) error, args 
 	}
 }
 
-// one gives the only row of q in a row of its own; nil where there is none.
+// one returns the only row of q, which the caller may keep, or nil if there is none.
 func (c *conn) one(ctx context.Context, q sqlText, args ...any) (row, error) {
 	var found row
 	err := c.query(ctx, q, func(r row) error {
@@ -160,19 +162,20 @@ func (c *conn) one(ctx context.Context, q sqlText, args ...any) (row, error) {
 	return found, err
 }
 
-// each is query, to its end whatever becomes of the callers.
+// each is like query, but runs to completion regardless of its callers.
 //
 //nolint:contextcheck,nolintlint // see always
 func (c *conn) each(q sqlText, each func(row) error, args ...any) error {
 	return c.query(always, q, each, args...)
 }
 
-// lookUp is one, to its end whatever becomes of the callers.
+// lookUp is like one, but runs to completion regardless of its callers.
 //
 //nolint:contextcheck,nolintlint // see always
 func (c *conn) lookUp(q sqlText, args ...any) (row, error) { return c.one(always, q, args...) }
 
-// row is a result. A column of another type than asked for reads as zero: the damage is found by the checksums.
+// row is a result row. A column of an unexpected type reads as zero; checksums detect the
+// corruption.
 type row []driver.Value
 
 func (r row) int(i int) int64 { return tables.Int(r[i]) }

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// covered are queries whose counts one index answers alone.
+// covered are queries whose counts one index alone can answer.
 var covered = map[string]journal.Query{
 	"all":      {},
 	"status":   {Statuses: []journal.Status{journal.StatusFailed}},
@@ -22,7 +22,7 @@ var covered = map[string]journal.Query{
 	"several":  {Workflow: "w", Trigger: "schedule", Format: "steps", Statuses: []journal.Status{journal.StatusFailed}, CreatedFrom: time.Unix(1, 0)},
 }
 
-// TestCountsPlan: counts by what the page filters look at no run and sort nothing.
+// TestCountsPlan checks that counts by the page's filters read no runs and sort nothing.
 func TestCountsPlan(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "hocket.db"))
 	const index = "USING COVERING INDEX runs_tally"
@@ -42,7 +42,8 @@ func TestCountsPlan(t *testing.T) {
 	}
 }
 
-// TestListPlan: a list by trigger or format begins at its place in the order of lists, and ends with its page: only the page is sorted, after it was found.
+// TestListPlan checks that a list by trigger or format starts at its position in list order, and
+// ends with its page: only the page is sorted, after it was found.
 func TestListPlan(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "hocket.db"))
 	for name, q := range covered {
@@ -60,7 +61,8 @@ func TestListPlan(t *testing.T) {
 	}
 }
 
-// TestListWorkflow: pages of a workflow's runs are in the order of lists, whatever began them and whatever their format, none of both included.
+// TestListWorkflow checks that pages of a workflow's runs are in list order, whatever their trigger
+// and format, including neither.
 func TestListWorkflow(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "hocket.db"))
 	var want []string

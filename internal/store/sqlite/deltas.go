@@ -1,6 +1,6 @@
 package sqlite
 
-// Hear implements journal.Deltas: nothing is passed by a file.
+// Hear implements journal.Deltas. A file passes nothing on.
 func (*Store) Hear(string, func(text string)) (stop func()) { return func() {} }
 
 // IsHeard implements journal.Deltas.

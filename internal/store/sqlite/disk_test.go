@@ -14,16 +14,16 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// used is the size of the file with its log folded in.
+// used returns the size of the file after folding its log into it.
 func used(t testing.TB, s journal.Lists, path string) int64 {
 	t.Helper()
-	if _, err := s.Prune(context.Background(), journal.PruneQuery{}); err != nil { // prunes nothing, and folds the log
+	if _, err := s.Prune(context.Background(), journal.PruneQuery{}); err != nil { // prunes nothing, but folds the log
 		t.Fatal(err)
 	}
 	return size(t, path)
 }
 
-// TestPausedRunIsSmall: a paused run takes at most 1.5 KB beyond its data.
+// TestPausedRunIsSmall checks that a paused run takes at most 1.5 KB in addition to its data.
 func TestPausedRunIsSmall(t *testing.T) {
 	t.Parallel()
 	const runs, steps, most = 2000 / slower, 4, 1500
@@ -58,8 +58,9 @@ func TestPausedRunIsSmall(t *testing.T) {
 	}
 }
 
-// TestConversationGrowsInLine: P6, what a step adds to the file does not depend on how many came before it: 100 turns of 5 KB take
-// 1.3 times their bytes at most, the second fifty as much as the first.
+// TestConversationGrowsInLine checks that the growth of the file with each step does not depend on
+// how many steps came before (P6): 100 turns of 5 KB take at most 1.3 times their bytes, and the
+// second fifty as much as the first.
 func TestConversationGrowsInLine(t *testing.T) {
 	t.Parallel()
 	const runs, turns, turn = 20, 100, 5000
@@ -98,7 +99,8 @@ func TestConversationGrowsInLine(t *testing.T) {
 	}
 }
 
-// TestContext: a caller that goes away while another process locks the store has written nothing; once the lock is free others write on.
+// TestContext checks that a caller that leaves while another process locks the store has written
+// nothing, and that others continue to write once the lock is free.
 func TestContext(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
@@ -110,7 +112,7 @@ func TestContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	var wg sync.WaitGroup
-	for i := range 5 { // the first leads, the others wait in line
+	for i := range 5 { // the first leads, the others are queued
 		wg.Go(func() {
 			a := benchNext(0, 4, fmt.Appendf(nil, "by %d", i))
 			if err := s.Append(ctx, a); !errors.Is(err, context.DeadlineExceeded) {
@@ -134,7 +136,8 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// TestCloseWhileLocked: Close does not wait for another process for ever, and tells those that wait.
+// TestCloseWhileLocked checks that Close does not wait forever for another process, and notifies
+// waiting callers.
 func TestCloseWhileLocked(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")

@@ -8,13 +8,14 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Owners that are none: what heads have of runs that were given up while they could go on.
+// Values in place of an owner, in heads of runs that were released while they could still continue.
 const (
 	waiting = -2 // to be claimed
 	unbegun = -3 // likewise, and no open call has begun
 )
 
-// formerOwner gives what the head of a run has instead of an owner when it is given up.
+// formerOwner returns the value that the head of a run has instead of an owner when the run is
+// released.
 func formerOwner(status journal.Status) int64 {
 	if status.IsActive() {
 		return waiting
@@ -22,7 +23,8 @@ func formerOwner(status journal.Status) int64 {
 	return 0
 }
 
-// formerOwner gives what the head of a run has instead of an owner after an append with Release.
+// formerOwner returns the value that the head of a run has instead of an owner after an append with
+// Release.
 func (p *pendingAppend) formerOwner() int64 {
 	switch {
 	case p.Unbegun:
@@ -33,13 +35,14 @@ func (p *pendingAppend) formerOwner() int64 {
 	return formerOwner(p.Status)
 }
 
-// candidate is a run that can be claimed, as it was seen.
+// candidate is a run that can be claimed, as last read.
 type candidate struct {
 	run               string
 	id, epoch, number int64
 }
 
-// ClaimSome implements journal.Dispatch. What can be claimed is looked up outside of the transaction, which a process without work does not need.
+// ClaimSome implements journal.Dispatch. Claimable runs are looked up outside the transaction,
+// which a process without work does not need.
 func (s *Store) ClaimSome(ctx context.Context, q journal.ClaimQuery) ([]journal.Head, error) {
 	found, err := s.claimable(ctx, q)
 	if err == nil && len(found) > 0 {
@@ -61,7 +64,7 @@ func (s *Store) ClaimSome(ctx context.Context, q journal.ClaimQuery) ([]journal.
 	return heads, nil
 }
 
-// claimable gives the runs that q asks for, as they are seen now.
+// claimable returns the runs that match q at the moment.
 func (s *Store) claimable(ctx context.Context, q journal.ClaimQuery) (found []candidate, err error) {
 	except, err := json.Marshal(append([]string{}, q.Except...))
 	if err != nil {
@@ -86,7 +89,8 @@ func (s *Store) claimable(ctx context.Context, q journal.ClaimQuery) (found []ca
 	return found, err
 }
 
-// dead gives the numbers of the owners that do not live, as a JSON list. Dead ones do not come back.
+// dead returns the numbers of the owners that are dead, as a JSON list. Dead owners do not come
+// back.
 func (s *Store) dead(ctx context.Context) (list string, err error) {
 	ids := map[int64]string{}
 	err = s.readers.read(ctx, func(c *conn) error {
@@ -113,7 +117,8 @@ func (s *Store) dead(ctx context.Context) (list string, err error) {
 	return string(b), err
 }
 
-// claimThese makes the handle the owner of those that no other claimed meanwhile, and gives them.
+// claimThese makes the handle the owner of the candidates that no other process claimed meanwhile,
+// and returns them.
 func (s *Store) claimThese(ctx context.Context, found []candidate) (claimed []candidate, err error) {
 	self, err := s.owners.register(ctx, s.writer)
 	if err != nil {

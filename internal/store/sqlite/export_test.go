@@ -10,26 +10,26 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Explain gives errors of SQLite the types that callers look for.
+// Explain converts errors of SQLite to the types that callers check for.
 var Explain = explain
 
-// SetPruneRecords makes pruning go in steps of n records.
+// SetPruneRecords makes pruning proceed in steps of n records.
 func (s *Store) SetPruneRecords(n int) { s.pruneRecords = n }
 
-// SetBatchBytes makes Each read batches of one record that ends beyond n bytes.
+// SetBatchBytes makes Each read batches that end with the record that passes n bytes.
 func (s *Store) SetBatchBytes(n int) { s.batchBytes = n }
 
-// LosePatience makes Close wait for no other process.
+// LosePatience makes Close not wait for other processes.
 func (s *Store) LosePatience() { s.writer.deadline = time.Unix(1, 0) }
 
-// IsWriting tells whether a transaction writes, or waits for that of another process.
+// IsWriting reports whether a transaction is writing, or waits for that of another process.
 func (s *Store) IsWriting() bool {
 	s.writer.mu.Lock()
 	defer s.writer.mu.Unlock()
 	return s.writer.isBusy
 }
 
-// CountWithoutRoom counts the runs of a store as on a disk without room for the index of the log.
+// CountWithoutRoom counts the runs of a store as on a disk without space for the index of the log.
 func CountWithoutRoom(ctx context.Context, path string) (n int64, err error) {
 	r := newReaders(path, newPatience(Config{}, func() string { return "" }), &sync.Mutex{})
 	err = r.withoutRoom(ctx, func(c *conn) error {
@@ -45,7 +45,7 @@ func CountWithoutRoom(ctx context.Context, path string) (n int64, err error) {
 	return n, errors.Join(err, r.close())
 }
 
-// Plans gives how SQLite carries out the list and the counts of q.
+// Plans returns the query plans of the list and the counts of q.
 func (s *Store) Plans(ctx context.Context, q journal.Query) (list, counts []string, err error) {
 	err = s.readers.read(ctx, func(c *conn) error {
 		for _, p := range []struct {

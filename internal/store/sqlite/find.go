@@ -12,11 +12,16 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Lists by what an index tells, and counts. What drives them is the search, else a label, else all runs in order, down to the end of the page; whatever else is asked for is looked at in each.
+// Lists filtered by indexed properties, and counts. They are driven by the search, else by a label,
+// else by all runs in order, down to the end of the page; every other condition is checked for each
+// run.
 const (
-	// Arguments: 1 is the search; 2 and 3 are the key and value of the label that drives; 4 to 6 the first time of creation, the time and number that all are below; 7 the limit; 8 a JSON list of
-	// statuses; 9 to 17 the id's bounds, workflow, parent, session, kind, format, branch, trigger; 18 the code; 19 to 22 bounds of cost and duration; 23 a JSON list of selectors; 24 and 25 whether runs with
-	// a living owner are left out, and the numbers of those.
+	// Arguments: 1 is the search; 2 and 3 are the key and value of the driving label; 4 to 6 the
+	// earliest creation time, and the exclusive upper bound as time and number; 7 the limit; 8 a
+	// JSON list of statuses; 9 to 17 the bounds of the ID, workflow, parent, session, kind, format,
+	// branch, trigger; 18 the code; 19 to 22 bounds of cost and duration; 23 a JSON list of
+	// selectors; 24 and 25 whether runs with a living owner are excluded, and the numbers of these
+	// owners.
 	isFound = ` r.created >= ?4 AND r.status IN (SELECT value FROM json_each(?8)) AND (?9 = '' OR r.run >= ?9 AND r.run < ?10)
   AND (?11 = '' OR r.workflow = ?11) AND (?12 = '' OR r.parent = ?12) AND (?13 = '' OR r.session = ?13) AND (?14 = '' OR r.kind = ?14)
   AND (?15 = '' OR r.format = ?15) AND (?16 = '' OR r.branch = ?16) AND (?17 = '' OR r.cause = ?17) AND (?18 = '' OR r.code = ?18)
@@ -46,7 +51,7 @@ const (
 	sqlTallyAll    = sqlText(tallied + byAll + inTime + isFound + inTallies)
 )
 
-// find is List for what an index tells.
+// find is List for queries that filter by indexed properties.
 func (s *Store) find(ctx context.Context, q journal.Query) ([]journal.Head, string, error) {
 	in, err := pageOf(&q)
 	if err != nil {
@@ -102,10 +107,10 @@ func (s *Store) Counts(ctx context.Context, q journal.Query) ([]journal.Tally, e
 	return all, nil
 }
 
-// statements are those for what drives a query.
+// statements are the statements for each condition that can drive a query.
 type statements struct {
 	search, label, all sqlText
-	covered            sqlText // in place of all, where an index covers what is asked for; "": there is none
+	covered            sqlText // replaces all if an index covers the query; "" means none
 }
 
 var (
@@ -113,7 +118,7 @@ var (
 	tallies = statements{search: sqlTallySearch, label: sqlTallyLabel, all: sqlTallyAll, covered: sqlTallyCovered}
 )
 
-// statement gives the statement for q with its arguments.
+// statement returns the statement for q with its arguments.
 func (s *Store) statement(ctx context.Context, c *conn, q *journal.Query, in cursor, alive map[string]bool, by statements) (text sqlText, args []any, err error) {
 	key, _ := driving(q)
 	if by.covered != "" && isCovered(q) {
@@ -130,7 +135,7 @@ func (s *Store) statement(ctx context.Context, c *conn, q *journal.Query, in cur
 	return by.all, args, err
 }
 
-// driving gives the first label that runs must have with a value; "": none.
+// driving returns the first label that runs must have with a value; "" means none.
 func driving(q *journal.Query) (key, value string) {
 	i := slices.IndexFunc(q.Labels, func(s journal.Selector) bool { return s.Op == journal.LabelIs })
 	if i < 0 {
@@ -139,7 +144,7 @@ func driving(q *journal.Query) (key, value string) {
 	return q.Labels[i].Key, q.Labels[i].Value
 }
 
-// findArgs gives the arguments of isFound and what drives it.
+// findArgs returns the arguments of isFound and of the driving condition.
 func (s *Store) findArgs(ctx context.Context, c *conn, q *journal.Query, in cursor, alive map[string]bool) ([]any, error) {
 	owned, owners := 0, []byte("[]")
 	var err error

@@ -8,8 +8,9 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// group are the appends of the present transaction whose statements are still to be done. Each continues a run that the writer remembers, with one record and
-// nothing else, so that two statements do them for many runs.
+// group holds the appends of the current transaction whose statements have not run yet. Each
+// continues a run that the writer remembers, with one record and nothing else, so that two
+// statements can store many of them.
 type group struct {
 	rows  []groupRow
 	seals []byte
@@ -22,7 +23,7 @@ type groupRow struct {
 	last, seal, data, time any
 }
 
-// maxGroup is the number of appends that one statement does at most.
+// maxGroup is the maximum number of appends that one statement stores.
 const maxGroup = 32
 
 // groupTexts are the statements for groups, the largest first.
@@ -38,10 +39,11 @@ var groupTexts = [...]struct {
 	{1, sqlNewRecord, sqlMoveHead},
 }
 
-// errChanged says that a run is not what the writer remembers: another process changed it. Done again without memory, each operation gets the right answer.
+// errChanged is returned when a run is not what the writer remembers, because another process
+// changed it. When repeated without memory, each operation gets the right answer.
 var errChanged = errors.New("another process changed the run")
 
-// join puts an append into the group. False: it needs statements of its own.
+// join adds an append to the group. It returns false if the append needs its own statements.
 func (w *writer) join(p *pendingAppend) bool {
 	if p == nil || p.Create != nil || p.Release || p.Index != nil || len(p.More)+len(p.Blobs)+len(p.Notices) > 0 {
 		return false
@@ -62,7 +64,7 @@ func (w *writer) join(p *pendingAppend) bool {
 	return true
 }
 
-// refuses tells why p cannot continue a run that has not ended; nil: it can.
+// refuses returns the reason why p cannot continue a run that has not ended, or nil if it can.
 func (t *target) refuses(p *pendingAppend) error {
 	switch {
 	case t.owner != p.owner || p.owner == 0 || t.epoch != p.Epoch:
@@ -73,7 +75,7 @@ func (t *target) refuses(p *pendingAppend) error {
 	return nil
 }
 
-// doGroup does the statements of the group. After an error the transaction is to be rolled back.
+// doGroup runs the statements of the group. After an error the transaction must be rolled back.
 func (w *writer) doGroup() error {
 	rows := w.group.rows
 	for len(rows) > 0 {
@@ -92,7 +94,7 @@ func (w *writer) doGroup() error {
 	return nil
 }
 
-// do stores the records of rows and moves the heads of their runs.
+// do stores the records of rows and updates the heads of their runs.
 func (g *group) do(c *conn, rows []groupRow, records, heads sqlText) error {
 	args := g.args[:0]
 	for i := range rows {
@@ -111,7 +113,7 @@ func (g *group) do(c *conn, rows []groupRow, records, heads sqlText) error {
 	for i := range rows {
 		r := &rows[i]
 		former := r.t.record
-		r.t.record = newest - int64(len(rows)-1-i) // each record comes to the end of the table
+		r.t.record = newest - int64(len(rows)-1-i) // each record is appended to the end of the table
 		args = append(args, r.last, r.seal, r.t.record, r.time, r.t.id, r.t.epoch, former)
 	}
 	g.args = args

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// grouped are the appends of a second record to runs, as they wait for their turn.
+// grouped returns appends of a second record to runs, as they are in the queue.
 func grouped(s *Store, runs int) []*op {
 	ops := make([]*op, runs)
 	for i := range ops {
@@ -38,7 +38,8 @@ func createRuns(t *testing.T, s *Store, runs int) {
 	}
 }
 
-// TestGroup: appends that are done by statements for several of them are stored as those that are done alone, whatever their number.
+// TestGroup checks that appends stored with grouped statements are the same as those stored alone,
+// whatever their number.
 func TestGroup(t *testing.T) {
 	t.Parallel()
 	for _, runs := range []int{1, 2, 3, 31, 32, 33, 95} {
@@ -55,7 +56,8 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// checkGrouped checks what is stored of a run after the append of grouped. Read compares the sums, too.
+// checkGrouped checks what is stored of a run after the append of grouped. Read compares the sums
+// too.
 func checkGrouped(t *testing.T, s *Store, i int) {
 	t.Helper()
 	run := fmt.Sprint("run", i)
@@ -69,7 +71,8 @@ func checkGrouped(t *testing.T, s *Store, i int) {
 	}
 }
 
-// TestGroupChanged: a run of a group that another process took is refused, and the other appends are stored.
+// TestGroupChanged checks that an append to a run that another process claimed is rejected, and
+// that the other appends of the group are stored.
 func TestGroupChanged(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
@@ -99,7 +102,8 @@ func TestGroupChanged(t *testing.T) {
 	}
 }
 
-// TestGroupRun: two appends to one run in one transaction follow each other, and one that comes twice is refused.
+// TestGroupRun checks that two appends to one run in one transaction follow each other, and that a
+// duplicate is rejected.
 func TestGroupRun(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
@@ -116,11 +120,12 @@ func TestGroupRun(t *testing.T) {
 	}
 }
 
-// TestLogOfManyWriters: the log begins anew though each process writes little and another one keeps the store open.
+// TestLogOfManyWriters checks that the log restarts although each process writes little and another
+// one keeps the store open.
 func TestLogOfManyWriters(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
-	if _, _, err := s.List(t.Context(), journal.Query{}); err != nil { // its connection stays
+	if _, _, err := s.List(t.Context(), journal.Query{}); err != nil { // its connection stays open
 		t.Fatal(err)
 	}
 	largest := int64(0)

@@ -32,7 +32,8 @@ func (s *Store) Post(ctx context.Context, q journal.Request) (uint64, error) {
 	return uint64(id), nil
 }
 
-// Take implements journal.Inbox. Where nothing is open it reads one index and writes nothing.
+// Take implements journal.Inbox. If there is no open request, it reads one index and writes
+// nothing.
 func (s *Store) Take(ctx context.Context) ([]journal.Request, error) {
 	self := s.owners.number.Load()
 	if self == 0 {

@@ -6,14 +6,17 @@ import (
 	"strconv"
 )
 
-// text is what the index of words gets of a run: words as journal.Texts encodes them.
+// text is a run's entry for the full-text index: words as journal.Texts encodes them.
 type text struct {
 	run   int64 // runs.id
 	words string
 }
 
-// index brings the words of the transaction into the index, as its last statement. Each statement that SQLite may have to take back by itself makes FTS5 write what it has gathered: words that came
-// one run at a time, between other statements, would be a segment of the index for each run, which is merged with others soon; so would words in another order than that of their runs. A run that was pruned meanwhile is passed over.
+// index adds the words of the transaction to the full-text index, as its last statement. Each
+// statement that SQLite may have to undo by itself makes FTS5 write what it has gathered: words
+// added one run at a time, between other statements, would create an index segment for each run,
+// soon to be merged with others; so would words in another order than that of their runs. A run
+// that was pruned meanwhile is skipped.
 func (w *writer) index() error {
 	if len(w.texts) == 0 {
 		return nil
@@ -29,7 +32,7 @@ func (w *writer) index() error {
 			list = append(list, ',')
 		}
 		list = strconv.AppendInt(append(list, '['), t.run, 10)
-		list = append(append(append(list, `,"`...), t.words...), `"]`...) // letters and spaces alone
+		list = append(append(append(list, `,"`...), t.words...), `"]`...) // letters and spaces only
 	}
 	clear(w.texts)
 	w.texts = w.texts[:0]

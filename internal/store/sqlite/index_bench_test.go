@@ -13,7 +13,7 @@ import (
 
 func quoted(s string) []byte { return []byte(`"` + s + `"`) }
 
-// benchTexts are an input and an output of 300 words, some of which other runs have too.
+// benchTexts returns an input and an output of 300 words, some of which other runs have too.
 func benchTexts(i int) *journal.Texts {
 	var in, out strings.Builder
 	for w := range 150 {
@@ -23,7 +23,8 @@ func benchTexts(i int) *journal.Texts {
 	return &journal.Texts{Input: quoted(in.String()), Output: quoted(out.String())}
 }
 
-// BenchmarkRuns: runs of two appends, of which 50 go on at once, without and with what lists search: two labels, and the words of texts. ADR 98 allows a tenth for them.
+// BenchmarkRuns measures runs of two appends, 50 at a time, without and with searchable data: two
+// labels, and the words of texts. ADR 98 allows an overhead of a tenth.
 func BenchmarkRuns(b *testing.B) {
 	for _, with := range []string{"nothing", "labels", "words", "labels and words"} {
 		b.Run("with="+strings.ReplaceAll(with, " ", "_"), func(b *testing.B) {

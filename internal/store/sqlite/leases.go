@@ -48,7 +48,7 @@ func (s *Store) Owners(ctx context.Context) ([]journal.Owner, error) {
 	return s.living(ctx, sqlOwners)
 }
 
-// living gives the owners in the rows of a statement that live.
+// living returns the living owners among the rows of a statement.
 func (s *Store) living(ctx context.Context, q sqlText) ([]journal.Owner, error) {
 	var found []journal.Owner
 	err := s.readers.read(ctx, func(c *conn) error {
@@ -98,7 +98,7 @@ func (s *Store) Evict(ctx context.Context, run, owner string) error {
 	return nil
 }
 
-// headOwner gives the owner in a row of headColumns.
+// headOwner returns the owner in a row of headColumns.
 func headOwner(r row) journal.Owner {
 	if r.text(17) == "" {
 		return journal.Owner{}
@@ -106,7 +106,7 @@ func headOwner(r row) journal.Owner {
 	return journal.Owner{ID: r.text(17), Kind: journal.Kind(r.text(18)), PID: int(r.int(19)), Host: r.text(21), Seen: tables.Time(r[22]), Place: r.text(24)}
 }
 
-// errMoved says that the run changed between looking at its owner and claiming it.
+// errMoved is returned when the run changed after its owner was read and before it was claimed.
 var errMoved = errors.New("owner changed")
 
 // Claim implements journal.Ownership.
@@ -116,8 +116,8 @@ func (s *Store) Claim(ctx context.Context, run string) (journal.Head, error) {
 		return journal.Head{}, fmt.Errorf("claim run %s: %w", run, err)
 	}
 	for {
-		// Whether the owner lives is asked outside of the transaction. A dead one does not come back, and another process that claims the run
-		// meanwhile changes its epoch.
+		// Whether the owner is alive is checked outside the transaction. A dead owner does not come
+		// back, and another process that claims the run meanwhile changes its epoch.
 		seen, err := s.lookAtOwner(ctx, run)
 		if err != nil {
 			return journal.Head{}, err
@@ -145,12 +145,12 @@ func (s *Store) Claim(ctx context.Context, run string) (journal.Head, error) {
 	}
 }
 
-// ownership is who has a run, and that owner lives or is none.
+// ownership is the owner of a run, if that owner is alive or there is none.
 type ownership struct {
 	id, epoch, number, last int64
 }
 
-// lookAtOwner gives a run's owner, or an *OwnedError where it lives.
+// lookAtOwner returns a run's owner, or an *OwnedError if the owner is alive.
 func (s *Store) lookAtOwner(ctx context.Context, run string) (ownership, error) {
 	var r row
 	err := s.readers.read(ctx, func(c *conn) (err error) {
@@ -180,7 +180,7 @@ func (s *Store) Release(ctx context.Context, run string, epoch uint64) error {
 	return s.release(ctx, run, epoch, formerOwner)
 }
 
-// release gives a run up. former gives what its head has instead of an owner.
+// release releases a run. former returns the value that its head has instead of an owner.
 func (s *Store) release(ctx context.Context, run string, epoch uint64, former func(journal.Status) int64) error {
 	err := s.writer.write(ctx, 0, func(c *conn) error {
 		delete(s.writer.memory, run)

@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Enter implements journal.Lines. It deletes the places of owners that died, and that of this one in the line of a key.
+// Enter implements journal.Lines. It deletes the positions of owners that died, and this owner's
+// position in the queue of a key.
 func (s *Store) Enter(ctx context.Context, line journal.Line) (uint64, error) {
 	if err := line.Validate(); err != nil {
 		return 0, err
@@ -49,7 +50,7 @@ func (s *Store) Enter(ctx context.Context, line journal.Line) (uint64, error) {
 	return uint64(place), nil
 }
 
-// places gives the places of a line in their order, and apart from them those of dead owners.
+// places returns the positions of a queue in order, and separately those of dead owners.
 func (s *Store) places(ctx context.Context, line journal.Line) (living, dead []int64, err error) {
 	type place struct {
 		id    int64

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// entry is a head with its place in the list.
+// entry is a head with its position in the list.
 type entry struct {
 	journal.Head
 	journal.Cursor
@@ -70,13 +70,13 @@ func (s *Store) List(ctx context.Context, q journal.Query) ([]journal.Head, stri
 	return page, next, nil
 }
 
-// cursor bounds a list: from, included, down from upTo, not included.
+// cursor is the range of a list: from (inclusive), down from upTo (exclusive).
 type cursor struct {
 	from int64
 	upTo journal.Cursor
 }
 
-// bounds gives where the runs that were created in the time of q begin and end.
+// bounds returns the range of the runs that were created in the time of q.
 func bounds(q *journal.Query) cursor {
 	in := cursor{math.MinInt64, journal.Cursor{Created: math.MaxInt64, Key: math.MaxInt64}}
 	if !q.CreatedFrom.IsZero() {
@@ -88,7 +88,8 @@ func bounds(q *journal.Query) cursor {
 	return in
 }
 
-// pageOf gives the bounds of the page after the cursor of q. What a search finds is in the order of runs' numbers.
+// pageOf returns the range of the page after the cursor of q. Search results are in the order of
+// runs' numbers.
 func pageOf(q *journal.Query) (cursor, error) {
 	in := bounds(q)
 	if q.Cursor == "" {
@@ -105,7 +106,8 @@ func pageOf(q *journal.Query) (cursor, error) {
 	return in, err
 }
 
-// statusesOf gives the statuses that runs may have for q, sorted, each once; never nil.
+// statusesOf returns the statuses that runs may have for q, sorted and without duplicates; never
+// nil.
 func statusesOf(q *journal.Query) []journal.Status {
 	statuses := q.Statuses
 	if len(statuses) == 0 {
@@ -118,7 +120,8 @@ func statusesOf(q *journal.Query) []journal.Status {
 	return slices.Compact(sorted)
 }
 
-// list reads from each of the streams that q needs as much as a page can take, and one more to know whether there is a next page.
+// list reads from each of the streams that q needs one row more than a page, to know whether there
+// is a next page.
 func (s *Store) list(ctx context.Context, c *conn, q journal.Query, in cursor) ([]entry, error) {
 	alive := map[string]bool{}
 	statuses := statusesOf(&q)
@@ -179,7 +182,8 @@ func (s *Store) list(ctx context.Context, c *conn, q journal.Query, in cursor) (
 	return found, nil
 }
 
-// causes gives the beginnings of runs_tally for a workflow and a status: each with a trigger and a format that its runs have. It looks at one run for each.
+// causes returns the prefixes of runs_tally for a workflow and a status: each with a trigger and a
+// format that its runs have. It reads one run for each.
 func causes(ctx context.Context, c *conn, workflow, status string) ([][]any, error) {
 	all := [][]any{{workflow, status, "", ""}}
 	for {
@@ -191,7 +195,7 @@ func causes(ctx context.Context, c *conn, workflow, status string) ([][]any, err
 	}
 }
 
-// livingOwners gives the numbers of the living owners of active runs, as JSON.
+// livingOwners returns the numbers of the living owners of active runs, as JSON.
 func (s *Store) livingOwners(ctx context.Context, c *conn, alive map[string]bool) ([]byte, error) {
 	living := []int64{}
 	err := c.query(ctx, sqlActiveOwners, func(r row) error {
@@ -207,7 +211,7 @@ func (s *Store) livingOwners(ctx context.Context, c *conn, alive map[string]bool
 	return json.Marshal(living)
 }
 
-// isAlive asks for each owner once.
+// isAlive checks each owner once.
 func (s *Store) isAlive(owner string, known map[string]bool) (bool, error) {
 	if owner == "" {
 		return false, nil

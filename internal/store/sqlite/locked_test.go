@@ -16,8 +16,9 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// TestOpenWhileLocked: a store that is up to date is opened, read and closed while another program holds its write lock. Who writes is told by whom it is held, gets an
-// error that names it when the time is over, and writes when the lock is free.
+// TestOpenWhileLocked checks that a store that is up to date can be opened, read and closed while
+// another program holds its write lock. A writer is told who holds the lock, gets an error that
+// names the holder when the timeout expires, and writes when the lock is free.
 func TestOpenWhileLocked(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
@@ -65,7 +66,7 @@ func TestOpenWhileLocked(t *testing.T) {
 	}
 }
 
-// TestHolder: a caller that waits gets the process of Hocket that writes.
+// TestHolder checks that a waiting caller learns which Hocket process is writing.
 func TestHolder(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
@@ -103,7 +104,8 @@ func TestHolder(t *testing.T) {
 	}
 }
 
-// TestRejected: what SQLite refuses for good is a typed error, at each port, and harms no other run; it is not a store that is unavailable for a while.
+// TestRejected checks that what SQLite rejects permanently is a typed error, at each port, harms no
+// other run, and is not reported as a temporarily unavailable store.
 func TestRejected(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
@@ -137,7 +139,7 @@ func TestRejected(t *testing.T) {
 	}))
 }
 
-// behind changes a store as another program does.
+// behind changes a store the way another program would.
 func behind(t *testing.T, path, statement string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path)
@@ -150,7 +152,8 @@ func behind(t *testing.T, path, statement string) {
 	}
 }
 
-// TestReadWithoutRoom: a store whose log was left by a process that was killed is read without a file for the index of the log, which a full disk has no room for.
+// TestReadWithoutRoom checks that a store whose log was left by a killed process can be read
+// without an index file for the log, for which a full disk has no space.
 func TestReadWithoutRoom(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -158,7 +161,8 @@ func TestReadWithoutRoom(t *testing.T) {
 	if err := s.Append(t.Context(), benchCreate(0)); err != nil {
 		t.Fatal(err)
 	}
-	// What a kill leaves: the file and its log, and an index that a new process does not trust.
+	// Create what a kill leaves: the file and its log, and an index that a new process does not
+	// trust.
 	left := filepath.Join(t.TempDir(), "hocket.db")
 	for _, suffix := range []string{"", "-wal"} {
 		data, err := os.ReadFile(filepath.Join(dir, "hocket.db") + suffix)

@@ -7,29 +7,31 @@ import (
 )
 
 const (
-	checkWAL = 1 << 20  // of data between two looks at the log
-	foldWAL  = 16 << 20 // from here on the log is folded into the file
-	foldRest = 2 << 20  // the writer itself folds as much: with nothing left to fold the log begins anew
-	maxWAL   = 40 << 20 // from here on the writer waits for readers until the log begins anew (P10: under 64 MB)
+	checkWAL = 1 << 20  // bytes of data between two checks of the log
+	foldWAL  = 16 << 20 // log size from which the log is folded into the file
+	foldRest = 2 << 20  // the writer itself folds this much: with nothing left to fold, the log restarts
+	maxWAL   = 40 << 20 // log size from which the writer waits for readers until the log restarts (P10: under 64 MB)
 
-	opBytes     = 512       // what an operation costs the log beside its data, about
-	commitBytes = 8 << 10   // what a commit costs it
+	opBytes     = 512       // approximate cost of an operation in the log, in addition to its data
+	commitBytes = 8 << 10   // cost of a commit in the log
 	frameBytes  = 4096 + 24 // a page in the log
 )
 
-// folder folds the log into the file while others write, with a connection of its own. The writer alone starts it.
+// folder folds the log into the file while others write, with a connection of its own. Only the
+// writer starts it.
 type folder struct {
-	conn   *conn // of the goroutine that folds
+	conn   *conn // of the folding goroutine
 	isBusy atomic.Bool
 	wg     sync.WaitGroup
 }
 
-// limitLog keeps the log under its bound:
+// limitLog keeps the log below its limit:
 //
-//  1. Once it is long, another goroutine copies what it holds into the file. Writing goes on.
-//  2. The writer copies the little that came meanwhile. The next commit then begins the log anew, unless a reader needs it.
-//  3. Where readers that overlap, or a disk that is too slow, let the log grow on, the writer waits: while it does, new readers need nothing of the log, and the old ones
-//     end.
+//  1. Once it is long, another goroutine copies its contents into the file. Writing continues.
+//  2. The writer copies the little that was added meanwhile. The next commit then restarts the log,
+//     unless a reader needs it.
+//  3. If overlapping readers, or a disk that is too slow, let the log keep growing, the writer
+//     waits: while it does, new readers need nothing from the log, and the old ones end.
 func (w *writer) limitLog() {
 	if w.wrote < checkWAL {
 		return
@@ -37,7 +39,7 @@ func (w *writer) limitLog() {
 	w.wrote = 0
 	r, err := w.conn.lookUp(sqlLookAtWAL)
 	if err != nil || r == nil {
-		return // asked again a little later
+		return // it is called again a little later
 	}
 	frames, folded := r.int(1), r.int(2)
 	switch size, rest := frames*frameBytes, (frames-folded)*frameBytes; {
@@ -53,7 +55,8 @@ func (w *writer) limitLog() {
 	}
 }
 
-// fold folds what the log holds now into the file, as far as no reader needs it. What fails is done later, at last by the writer.
+// fold folds the current contents of the log into the file, as far as no reader needs them. What
+// fails is done later, finally by the writer.
 //
 //nolint:contextcheck,nolintlint // see always
 func (w *writer) fold() {
@@ -70,14 +73,14 @@ func (w *writer) fold() {
 	}
 	for _, q := range []sqlText{sqlBusyNow, sqlSync, sqlFoldWAL} {
 		if _, err := f.conn.exec(q); err != nil {
-			_ = f.conn.close() // the next time has a new one
+			_ = f.conn.close() // the next call opens a new one
 			f.conn = nil
 			return
 		}
 	}
 }
 
-// close waits for the goroutine that folds, and closes its connection.
+// close waits for the folding goroutine, and closes its connection.
 func (f *folder) close() error {
 	f.wg.Wait()
 	if f.conn == nil {
@@ -86,7 +89,8 @@ func (f *folder) close() error {
 	return f.conn.close()
 }
 
-// checkpoint folds the log into the file, and waits a moment for readers that need it. Statements after it do not wait, whatever comes of it.
+// checkpoint folds the log into the file, and waits briefly for readers that need it. Statements
+// after it do not wait, whatever its result.
 func checkpoint(c *conn, text sqlText) error {
 	_, err := c.exec(sqlBusyWriter)
 	if err == nil {

@@ -4,7 +4,8 @@ import (
 	"testing"
 )
 
-// TestCheckpointFails: after a checkpoint that fails, the writer does not wait inside SQLite for the lock.
+// TestCheckpointFails checks that after a failed checkpoint the writer does not wait for the lock
+// inside SQLite.
 func TestCheckpointFails(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)

@@ -2,7 +2,7 @@
 
 package sqlite
 
-// mark says nothing here: others see another program.
+// mark does nothing on this platform: other processes report another program as the holder.
 type mark struct{}
 
 func openMark(string, string) *mark { return &mark{} }

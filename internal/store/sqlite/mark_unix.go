@@ -9,15 +9,16 @@ import (
 	"syscall"
 )
 
-// mark says to others that this process writes. Not safe for concurrent use. Where it does not work, others see another program.
+// mark shows others that this process is writing. It is not safe for concurrent use. If it does not
+// work, they report another program as the holder.
 type mark struct {
-	file *os.File // nil: it does not work
+	file *os.File // nil if it does not work
 	line []byte
-	// there is where the line that the file has is read.
+	// there is the buffer into which the file's current line is read.
 	there []byte
 }
 
-// openMark opens the file at path and makes it where there is none.
+// openMark opens the file at path and creates it if it does not exist.
 func openMark(path, owner string) *mark {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return &mark{}
@@ -29,18 +30,19 @@ func openMark(path, owner string) *mark {
 	return &mark{file: f, line: markLine(owner), there: make([]byte, markBytes)}
 }
 
-// set says that this process writes from now on.
+// set marks this process as writing from now on.
 func (m *mark) set() {
 	if m.file == nil || syscall.Flock(int(m.file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
 		return
 	}
-	// The line is still there unless another process wrote since: to read it is cheaper than to change the file each time.
+	// The line is still there unless another process wrote since; reading it is cheaper than
+	// changing the file each time.
 	if n, _ := m.file.ReadAt(m.there, 0); n < len(m.line) || !bytes.Equal(m.there, m.line) {
-		_, _ = m.file.WriteAt(m.line, 0) // of no use to this process, and a full disk is no reason not to write
+		_, _ = m.file.WriteAt(m.line, 0) // of no use to this process, and a full disk must not prevent writing
 	}
 }
 
-// clear takes it back.
+// clear undoes set.
 func (m *mark) clear() {
 	if m.file != nil {
 		_ = syscall.Flock(int(m.file.Fd()), syscall.LOCK_UN)

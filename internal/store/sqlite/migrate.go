@@ -15,14 +15,16 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migration leads from the version before it to its own. The first one makes all tables of an empty file.
+// migration leads from the previous version to its own. The first one creates all tables of an
+// empty file.
 type migration struct {
 	version int
 	name    string
 	sql     sqlText
 }
 
-// migrations gives those of this program, oldest first. The number that a file's name begins with is its version.
+// migrations returns this program's migrations, oldest first. The number at the start of a file's
+// name is its version.
 func migrations() ([]migration, error) {
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
 	if err != nil {
@@ -46,7 +48,8 @@ func migrations() ([]migration, error) {
 
 func newest(steps []migration) int { return steps[len(steps)-1].version }
 
-// schemaVersion gives the version of the file: 0 for an empty one. A version that no migration leads on from is refused.
+// schemaVersion returns the version of the file: 0 for an empty one. It rejects a version from
+// which no migration leads on.
 func schemaVersion(ctx context.Context, c *conn, steps []migration) (int, error) {
 	r, err := c.one(ctx, sqlWhose)
 	if err != nil {
@@ -64,7 +67,8 @@ func schemaVersion(ctx context.Context, c *conn, steps []migration) (int, error)
 	}
 }
 
-// migrate does the steps above version have, each in a transaction. Of several processes that come at once the first does it.
+// migrate runs the steps after version have, each in a transaction. If several processes migrate
+// simultaneously, the first does it.
 func migrate(ctx context.Context, c *conn, steps []migration, have int) error {
 	for _, m := range steps {
 		if m.version <= have {

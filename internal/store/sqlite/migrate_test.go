@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// later are the migrations of this program and those of two releases that would follow it.
+// later returns this program's migrations and those of two hypothetical later releases.
 func later(t *testing.T) []migration {
 	t.Helper()
 	steps, err := migrations()
@@ -24,7 +24,7 @@ func later(t *testing.T) []migration {
 
 func digits(v int) string { return string([]byte{byte('0' + v/10), byte('0' + v%10)}) }
 
-// migrateTo brings a file up to date as a program with these migrations does.
+// migrateTo brings a file up to date the way a program with these migrations does.
 func migrateTo(t *testing.T, path string, steps []migration) (version int, _ error) {
 	t.Helper()
 	c, err := openWriter(t.Context(), path)
@@ -40,7 +40,8 @@ func migrateTo(t *testing.T, path string, steps []migration) (version int, _ err
 	return version, errors.Join(err, stateErr)
 }
 
-// TestMigrate: an older store is brought up to date in place, each step once, by whichever of several processes comes first; the older program then refuses it (P38).
+// TestMigrate checks that an older store is brought up to date in place, each step once, by
+// whichever of several processes comes first, and that the older program then rejects it (P38).
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	path, steps := filepath.Join(t.TempDir(), "hocket.db"), later(t)
@@ -54,7 +55,7 @@ func TestMigrate(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			c, err := dial(t.Context(), path) // as openWriter, without its own check of the version
+			c, err := dial(t.Context(), path) // like openWriter, but without its version check
 			if err != nil {
 				t.Error(err)
 				return
@@ -78,7 +79,7 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// TestMigrateFails: a step that fails leaves the store as the step before it left it.
+// TestMigrateFails checks that a failed step leaves the store as the step before it left it.
 func TestMigrateFails(t *testing.T) {
 	t.Parallel()
 	path, steps := filepath.Join(t.TempDir(), "hocket.db"), later(t)

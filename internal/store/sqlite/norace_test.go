@@ -2,5 +2,5 @@
 
 package sqlite_test
 
-// slower is how much less the large tests do.
+// slower is the factor by which the large tests are reduced.
 const slower = 1

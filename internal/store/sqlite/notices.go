@@ -47,7 +47,7 @@ func (s *Store) Count(ctx context.Context, statuses ...journal.Status) (int, err
 	return int(n), nil
 }
 
-// number gives the only column of the only row of q.
+// number returns the only column of the only row of q.
 func (s *Store) number(ctx context.Context, q sqlText, args ...any) (n int64, err error) {
 	err = s.readers.read(ctx, func(c *conn) error {
 		r, err := c.one(ctx, q, args...)

@@ -5,16 +5,17 @@ import (
 	"sync/atomic"
 )
 
-// op is one thing to write. do runs inside a transaction that it shares with others. It returns a refusal before it changed anything, or
-// any other error after which the whole transaction is rolled back and the operations are tried one by one.
+// op is one operation of the writer. do runs inside a transaction that it shares with others. It
+// returns a refusal before it has changed anything; after any other error the whole transaction is
+// rolled back and the operations are tried one by one.
 type op struct {
 	do      func(c *conn) error
-	appends *pendingAppend // the append that it is; nil for all else
+	appends *pendingAppend // the append that it is; nil for all other operations
 	bytes   int
 	alone   bool // outside of any transaction: checkpoints
 	state   atomic.Int32
 	err     error // set before done is sent to
-	panic   any   // what do panicked with, set likewise; nil: it returned
+	panic   any   // value with which do panicked, set likewise; nil: it returned
 	done    chan struct{}
 }
 
@@ -28,13 +29,13 @@ func newOp(bytes int, do func(c *conn) error) *op {
 	return &op{do: do, bytes: bytes, done: make(chan struct{}, 1)}
 }
 
-// take keeps the caller of o from giving it up. It tells false where that is too late.
+// take prevents the caller of o from withdrawing it. It returns false if that is too late.
 func (o *op) take() bool { return o.state.CompareAndSwap(opWaiting, opTaken) }
 
-// errPanicked is the error of an operation that panicked. Its caller gets the panic.
+// errPanicked is the error of an operation that panicked. The panic continues in its caller.
 var errPanicked = errors.New("the operation panicked")
 
-// run calls do. One that panicked is not done again.
+// run calls do. An operation that panicked is not repeated.
 func (o *op) run(c *conn) (err error) {
 	if o.panic != nil {
 		return errPanicked
@@ -47,7 +48,8 @@ func (o *op) run(c *conn) (err error) {
 	return o.do(c)
 }
 
-// perform does o inside a transaction and keeps what it said. The error is that of an operation that cannot be done: a refusal is none.
+// perform runs o inside a transaction and stores its result. It returns the error of an operation
+// that cannot be run; a refusal is not an error.
 func (o *op) perform(c *conn) error {
 	o.err = o.run(c)
 	if _, isRefusal := errors.AsType[refusal](o.err); isRefusal {
@@ -64,7 +66,8 @@ func (o *op) answer(err error) {
 	o.done <- struct{}{}
 }
 
-// refusal is an answer, not a fault: the store is as it was, and the others in the batch commit.
+// refusal is a regular result, not a failure: the store is unchanged, and the others in the batch
+// commit.
 type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }

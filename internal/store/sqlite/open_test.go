@@ -24,7 +24,8 @@ func tryOpen(t *testing.T, path string) error {
 	return err
 }
 
-// TestOpenRefuses: what is no store of ours is a typed error and stays as it is (P17).
+// TestOpenRefuses checks that a file that is not a Hocket store is a typed error and stays
+// unchanged (P17).
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	execute := func(t *testing.T, path string, statements ...string) {
@@ -100,7 +101,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestOpenPlaces: the file and the folders are the person's own, and all names of a file lead to one store.
+// TestOpenPlaces checks that the file and the folders are private to their owner, and that all
+// names of a file lead to one store.
 func TestOpenPlaces(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -136,7 +138,7 @@ func TestOpenPlaces(t *testing.T) {
 	}
 }
 
-// TestOpenReadsOnly: a handle that owns nothing leaves nothing behind.
+// TestOpenReadsOnly checks that a handle that owns nothing leaves nothing behind.
 func TestOpenReadsOnly(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
@@ -155,7 +157,7 @@ func TestOpenReadsOnly(t *testing.T) {
 	}
 }
 
-// TestOpenAtOnce: many open a new file at the same instant.
+// TestOpenAtOnce checks that many can open a new file simultaneously.
 func TestOpenAtOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
@@ -181,7 +183,8 @@ func TestOpenAtOnce(t *testing.T) {
 	}
 }
 
-// TestDamagedFile: P17 for what SQLite itself trips over: a page of the records is overwritten.
+// TestDamagedFile checks corruption that SQLite itself detects (P17): a page of the records is
+// overwritten.
 func TestDamagedFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")

@@ -18,38 +18,43 @@ import (
 )
 
 const (
-	ownersSuffix = ".owners" // of the folder beside the file
+	ownersSuffix = ".owners" // suffix of the folder next to the file
 	lockSuffix   = ".lock"
 )
 
-// owners says who lives. An owner that drives runs holds an exclusive lock on a file of its own in dir as long as it lives; the operating
-// system drops the lock however it dies. Others see that at once: no file, or a file that can be locked, is a dead owner (D15).
+// owners tracks which owners are alive. An owner that executes runs holds an exclusive lock on its
+// own file in dir as long as it is alive; the operating system releases the lock however the
+// process dies. Others see that immediately: a missing file, or a file that can be locked, means a
+// dead owner (D15).
 //
-// The name of an owner is never used again, and a file is removed only by its owner or under a shared lock, so that no process takes a lock
-// that others do not see:
+// The name of an owner is never reused, and a file is removed only by its owner or under a shared
+// lock, so that no process acquires a lock that others do not see:
 //
-//  1. A makes the file and has not locked it yet.
-//  2. B sweeps, locks it shared, removes it.
-//  3. A fails to lock it, or has locked a file that has no name any more, which it checks. It takes another name.
+//  1. A creates the file and has not locked it yet.
+//  2. B sweeps, locks the file shared, and removes it.
+//  3. A fails to lock it, or has locked a file that no longer has a name, which it checks. It takes
+//     another name.
 type owners struct {
 	dir string
 
-	// registering holds one value while a caller registers. It is not mu, which would be held while others write.
+	// registering holds one value while a caller registers. mu is not used, because it would be
+	// held while others write.
 	registering chan struct{}
 
 	mu     sync.Mutex
 	self   journal.Owner
-	lock   *flock.Flock // nil until the handle owns something
+	lock   *flock.Flock // nil until the handle owns a run
 	number atomic.Int64 // in the table of owners; 0 until then
 	closed bool
 }
 
 func newOwners(dir string, kind journal.Kind, place string) *owners {
-	host, _ := os.Hostname() // without it, it is not told
+	host, _ := os.Hostname() // without a name it is omitted
 	return &owners{dir: dir, registering: make(chan struct{}, 1), self: journal.Owner{ID: uuid.NewString(), Kind: kind, PID: os.Getpid(), Host: host, Place: place}}
 }
 
-// register makes the handle an owner, if it is none yet, and gives its number. Handles that only read never come here: they leave no trace.
+// register makes the handle an owner, if it is not one yet, and returns its number. Handles that
+// only read never call it: they leave no trace.
 func (o *owners) register(ctx context.Context, w *writer) (int64, error) {
 	if n := o.number.Load(); n != 0 {
 		return n, nil
@@ -82,7 +87,7 @@ func (o *owners) register(ctx context.Context, w *writer) (int64, error) {
 	return number, nil
 }
 
-// begin makes the owner one that lives, if it does not yet.
+// begin makes the owner alive, if it is not yet.
 func (o *owners) begin() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -99,7 +104,7 @@ func (o *owners) begin() error {
 	return nil
 }
 
-// live takes the lock that says that this owner lives.
+// live acquires the lock that shows that this owner is alive.
 func (o *owners) live() error {
 	if err := os.MkdirAll(o.dir, 0o700); err != nil {
 		return err
@@ -133,7 +138,7 @@ func isSameFile(lock *flock.Flock, path string) bool {
 
 func (o *owners) path(id string) string { return filepath.Join(o.dir, id+lockSuffix) }
 
-// isAlive tells whether the owner with this id holds its lock.
+// isAlive reports whether the owner with this ID holds its lock.
 func (o *owners) isAlive(id string) (bool, error) {
 	isName := uuid.Validate(id) == nil
 	if !isName {
@@ -146,7 +151,8 @@ func (o *owners) isAlive(id string) (bool, error) {
 	return !dead && err == nil, err
 }
 
-// probe tells whether the lock at path is free. If so and the file is there, it gives it locked shared: others may look too.
+// probe reports whether the lock at path is free. If it is and the file exists, probe returns it
+// with a shared lock, so that others can probe too.
 func (o *owners) probe(path string) (dead bool, _ *flock.Flock, _ error) {
 	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
 	ok, err := lock.TryRLock()
@@ -161,7 +167,8 @@ func (o *owners) probe(path string) (dead bool, _ *flock.Flock, _ error) {
 	return true, lock, nil
 }
 
-// others gives the living owners other than this one; what cannot be asked counts as dead.
+// others returns the living owners other than this one; an owner that cannot be checked counts as
+// dead.
 func (o *owners) others() map[string]bool {
 	o.mu.Lock()
 	self := o.self.ID
@@ -180,7 +187,7 @@ func (o *owners) others() map[string]bool {
 	return found
 }
 
-// sweep removes the files of dead owners. What cannot be removed stays for the next time.
+// sweep removes the files of dead owners. A file that cannot be removed is left for the next sweep.
 func (o *owners) sweep() {
 	entries, err := os.ReadDir(o.dir)
 	if err != nil {
@@ -213,5 +220,6 @@ func (o *owners) close() error {
 	return err
 }
 
-// SetKind implements journal.Sharing: files are for the processes of one machine, which own their runs.
+// SetKind implements journal.Sharing. Files are for the processes of one machine, which own their
+// runs.
 func (s *Store) SetKind(context.Context, string, journal.Kind) error { return journal.ErrNoCommon }

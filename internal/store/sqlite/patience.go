@@ -9,21 +9,23 @@ import (
 )
 
 const (
-	tellAfter = 2 * time.Second // of waiting
-	tellEvery = 5 * time.Second // from then on
-	// sameWait: a wait goes on where the one before it, which failed, is not longer ago. So those who come while the store is held do not each wait the whole time.
+	tellAfter = 2 * time.Second // waiting time before the first report
+	tellEvery = 5 * time.Second // interval of later reports
+	// sameWait is the time within which a wait continues an earlier one that failed, so that
+	// callers that arrive while the store is held do not each wait the whole time.
 	sameWait = 10 * time.Second
 )
 
-// patience counts how long other processes have held the file, for all who wait for it: it tells who holds it, and gives up in the end. Safe for concurrent use.
+// patience measures how long other processes have held the file, for all waiting callers: it
+// reports the holder, and times out in the end. It is safe for concurrent use.
 type patience struct {
-	limit  time.Duration // 0: none
+	limit  time.Duration // 0 means no limit
 	tell   func(journal.LockWait)
 	holder func() string
 	now    func() time.Time
 
 	mu                sync.Mutex
-	since, last, told time.Time // zero: no caller waits
+	since, last, told time.Time // zero if no caller waits
 }
 
 func newPatience(cfg Config, holder func() string) *patience {
@@ -34,7 +36,8 @@ func newPatience(cfg Config, holder func() string) *patience {
 	return &patience{limit: cfg.LockTimeout, tell: tell, holder: holder, now: time.Now}
 }
 
-// busy notes that another process holds the file right now. It gives a *journal.LockedError once that has lasted too long.
+// busy records that another process currently holds the file. It returns a *journal.LockedError
+// once that has lasted too long.
 func (p *patience) busy() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,14 +63,14 @@ func (p *patience) busy() error {
 	return nil
 }
 
-// free notes that the file could be used.
+// free records that the file could be used.
 func (p *patience) free() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.since = time.Time{}
 }
 
-// pause lets another process go on, for a time that differs from its own pauses.
+// pause lets another process continue, for a time that differs from that process's own pauses.
 func pause() {
 	time.Sleep(rand.N(time.Millisecond / 2)) //nolint:gosec // no secret
 }

@@ -10,7 +10,9 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// TestPatience: a wait is reported after two seconds and then every five, and is over at its limit; who comes soon after that does not wait again, who comes later does.
+// TestPatience checks that a wait is reported after two seconds and then every five, and ends at
+// its limit, and that a caller that arrives soon after that does not wait again, but a later one
+// does.
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	var (

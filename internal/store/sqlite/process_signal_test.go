@@ -13,7 +13,7 @@ import (
 
 const signalEvents = 50
 
-// childSignal writes a run and lives on until it is killed.
+// childSignal writes a run and then waits until it is killed.
 func childSignal(path string) error {
 	s, err := sqlite.Open(context.Background(), path, sqlite.Config{Kind: journal.KindServe})
 	if err == nil {
@@ -30,7 +30,8 @@ func childSignal(path string) error {
 	return err
 }
 
-// TestSignalledByProcess: a process that waits for signals alone sees what another one stores, and that it was killed.
+// TestSignalledByProcess checks that a process that only waits for signals notices what another one
+// stores, and that it was killed.
 func TestSignalledByProcess(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")

@@ -21,7 +21,8 @@ import (
 	"github.com/hocket-run/hocket/internal/store/sqlite"
 )
 
-// Environment of a process that a test starts from its own binary: what to do, and on which file.
+// Environment variables of a process that a test starts from its own binary: what to do, and on
+// which file.
 const (
 	envDo   = "HOCKET_TEST_DO"
 	envPath = "HOCKET_TEST_PATH"
@@ -56,7 +57,8 @@ const (
 	writeSteps = 40 / slower
 )
 
-// writeRuns is 25 writers that make a run each and write on, read and list between their writes.
+// writeRuns runs 25 writers that each create a run and append to it, and read and list between
+// their writes.
 func writeRuns(path string, from int) error {
 	ctx := context.Background()
 	s, err := sqlite.Open(ctx, path, sqlite.Config{Kind: journal.KindRun})
@@ -94,7 +96,8 @@ func writeRun(ctx context.Context, s *sqlite.Store, i int) error {
 
 func childWrite(path string) error { return writeRuns(path, writers) }
 
-// TestTwoProcesses: P10, 50 concurrent writers in two processes, which open the new file at once, see no SQLITE_BUSY.
+// TestTwoProcesses checks that 50 concurrent writers in two processes, which open the new file
+// simultaneously, see no SQLITE_BUSY (P10).
 func TestTwoProcesses(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
@@ -117,8 +120,8 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// childAppend tries to own ten runs, which it makes if they are not there, and writes to those it has, until it is killed. It tells each event
-// that is stored: run, epoch, event.
+// childAppend tries to own ten runs, which it creates if they do not exist, and appends to those it
+// owns, until it is killed. It prints each stored event: run, epoch, event.
 func childAppend(path string) error {
 	ctx := context.Background()
 	s, err := sqlite.Open(ctx, path, sqlite.Config{Kind: journal.KindServe})
@@ -148,7 +151,7 @@ func childAppend(path string) error {
 				if !errors.Is(err, journal.ErrOwned) && !errors.Is(err, journal.ErrExists) {
 					fail <- err
 				}
-				time.Sleep(time.Millisecond) // a process of its own: it cannot signal the test
+				time.Sleep(time.Millisecond) // a separate process: it cannot signal the test
 			}
 		}()
 	}
@@ -157,7 +160,7 @@ func childAppend(path string) error {
 
 const ownedRuns = 10
 
-// ack is an event that a process said was stored.
+// ack is an event that a process reported as stored.
 type ack struct {
 	pid   int
 	run   string
@@ -165,7 +168,8 @@ type ack struct {
 	last  uint64
 }
 
-// contender starts a childAppend, whose words come to acks. A line that was cut by its death is none.
+// contender starts a childAppend process and sends its output to acks. A line that was cut off by
+// the process's death is ignored.
 func contender(t *testing.T, path string, acks chan<- ack) *exec.Cmd {
 	t.Helper()
 	cmd := child(t, "append", path)
@@ -194,8 +198,9 @@ func contender(t *testing.T, path string, acks chan<- ack) *exec.Cmd {
 	return cmd
 }
 
-// TestKilled: of two processes that contend for the same runs one after the other is killed. Nothing that was acknowledged is lost, the other
-// has the runs at once, and none has two owners in one epoch (P18, D15).
+// TestKilled kills one after the other of two processes that contend for the same runs. It checks
+// that nothing that was acknowledged is lost, that the other process can claim the runs
+// immediately, and that none has two owners in one epoch (P18, D15).
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	kills := 6
@@ -217,7 +222,7 @@ func TestKilled(t *testing.T) {
 		cmd := contender(t, path, acks)
 		alive[cmd.Process.Pid] = cmd
 	}
-	// hear takes words until n came or, where n is 0, all are dead.
+	// hear receives acks until n have arrived or, if n is 0, all processes are dead.
 	hear := func(n int) (last int) {
 		for i := 0; n == 0 && len(alive) > 0 || i < n; i++ {
 			a := <-acks
@@ -272,14 +277,15 @@ func TestKilled(t *testing.T) {
 	if len(owner) < ownedRuns+kills {
 		t.Error("the runs did not change hands")
 	}
-	// The files of the dead are swept by those who come later.
+	// The files of dead owners are swept by processes that start later.
 	locks, err := filepath.Glob(path + ".owners/*.lock")
 	if err != nil || len(locks) != 1 || !strings.Contains(locks[0], s.Owner().ID) {
 		t.Errorf("lock files: %v, %v", locks, err)
 	}
 }
 
-// TestOwnerOfOtherProcess: an owner is alive as long as its process, whatever its handle does.
+// TestOwnerOfOtherProcess checks that an owner is alive as long as its process, whatever its handle
+// does.
 func TestOwnerOfOtherProcess(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
@@ -317,7 +323,8 @@ func TestOwnerOfOtherProcess(t *testing.T) {
 	}
 }
 
-// TestNobodyStarves: a handle with one writer and one with 200, which would never pause, share the file.
+// TestNobodyStarves checks a handle with one writer and one with 200, which would never pause, on
+// the same file.
 func TestNobodyStarves(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
@@ -341,7 +348,7 @@ func TestNobodyStarves(t *testing.T) {
 			}
 		})
 	}
-	var longest int64 // what the crowd wrote while the one waited
+	var longest int64 // what the 200 wrote while the one waited
 	a := benchCreate(many)
 	for n := 0; n < few || count.Load() < 3*many; n++ {
 		before := count.Load()
@@ -360,7 +367,7 @@ func TestNobodyStarves(t *testing.T) {
 	}
 }
 
-// lock takes the write lock of the file as another process would, until free is called.
+// lock acquires the write lock of the file the way another process would, until free is called.
 func lock(t *testing.T, path string) (free func()) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(60000)")

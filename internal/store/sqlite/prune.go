@@ -11,20 +11,21 @@ import (
 )
 
 const (
-	pruneRuns    = 50      // runs that vanish in one transaction
+	pruneRuns    = 50      // runs deleted in one transaction
 	pruneRecords = 500     // records deleted or moved in one transaction
-	pruneBytes   = 4 << 20 // of data deleted or moved in one transaction
+	pruneBytes   = 4 << 20 // bytes of data deleted or moved in one transaction
 )
 
-// victim is a run to delete, if it still is as it was when it was chosen.
+// victim is a run to delete, if it has not changed since it was chosen.
 type victim struct {
 	id, epoch, last int64
 }
 
 // Prune implements journal.Lists.
 //
-// A run vanishes in one transaction, which leaves its records to the trash; those are deleted a few hundred at a time, so that appends of
-// others wait for milliseconds at most. A process that dies on the way leaves trash, which the next Prune deletes.
+// A run is removed in one transaction, which moves its records to the trash; the records are then
+// deleted a few hundred at a time, so that appends of others wait for milliseconds at most. A
+// process that dies in between leaves trash, which the next Prune deletes.
 func (s *Store) Prune(ctx context.Context, q journal.PruneQuery) (journal.PruneResult, error) {
 	var res journal.PruneResult
 	size := s.size()
@@ -71,7 +72,8 @@ func (s *Store) prune(ctx context.Context, q journal.PruneQuery, res *journal.Pr
 	return s.shrink(ctx)
 }
 
-// dropNamed deletes a run that was asked for by name, whatever happened to it since, unless it got an owner.
+// dropNamed deletes a run that was requested by name, whatever happened to it since, unless an
+// owner has claimed it.
 func (s *Store) dropNamed(ctx context.Context, run string, res *journal.PruneResult) error {
 	for {
 		o, err := s.lookAtOwner(ctx, run)
@@ -85,7 +87,7 @@ func (s *Store) dropNamed(ctx context.Context, run string, res *journal.PruneRes
 	}
 }
 
-// dropOld deletes the runs of a status that have no living owner and are old enough.
+// dropOld deletes the runs with a status that have no living owner and are old enough.
 func (s *Store) dropOld(ctx context.Context, text sqlText, status journal.Status, before time.Time, res *journal.PruneResult) error {
 	var created, id int64 = math.MinInt64, 0
 	alive := map[string]bool{}
@@ -115,14 +117,14 @@ func (s *Store) dropOld(ctx context.Context, text sqlText, status journal.Status
 			}
 			victims = victims[n:]
 		}
-		// Trash is emptied as it comes, so that what is deleted can be used again at once.
+		// Empty the trash as it accumulates, so that deleted space can be reused immediately.
 		if err := s.emptyTrash(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// drop makes runs vanish in one transaction.
+// drop removes runs in one transaction.
 func (s *Store) drop(ctx context.Context, victims []victim, res *journal.PruneResult) error {
 	var runs, blobs int
 	err := s.writer.write(ctx, 0, func(c *conn) error {
@@ -154,7 +156,8 @@ func (s *Store) drop(ctx context.Context, victims []victim, res *journal.PruneRe
 	return nil
 }
 
-// dropRun deletes all of a run but its records, and tells how many blobs went with it.
+// dropRun deletes everything of a run except its records, and returns how many blobs were deleted
+// with it.
 func dropRun(c *conn, id, record int64) (blobs int, err error) {
 	var ids []int64
 	err = c.each(sqlHeld, func(r row) error {
@@ -180,13 +183,13 @@ func dropRun(c *conn, id, record int64) (blobs int, err error) {
 	return blobs, err
 }
 
-// emptyTrash deletes the records of vanished runs.
+// emptyTrash deletes the records of removed runs.
 func (s *Store) emptyTrash(ctx context.Context) error {
 	for {
 		more := false
 		err := s.writer.write(ctx, 0, func(c *conn) (err error) {
 			if more, err = takeOutTrash(c, s.pruneRecords); err == nil && more {
-				_, err = c.exec(sqlOwnersChanged) // numbers of records that are deleted at the end are given again
+				_, err = c.exec(sqlOwnersChanged) // numbers of records deleted at the end are reused
 			}
 			return err
 		})
@@ -196,7 +199,8 @@ func (s *Store) emptyTrash(ctx context.Context) error {
 	}
 }
 
-// takeOutTrash deletes as many records as one transaction may, along their chains, and leaves the rest of a chain in the trash.
+// takeOutTrash deletes as many records as fit in one transaction, along their chains, and leaves
+// the rest of a chain in the trash.
 func takeOutTrash(c *conn, records int) (more bool, err error) {
 	var bytes int64
 	for n := 0; n < records && bytes < pruneBytes; {
@@ -215,7 +219,7 @@ func takeOutTrash(c *conn, records int) (more bool, err error) {
 				return false, err
 			}
 			if r == nil {
-				at = 0 // a damaged chain ends here
+				at = 0 // a corrupted chain ends here
 				break
 			}
 			if _, err := c.exec(sqlDropRecord, at); err != nil {
@@ -232,7 +236,7 @@ func takeOutTrash(c *conn, records int) (more bool, err error) {
 	return true, nil
 }
 
-// size is that of the file and its log on disk.
+// size returns the size of the file and its log on disk.
 func (s *Store) size() int64 {
 	var n int64
 	for _, path := range []string{s.path, s.path + "-wal"} {
@@ -243,7 +247,7 @@ func (s *Store) size() int64 {
 	return n
 }
 
-// ceilMicros is t in microseconds, rounded up: what is before t is below it.
+// ceilMicros returns t in microseconds, rounded up: any earlier time is less than the result.
 func ceilMicros(t time.Time) int64 {
 	us := t.UnixMicro()
 	if t.Nanosecond()%1000 != 0 {

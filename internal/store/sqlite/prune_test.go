@@ -24,8 +24,9 @@ func size(t testing.TB, path string) int64 {
 	return st.Size()
 }
 
-// TestPruneShrinks: P10, after 90 % of the runs are gone the file is at most 1.5 times the size of what is left, without a restart, and the
-// log is empty. What is left is measured by a copy without any gaps.
+// TestPruneShrinks checks that after 90 % of the runs are deleted the file is at most 1.5 times the
+// size of the remaining data, without a restart, and the log is empty (P10). The size of the
+// remaining data is that of a copy without gaps.
 func TestPruneShrinks(t *testing.T) {
 	t.Parallel()
 	const runs, steps = 1000 / slower, 12
@@ -89,20 +90,21 @@ func TestPruneShrinks(t *testing.T) {
 	}
 }
 
-// TestPruneBesideAppends: pruning moves the records of runs that go on meanwhile, long ones in several steps.
+// TestPruneBesideAppends checks that pruning moves the records of runs that continue meanwhile,
+// long ones in several steps.
 func TestPruneBesideAppends(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	s, other := open(t, path), open(t, path)
 	other.SetPruneRecords(7)
 	const long = 60
-	kept := make([]byte, 1400) // two fill a page by two thirds, so that the table is worth packing however the appends come between
+	kept := make([]byte, 1400) // two fill two thirds of a page, so that packing pays off however the appends interleave
 	if err := s.Append(t.Context(), benchCreate(0)); err != nil {
 		t.Fatal(err)
 	}
 	seq := uint64(4)
 	for i := range long {
-		old := benchCreate(1 + i) // lies between two records of the long run
+		old := benchCreate(1 + i) // is between two records of the long run
 		old.Record.Data = make([]byte, 5*benchRecord)
 		old.Status, old.Release = journal.StatusFailed, true
 		for _, a := range []journal.Append{old, benchNext(0, seq, kept)} {
@@ -154,7 +156,8 @@ func TestPruneBesideAppends(t *testing.T) {
 	}
 }
 
-// TestEachBesidePrune: a walk over a run's records goes on where pruning gives them other numbers meanwhile, and ends with ErrNotFound where it deletes them.
+// TestEachBesidePrune checks that a walk over a run's records continues when pruning renumbers them
+// meanwhile, and ends with ErrNotFound if pruning deletes them.
 func TestEachBesidePrune(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
@@ -165,7 +168,7 @@ func TestEachBesidePrune(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range uint64(long) {
-		old := benchCreate(1 + int(i)) // lies between two records of the long run
+		old := benchCreate(1 + int(i)) // is between two records of the long run
 		old.Record.Data = make([]byte, 5*benchRecord)
 		old.Status, old.Release = journal.StatusFailed, true
 		for _, a := range []journal.Append{old, benchNext(0, 4+3*i, make([]byte, benchRecord))} {
@@ -211,7 +214,7 @@ func TestEachBesidePrune(t *testing.T) {
 	}
 }
 
-// number asks the file behind the store's back.
+// number queries the file behind the store's back.
 func number(t testing.TB, path, query string) (n int64) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
@@ -225,7 +228,8 @@ func number(t testing.TB, path, query string) (n int64) {
 	return n
 }
 
-// TestLogStaysSmall: P10, the log stays under 64 MB though readers overlap all the time, so that it is never unused.
+// TestLogStaysSmall checks that the log stays under 64 MB even if readers overlap all the time, so
+// that it is never unused (P10).
 func TestLogStaysSmall(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")

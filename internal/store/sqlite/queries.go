@@ -1,17 +1,20 @@
 package sqlite
 
-// All SQL that is not a migration. Placeholders are plain ?: the driver looks named ones up by their text.
+// All SQL except the migrations. Placeholders are plain ?, because the driver looks up named ones
+// by their text.
 
 // Connections.
 const (
-	sqlBusyNow    = sqlText(`PRAGMA busy_timeout = 0`)  // the writer asks again by itself: SQLite would do so ever more seldom
+	// the writer retries by itself: SQLite would do so less and less often
+	sqlBusyNow    = sqlText(`PRAGMA busy_timeout = 0`)
 	sqlBusyWriter = sqlText(`PRAGMA busy_timeout = 50`) // while it waits for readers
 	sqlBusyReader = sqlText(`PRAGMA busy_timeout = 250`)
 	sqlVacuumMode = sqlText(`PRAGMA auto_vacuum = INCREMENTAL`) // before the first table, or never
 	sqlWAL        = sqlText(`PRAGMA journal_mode = WAL`)
-	// Asked, not set.
+	// Queried, not set.
 	sqlJournalMode = sqlText(`PRAGMA journal_mode`)
-	// The index of the log is then kept in memory instead of in a file. It must come before the first look into the file, and locks out all others.
+	// The index of the log is then kept in memory instead of in a file. This must be executed
+	// before the first access to the file, and locks out all others.
 	sqlAlone    = sqlText(`PRAGMA locking_mode = EXCLUSIVE`)
 	sqlSync     = sqlText(`PRAGMA synchronous = FULL`)
 	sqlNoFold   = sqlText(`PRAGMA wal_autocheckpoint = 0`) // see limitLog
@@ -20,7 +23,7 @@ const (
 	sqlTemp     = sqlText(`PRAGMA temp_store = MEMORY`)
 	sqlReadOnly = sqlText(`PRAGMA query_only = ON`)
 
-	// One statement: another process may be making the store between two.
+	// One statement, because another process may be creating the store between two.
 	sqlWhose = sqlText(`SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
   (SELECT count(*) FROM sqlite_schema), (SELECT count(*) FROM sqlite_schema WHERE name = 'unfinished_copy')`)
 	sqlSetAppID = sqlText(`PRAGMA application_id = 1212896330`)
@@ -34,7 +37,8 @@ const (
 	sqlRollbackTo       = sqlText(`ROLLBACK TO lent`)
 	sqlReleaseSavepoint = sqlText(`RELEASE lent`)
 
-	sqlLookAtWAL   = sqlText(`PRAGMA wal_checkpoint(NOOP)`) // busy, pages in the log, pages of them that the file has
+	// busy, pages in the log, pages of these already in the file
+	sqlLookAtWAL   = sqlText(`PRAGMA wal_checkpoint(NOOP)`)
 	sqlFoldWAL     = sqlText(`PRAGMA wal_checkpoint(PASSIVE)`)
 	sqlRestartWAL  = sqlText(`PRAGMA wal_checkpoint(RESTART)`)
 	sqlTruncateWAL = sqlText(`PRAGMA wal_checkpoint(TRUNCATE)`)
@@ -59,8 +63,8 @@ ON CONFLICT (run) DO UPDATE SET text = excluded.text WHERE text <> excluded.text
 
 	sqlNewRecord = sqlText(`INSERT INTO records (run, prev, last, seal, data) VALUES (?, ?, ?, ?, ?)`)
 
-	// The conditions are what the writer remembers of the run: as long as its last record is the same one, so is everything else that only
-	// its owner changes.
+	// The conditions are what the writer remembers about the run: as long as its last record is the
+	// same, so is everything else that only its owner changes.
 	sqlMoveHead = sqlText(`UPDATE heads SET last = ?, seal = ?, record = ?, updated = ?
 WHERE id = ? AND epoch = ? AND record = ?`)
 
@@ -105,8 +109,8 @@ WHERE id = ? AND epoch = ? AND record = ?`)
 const (
 	sqlPosition = sqlText(`SELECT h.last, h.seal, h.record FROM runs r JOIN heads h ON h.id = r.id WHERE r.run = ?`)
 
-	// The chain from a record down to the one that holds an event, that one included. Events go down with every step, so that it ends even
-	// where damage made a ring.
+	// The chain from a record down to and including the one that contains an event. Event numbers
+	// decrease with every step, so that the chain ends even if corruption created a cycle.
 	sqlChain = sqlText(`WITH RECURSIVE chain (id, prev, last) AS (
   SELECT id, prev, last FROM records WHERE id = ?
   UNION ALL
@@ -114,7 +118,7 @@ const (
 )
 SELECT r.prev, r.last, r.seal, r.data FROM chain c CROSS JOIN records r ON r.id = c.id`)
 
-	// The same chain without the records' data, which are then read one by one.
+	// The same chain without the records' data, which is then read record by record.
 	sqlChainIDs = sqlText(`WITH RECURSIVE chain (id, prev, last) AS (
   SELECT id, prev, last FROM records WHERE id = ?
   UNION ALL
@@ -128,14 +132,16 @@ SELECT id, prev FROM chain`)
 	sqlBlobSize = sqlText(`SELECT length(data), x'' FROM blobs WHERE hash = ?`)
 )
 
-// Heads. Lists are read newest first, in streams that an index gives in order; INDEXED BY makes a missing index an error, not a slow list.
+// Heads. Lists are read newest first, in streams that an index returns in order; INDEXED BY makes a
+// missing index an error rather than a slow list.
 const (
 	headColumns = `r.id, r.run, r.created, r.status, r.waiting, r.ended, r.workflow, r.name, r.format, r.parent, r.kind, r.definition, r.meta,
   h.epoch, h.last, h.updated, h.owner, o.owner, o.kind, o.pid, r.session, o.host, o.seen, r.place, o.place,
   r.branch, r.cause, r.labels, r.preview, r.tokens, r.calls, r.cost, r.code, r.message`
 	headJoins = ` CROSS JOIN heads h ON h.id = r.id LEFT JOIN owners o ON o.id = h.owner `
 
-	// Arguments: from, the created of the cursor twice and its key; kind twice; a flag and a JSON list of living owners' numbers; limit.
+	// Arguments: from, the created of the cursor twice and its key; kind twice; a flag and a JSON
+	// list of living owners' numbers; limit.
 	inPage = ` r.created >= ? AND r.created <= ? AND (r.created, r.id) < (?, ?) AND (? = '' OR r.kind = ?)
   AND (? = 0 OR h.owner NOT IN (SELECT value FROM json_each(?)))`
 	inOrder = ` ORDER BY r.created DESC, r.id DESC LIMIT ?`
@@ -145,20 +151,22 @@ const (
 	sqlListAll    = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_created` + headJoins + `WHERE` + inPage + inOrder)
 	sqlListStatus = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_status` + headJoins +
 		`WHERE r.status = ? AND` + inPage + inOrder)
-	// The index of counts has trigger and format before the time, of which the runs of a workflow have few: a stream for each.
+	// The index of counts has trigger and format before the time. The runs of a workflow have few
+	// of them, so there is a stream for each.
 	sqlListWorkflow = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_tally` + headJoins +
 		`WHERE r.workflow = ? AND r.status = ? AND r.cause = ? AND r.format = ? AND` + inPage + inOrder)
-	// The time ends the tuple so that the search begins behind all runs of the last trigger and format: SQLite looks at those that are equal to a tuple one by one.
+	// The time ends the tuple so that the search starts after all runs of the last trigger and
+	// format: SQLite checks rows equal to a tuple one by one.
 	sqlNextCause = sqlText(`SELECT r.cause, r.format FROM runs r INDEXED BY runs_tally
 WHERE r.workflow = ? AND r.status = ? AND (r.cause, r.format, r.created) > (?, ?, 9223372036854775807) ORDER BY r.cause, r.format, r.created LIMIT 1`)
-	// A parent has few children: whatever else is asked for is looked at in each.
+	// A parent has few children: every other condition is checked for each.
 	sqlListParent = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_parent` + headJoins +
 		`WHERE r.parent = ? AND r.parent <> '' AND (? = '' OR r.workflow = ?) AND r.status IN (SELECT value FROM json_each(?)) AND` + inPage + inOrder)
 
 	sqlListSession = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_session` + headJoins +
 		`WHERE r.session = ? AND r.session <> '' AND (? = '' OR r.parent = ?) AND (? = '' OR r.workflow = ?) AND r.status IN (SELECT value FROM json_each(?)) AND` + inPage + inOrder)
 
-	// A prefix that people type has few runs: whatever else is asked for is looked at in each.
+	// A prefix typed by a person matches few runs: every other condition is checked for each.
 	sqlListPrefix = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY sqlite_autoindex_runs_1` + headJoins +
 		`WHERE r.run >= ? AND r.run < ? AND (? = '' OR r.session = ?) AND (? = '' OR r.parent = ?) AND (? = '' OR r.workflow = ?)
   AND r.status IN (SELECT value FROM json_each(?)) AND` + inPage + inOrder)
@@ -174,9 +182,9 @@ const (
 	sqlCount      = sqlText(`SELECT count(*) FROM runs INDEXED BY runs_status WHERE status IN (SELECT value FROM json_each(?))`)
 )
 
-// What changed, for waiters in other processes.
+// Changes, for waiters in other processes.
 const (
-	sqlVersion = sqlText(`PRAGMA data_version`) // moves with each commit of another connection
+	sqlVersion = sqlText(`PRAGMA data_version`) // changes with each commit of another connection
 	sqlMarks   = sqlText(`SELECT (SELECT coalesce(max(id), 0) FROM records), (SELECT coalesce(max(id), 0) FROM notices), requests, owners,
   (SELECT coalesce(max(id), 0) FROM owners), lines, (SELECT coalesce(max(id), 0) FROM runs) FROM changes`)
 	sqlMoved = sqlText(`SELECT DISTINCT r.run FROM records c CROSS JOIN runs r ON r.id = c.run WHERE c.id > ?`)
@@ -196,7 +204,7 @@ const (
 FROM runs r INDEXED BY runs_status CROSS JOIN heads h ON h.id = r.id WHERE r.status IN ('pending', 'running'))
 UNION SELECT ` + ownerColumns + ` FROM schedule_leader l JOIN owners o ON o.owner = l.owner`)
 	sqlProcesses = sqlText(`SELECT ` + ownerColumns + `, o.id FROM owners o`)
-	// Runs that wait, and those of dead owners: the latter are looked for where there are any.
+	// Waiting runs, and runs of dead owners: the latter are only looked up if there are any.
 	sqlWaiting = sqlText(`SELECT r.run, h.id, h.epoch, h.owner FROM heads h INDEXED BY heads_waiting CROSS JOIN runs r ON r.id = h.id
 WHERE h.owner < 0 AND (h.owner = -3 OR r.status IN ('pending', 'running')) AND r.kind = ? AND r.place IN ('', ?) AND r.run NOT IN (SELECT value FROM json_each(?)) LIMIT ?`)
 	sqlOrphaned = sqlText(`SELECT r.run, h.id, h.epoch, h.owner FROM runs r INDEXED BY runs_status CROSS JOIN heads h ON h.id = r.id
@@ -222,7 +230,7 @@ WHERE i.done = 0 AND (?1 = '' OR r.run = ?1) ORDER BY i.id`)
 	sqlResult = sqlText(`SELECT done, result FROM inbox WHERE id = ?`)
 )
 
-// Lines.
+// Queues.
 const (
 	sqlEnter    = sqlText(`INSERT INTO lines (kind, name, owner) VALUES (?, ?, ?)`)
 	sqlPlaces   = sqlText(`SELECT l.id, o.owner FROM lines l JOIN owners o ON o.id = l.owner WHERE l.kind = ? AND l.name = ? ORDER BY l.id`)
@@ -230,7 +238,7 @@ const (
 	sqlLeaveKey = sqlText(`DELETE FROM lines WHERE owner = ? AND kind = ? AND name = ?`)
 )
 
-// Slots. Dead owners are a JSON list of numbers: one that is not in it may have come since.
+// Slots. Dead owners are a JSON list of numbers: an owner that is not in it may have arrived since.
 const (
 	slotHeld    = `(s.owner <> 0 AND s.owner NOT IN (SELECT value FROM json_each(?)) OR EXISTS (SELECT 1 FROM runs r WHERE r.run = s.run AND r.status IN ('pending', 'running', 'paused')))`
 	slotWaiting = `(s.owner <> 0 AND s.owner NOT IN (SELECT value FROM json_each(?)) OR EXISTS (SELECT 1 FROM runs r CROSS JOIN heads h ON h.id = r.id
@@ -244,7 +252,7 @@ const (
 	sqlSlotsHeld = sqlText(`SELECT s.run FROM slots s INDEXED BY slots_name WHERE s.name = ? AND s.admitted = 1 AND s.id <> ? AND ` + slotHeld + ` ORDER BY s.id`)
 	sqlBehind    = sqlText(`SELECT s.run FROM slots s INDEXED BY slots_name WHERE s.name = ? AND s.admitted = 0 AND s.id < ? AND ` + slotWaiting + ` ORDER BY s.id DESC LIMIT 1`)
 	sqlBefore    = sqlText(`SELECT count(*) FROM slots s INDEXED BY slots_name WHERE s.name = ? AND s.admitted = 0 AND s.id < ? AND ` + slotWaiting)
-	// Those that have ended before the run that gets a slot.
+	// Slots of runs that ended before the run that now gets a slot.
 	sqlDropSlots = sqlText(`DELETE FROM slots AS s WHERE s.name = ? AND s.id < ? AND NOT ` + slotHeld)
 )
 
@@ -262,7 +270,7 @@ ON CONFLICT (program, workflow, branch, schedule) DO UPDATE SET version = exclud
 FROM schedule_controls ORDER BY program, workflow, branch, schedule`)
 	sqlControl = sqlText(`SELECT program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by
 FROM schedule_controls WHERE program = ? AND workflow = ? AND branch = ? AND schedule = ?`)
-	// Of two that replace one revision the second changes no row.
+	// If two updates replace the same revision, the second changes no row.
 	sqlSetControl = sqlText(`INSERT INTO schedule_controls
   (program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -275,7 +283,8 @@ ON CONFLICT (program) DO UPDATE SET owner = excluded.owner, kind = excluded.kind
 
 // Pruning.
 const (
-	// Oldest first, on from (created, id). A run ends and pauses after it was created, which bounds the index.
+	// Oldest first, continuing after (created, id). A run ends and pauses after it was created,
+	// which limits the index range.
 	sqlEnded = sqlText(`SELECT r.created, r.id, h.epoch, h.last, h.owner, o.owner FROM runs r INDEXED BY runs_status` + headJoins + `
 WHERE r.status = ? AND r.created >= ? AND (r.created, r.id) > (?, ?) AND r.ended < ? ORDER BY r.created, r.id LIMIT 200`)
 	sqlPaused = sqlText(`SELECT r.created, r.id, h.epoch, h.last, h.owner, o.owner FROM runs r INDEXED BY runs_status` + headJoins + `
@@ -298,7 +307,7 @@ WHERE r.status = ? AND r.created >= ? AND (r.created, r.id) > (?, ?) AND h.updat
 	sqlRecordAt   = sqlText(`SELECT prev, length(data) FROM records WHERE id = ? AND run = ?`)
 	sqlDropRecord = sqlText(`DELETE FROM records WHERE id = ?`)
 
-	// How full the pages of records are. Only its own pages are read.
+	// How full the pages of records are. Only the pages of that table are read.
 	sqlFill     = sqlText(`SELECT pgsize, unused FROM dbstat WHERE name = 'records' AND aggregate = TRUE`)
 	sqlRunsFrom = sqlText(`SELECT id FROM heads WHERE id > ? ORDER BY id LIMIT 200`)
 	sqlLastOf   = sqlText(`SELECT record FROM heads WHERE id = ?`)

@@ -2,5 +2,6 @@
 
 package sqlite_test
 
-// slower is how much less the large tests do. The race detector makes the driver, which is C in Go, about twenty times slower.
+// slower is the factor by which the large tests are reduced. The race detector makes the driver,
+// which is C translated to Go, about twenty times slower.
 const slower = 10

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// chain is what is stored of a run's records from some event on.
+// chain is the stored part of a run's records after some event.
 type chain struct {
 	isThere bool
 	head    uint64
@@ -53,14 +53,14 @@ func readChain(ctx context.Context, c *conn, run string, after uint64) (chain, e
 	return ch, err
 }
 
-// verify gives the records with events beyond after, if they are what was written.
+// verify returns the records with events after after, if they are what was written.
 func (ch chain) verify(run string, after uint64) ([]journal.Record, error) {
 	links := ch.links
 	slices.Reverse(links)
 	seq, base := uint64(0), journal.Genesis(run)
 	switch {
 	case len(links) > 0 && links[0].Last <= after:
-		// The record before those asked for is what they continue.
+		// The record before the requested ones is what they continue.
 		seq, base = links[0].Last, links[0].Sum
 		links = links[1:]
 	case len(links) == 0 || ch.before != 0:
@@ -111,7 +111,7 @@ func (s *Store) Blob(ctx context.Context, hash string) ([]byte, error) {
 	return data, nil
 }
 
-// fault names the run in err, and in the damage that SQLite found on the way to it.
+// fault adds the run to err, and to the corruption that SQLite detected on the way to it.
 func fault(verb, run string, err error) error {
 	if c, ok := errors.AsType[*journal.CorruptError](err); ok && c.Run == "" {
 		return &journal.CorruptError{Run: run, Reason: c.Reason}

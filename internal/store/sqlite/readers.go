@@ -10,14 +10,14 @@ import (
 
 const maxReaders = 4
 
-// readers is a pool of connections that cannot write. They are opened when they are needed first.
+// readers is a pool of connections that cannot write. They are opened when they are first needed.
 type readers struct {
 	path  string
 	wait  *patience
-	free  chan *conn  // holds maxReaders places; nil is a connection that is not open yet
-	alone *sync.Mutex // held by the one that reads a file whose disk has no room for the index of its log
+	free  chan *conn  // holds maxReaders slots; nil is a connection that is not open yet
+	alone *sync.Mutex // held by the reader of a file whose disk has no space for the index of its log
 
-	mu     sync.RWMutex // held shared by every reader that is out
+	mu     sync.RWMutex // held shared by every active reader
 	closed bool
 }
 
@@ -29,8 +29,8 @@ func newReaders(path string, wait *patience, alone *sync.Mutex) *readers {
 	return r
 }
 
-// read runs do on a connection of the pool, inside one transaction: do sees one state of the store. do may run again from its beginning
-// where another process was in the way.
+// read runs do on a connection of the pool, inside one transaction, so that do sees one state of
+// the store. do may run again from the start if another process interferes.
 func (r *readers) read(ctx context.Context, do func(c *conn) error) error {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -48,7 +48,8 @@ func (r *readers) read(ctx context.Context, do func(c *conn) error) error {
 	return explain(err)
 }
 
-// attempts reads on c, which is opened where it is nil, until nothing is in the way. It gives the connection to keep.
+// attempts reads on c, which is opened if it is nil, until nothing interferes. It returns the
+// connection to keep.
 func (r *readers) attempts(ctx context.Context, c *conn, do func(c *conn) error) (*conn, error) {
 	for {
 		var err error
@@ -59,7 +60,7 @@ func (r *readers) attempts(ctx context.Context, c *conn, do func(c *conn) error)
 			err = inside(c, do)
 		}
 		if isFull(err) && c != nil {
-			_ = c.close() // it could not map the index of the log, and would not try again
+			_ = c.close() // it could not map the index of the log, and would not retry
 			c, err = nil, r.withoutRoom(ctx, do)
 		}
 		switch {
@@ -69,21 +70,24 @@ func (r *readers) attempts(ctx context.Context, c *conn, do func(c *conn) error)
 		case ctx.Err() != nil:
 			return c, ctx.Err()
 		}
-		// Another process recovers a large log, or keeps the file for itself.
+		// Another process is recovering a large log, or holds the file exclusively.
 		if late := r.wait.busy(); late != nil {
 			return c, late
 		}
 	}
 }
 
-// withoutRoom reads where the disk has no room for the file with the index of the log, which a process that comes first has to make:
+// withoutRoom reads if the disk has no space for the file with the index of the log, which the
+// first process has to create:
 //
-//  1. The disk is full, and no process has the store open. Its log is empty, or was left by one that was killed.
-//  2. SQLite wants to make the index, some 32 KB, and cannot: not even to read.
-//  3. A connection that has the file for itself keeps the index in its own memory.
+//  1. The disk is full, and no process has the store open. Its log is empty, or was left by a
+//     killed process.
+//  2. SQLite tries to create the index, about 32 KB, and cannot: not even to read.
+//  3. A connection that holds the file exclusively keeps the index in its own memory.
 //
-// So that others get their turn, such a connection lives for one read. Where one is in the way of another process, that one waits as for a writer; where another one
-// came first, there is an index, and the usual way works again.
+// Such a connection lives for one read only, so that others get their turn. If it is in the way of
+// another process, that process waits as for a writer; if another process came first, there is an
+// index, and the usual way works again.
 func (r *readers) withoutRoom(ctx context.Context, do func(c *conn) error) error {
 	r.alone.Lock()
 	defer r.alone.Unlock()
@@ -122,7 +126,7 @@ func (r *readers) dial(ctx context.Context, settings ...sqlText) (*conn, error) 
 	return c, nil
 }
 
-// close waits for the readers that are out.
+// close waits for the active readers.
 func (r *readers) close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,10 +12,13 @@ import (
 	"github.com/hocket-run/hocket/internal/longtest"
 )
 
-// TestHundredThousandRuns: every list gives its page in a store of 100,000 runs, and pruning keeps under 50 MB of heap (P10): of a fifth of them, of all
-// in the long form. The times of the lists are logged (-v), not asserted: machines differ, and the queries name the index that they must use.
+// TestHundredThousandRuns checks that every list returns its page in a store of 100,000 runs, and
+// that pruning uses less than 50 MB of heap (P10): when pruning a fifth of the runs, and in the
+// long form all of them. The times of the lists are logged (-v), not asserted, because machines
+// differ, and the queries name the index that they must use.
 //
-// It does not run beside other tests, since it measures. With the race detector there are 10,000.
+// It does not run in parallel with other tests, because it measures. With the race detector there
+// are 10,000 runs.
 func TestHundredThousandRuns(t *testing.T) {
 	const runs, workers = 100_000 / slower, 500
 	path := filepath.Join(t.TempDir(), "hocket.db")

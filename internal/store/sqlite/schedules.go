@@ -81,8 +81,9 @@ func (s *Store) Leader(ctx context.Context, program string) (journal.Owner, bool
 	return found, alive, nil
 }
 
-// Lead implements journal.Schedules. Where there is a leader it writes nothing. Whether the former leader lives is asked outside of the
-// transaction: a dead one does not come back, and of several that take its place the first does.
+// Lead implements journal.Schedules. If there is a leader, it writes nothing. Whether the former
+// leader is alive is checked outside the transaction: a dead one does not come back, and of several
+// that try to replace it the first succeeds.
 func (s *Store) Lead(ctx context.Context, program, hung string) (journal.Owner, bool, error) {
 	if _, err := s.owners.register(ctx, s.writer); err != nil {
 		return journal.Owner{}, false, fmt.Errorf("take the lead of schedules: %w", err)

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// forgetOwners deletes the rows of dead owners that no run names any more.
+// forgetOwners deletes the rows of dead owners to which no run refers any more.
 func (s *Store) forgetOwners(ctx context.Context) error {
 	for from := int64(0); ; {
 		rows := 0
@@ -41,7 +41,7 @@ func (s *Store) forgetOwners(ctx context.Context) error {
 	}
 }
 
-// shrink gives free pages back to the file system, and the log's.
+// shrink returns free pages, and those of the log, to the file system.
 func (s *Store) shrink(ctx context.Context) error {
 	for {
 		var free int64
@@ -62,22 +62,25 @@ func (s *Store) shrink(ctx context.Context) error {
 			break
 		}
 	}
-	// If a reader needs the log now, it is cut by a later writer.
+	// If a reader needs the log now, a later writer truncates it.
 	return s.writer.outside(ctx, func(c *conn) error {
 		s.writer.folder.wg.Wait()
 		return checkpoint(c, sqlTruncateWAL)
 	})
 }
 
-// The pages of records may be empty by a part of 1/maxUnused, and by minUnused bytes: less is not worth the writing.
+// The pages of records may be empty by a fraction of 1/maxUnused, and by minUnused bytes: less is
+// not worth the writing.
 const (
 	maxUnused = 5
 	minUnused = 8 << 10
 )
 
-// repack moves the records that are left together where pruning left pages half empty: SQLite by itself joins pages only when they are
-// less than a third full. Each run's records come to the end of the table, in transactions as small as those of pruning; appends go on
-// between them, and a run can be read at any time. It costs as much as the live data, and only after a fifth of the space can be won.
+// repack moves the remaining records together where pruning left pages half empty: SQLite by itself
+// merges pages only when they are less than a third full. Each run's records are moved to the end
+// of the table, in transactions as small as those of pruning; appends continue in between, and a
+// run can be read at any time. It costs as much as the live data, and runs only if at least a fifth
+// of the space can be saved.
 func (s *Store) repack(ctx context.Context) error {
 	isSparse := false
 	err := s.readers.read(ctx, func(c *conn) error {
@@ -133,18 +136,20 @@ func (s *Store) move(ctx context.Context, runs []int64) error {
 	return nil
 }
 
-// piece is where the moving of a run's chain is: the records from its end to after are moved. after is 0 where none is.
+// piece is the progress of moving a run's chain: the records from its end to after have been moved.
+// after is 0 if none have.
 type piece struct {
 	after   int64
 	records int
 	bytes   int64
 }
 
-// errFull ends a query when enough was read.
+// errFull ends a query when enough has been read.
 var errFull = errors.New("enough")
 
-// move moves the next records of the chain, from newer to older, so that only what points to the newest of them changes: the head, or the
-// record moved last. At most limit records are moved, and pruneBytes with the one that passes it.
+// move moves the next records of the chain, from newer to older, so that only the reference to the
+// newest of them changes: in the head, or in the record moved last. It moves at most limit records,
+// and at most pruneBytes plus the record that passes it.
 func (p *piece) move(c *conn, run int64, limit int) (isDone bool, err error) {
 	var r row
 	if p.after == 0 {
@@ -153,7 +158,7 @@ func (p *piece) move(c *conn, run int64, limit int) (isDone bool, err error) {
 		r, err = c.lookUp(sqlPrevOf, p.after, run)
 	}
 	if err != nil || r == nil || r.int(0) == 0 {
-		return true, err // the run was pruned, or all is moved
+		return true, err // the run was pruned, or everything was moved
 	}
 	var olds []row
 	size := int64(0)
@@ -165,7 +170,7 @@ func (p *piece) move(c *conn, run int64, limit int) (isDone bool, err error) {
 		return nil
 	}, r.int(0), limit)
 	if err != nil && !errors.Is(err, errFull) || len(olds) == 0 {
-		return true, err // without a record: a damaged chain ends here
+		return true, err // no record: a corrupted chain ends here
 	}
 	prev, first := olds[len(olds)-1].int(1), int64(0)
 	for _, old := range slices.Backward(olds) {

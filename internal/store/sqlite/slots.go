@@ -20,7 +20,7 @@ func (s *Store) Queue(ctx context.Context, q journal.Slot) (t journal.Turn, err 
 		return t, err
 	}
 	self, err := s.owners.register(ctx, s.writer)
-	dead := "" // one that dies from now on counts as living a little longer
+	dead := "" // an owner that dies from now on counts as alive a little longer
 	if err == nil {
 		dead, err = s.dead(ctx)
 	}
@@ -36,7 +36,7 @@ func (s *Store) Queue(ctx context.Context, q journal.Slot) (t journal.Turn, err 
 	return t, nil
 }
 
-// enqueue puts a run into its line inside a transaction.
+// enqueue adds a run to its queue inside a transaction.
 func enqueue(ctx context.Context, c *conn, q journal.Slot, self int64, dead string) (t journal.Turn, err error) {
 	r, err := c.lookUp(sqlSlotKept, q.Run, dead)
 	if err == nil && r != nil {
@@ -70,7 +70,7 @@ func slotOf(c *conn, run string) (slot, error) {
 	return slot{id: r.int(0), name: r.text(1), max: r.int(2), admitted: r.int(3) != 0}, nil
 }
 
-// turn tells where a slot is, and who is in its way.
+// turn returns the position of a slot, and what blocks it.
 func (q slot) turn(ctx context.Context, c *conn, dead string) (t journal.Turn, err error) {
 	t.Admitted = q.admitted
 	err = c.query(ctx, sqlSlotsHeld, func(r row) error {
@@ -86,7 +86,7 @@ func (q slot) turn(ctx context.Context, c *conn, dead string) (t journal.Turn, e
 	return t, err
 }
 
-// Admit implements journal.Slots. A run that others are before is found out without a write.
+// Admit implements journal.Slots. That other runs are ahead is determined without a write.
 func (s *Store) Admit(ctx context.Context, run string) (t journal.Turn, err error) {
 	dead, err := s.dead(ctx)
 	isFree := false
@@ -112,12 +112,12 @@ func (s *Store) Admit(ctx context.Context, run string) (t journal.Turn, err erro
 	return t, nil
 }
 
-// isFree tells whether the run gets a slot.
+// isFree reports whether the run gets a slot.
 func (q slot) isFree(t journal.Turn) bool {
 	return !q.admitted && t.Behind == "" && int64(len(t.Busy)) < q.max
 }
 
-// admit gives a run a slot where it may have one, inside a transaction.
+// admit assigns a slot to a run if it may have one, inside a transaction.
 func admit(ctx context.Context, c *conn, run, dead string) (t journal.Turn, err error) {
 	q, err := slotOf(c, run)
 	if err == nil {

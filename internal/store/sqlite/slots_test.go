@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// a process that came after another one looked who lives, and before that one wrote, keeps the slot that it took meanwhile.
+// TestSlotOfNewProcess checks that a process that started after another one determined which owners
+// are alive, and before that one wrote, keeps the slot that it took meanwhile.
 func TestSlotOfNewProcess(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")

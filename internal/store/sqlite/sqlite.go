@@ -17,24 +17,28 @@ import (
 // appID marks a file as a store of Hocket ("HKTJ"); sqlSetAppID writes it.
 const appID = 0x484b544a
 
-// minSize is that of the smallest page. SQLite takes a shorter file for an empty database, and would overwrite it.
+// minSize is the size of the smallest page. SQLite treats a shorter file as an empty database, and
+// would overwrite it.
 const minSize = 512
 
-// Config says how to open a store. The zero Config is good for reading.
+// Config configures how a store is opened. The zero Config is suitable for reading.
 type Config struct {
-	// Kind is the kind of process, for the errors that others get when it owns a run.
+	// Kind is the kind of process, used in errors that others get when it owns a run.
 	Kind journal.Kind
-	// Place is where the process continues runs of others; "": nowhere.
+	// Place is where the process continues runs of others; "" means nowhere.
 	Place string
-	// LockTimeout is how long a caller waits while another process holds the file, before it gets a *journal.LockedError; 0: as long as it takes.
+	// LockTimeout is how long a caller waits while another process holds the file, before it gets a
+	// *journal.LockedError; 0 means without limit.
 	LockTimeout time.Duration
-	// Locked is called for a wait for another process after two seconds, from then on every five, and when LockTimeout is reached. It must be quick. Nil: nothing is told.
+	// Locked is called while waiting for another process: after two seconds, then every five, and
+	// when LockTimeout is reached. It must be quick. If nil, waits are not reported.
 	Locked func(journal.LockWait)
-	// Unfinished opens what a copy has written so far; others get journal.ErrUnfinished.
+	// Unfinished opens a file into which a copy has not ended; without it, opening returns
+	// journal.ErrUnfinished.
 	Unfinished bool
 }
 
-// Store is a handle on a database file. Safe for concurrent use.
+// Store is a handle on a database file. It is safe for concurrent use.
 type Store struct {
 	path    string
 	found   int // see Version
@@ -45,15 +49,19 @@ type Store struct {
 	changes *changes
 	pending sync.Pool // of *pendingAppend
 
-	pruneRecords, batchBytes int // a test makes them small
+	pruneRecords, batchBytes int // smaller in tests
 }
 
 var _ journal.Backend = (*Store)(nil)
 
-// Open opens the store in the file path and makes it, readable by its owner alone, where there is none; folders above it likewise. It brings
-// an older store up to date. A store that is up to date is opened without a write: it can be read while another process holds its lock, and where its disk is full.
+// Open opens the store in the file path and creates it, readable by its owner only, if it does not
+// exist; likewise the folders above it. It brings an older store up to date. A store that is up to
+// date is opened without a write: it can be read while another process holds its lock, and if its
+// disk is full.
 //
-// Errors: journal.ErrNotStore where the file is something else, journal.ErrUnfinished where a copy has not ended, journal.ErrOldStore where a build before the first release made it, *journal.NewerError where a newer Hocket made it, *journal.LockedError where it has to be written
+// Errors are journal.ErrNotStore if the file is something else, journal.ErrUnfinished if a copy has
+// not ended, journal.ErrOldStore if a build before the first release created it,
+// *journal.NewerError if a newer Hocket created it, and *journal.LockedError if it must be written
 // and another process holds it. The file is then unchanged.
 func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 	path, err := place(path)
@@ -83,7 +91,8 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// isCurrent tells whether the file has all tables, and a log. Errors: journal.ErrUnfinished.
+// isCurrent reports whether the file has all tables, and a log. It returns journal.ErrUnfinished if
+// a copy into the file has not ended.
 func (s *Store) isCurrent(ctx context.Context, unfinished bool) (current bool, _ error) {
 	steps, err := migrations()
 	if err != nil {
@@ -105,18 +114,21 @@ func (s *Store) isCurrent(ctx context.Context, unfinished bool) (current bool, _
 	return current, err
 }
 
-// Version gives the version of the tables that was found when the store was opened, 0 for none, and the one that they have now.
+// Version returns the version of the tables found when the store was opened, 0 for none, and their
+// current version.
 func (s *Store) Version() (found, now int) { return s.found, s.newest }
 
 // Close implements journal.Backend.
 func (s *Store) Close() error {
-	// Readers first: the last connection to close folds the log into the file, and the writer is allowed to.
+	// Readers first: the last connection to close folds the log into the file, and only the writer
+	// may.
 	err := errors.Join(s.changes.close(), s.readers.close(), s.writer.close(), s.owners.close())
-	s.changes.hub.SignalAll() // at last: a subscriber that reads now gets ErrClosed, and need not wait for another signal
+	s.changes.hub.SignalAll() // last: a subscriber that reads now gets ErrClosed, and need not wait for another signal
 	return err
 }
 
-// place makes sure that path is a file, and gives the one name by which all processes know it, whatever links lead there.
+// place makes sure that path is a file, and returns the canonical name by which all processes know
+// it, whatever links lead there.
 func place(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -140,8 +152,9 @@ func place(path string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// createPrivate makes an empty file with mode 0600. It is made under another name and linked into place: closing a file handle on a
-// database would drop the locks that other connections of this process have on it.
+// createPrivate creates an empty file with mode 0600. It is created under another name and linked
+// into place, because closing a file handle on a database would release the locks that other
+// connections of this process have on it.
 func createPrivate(path string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".hocket-*")
 	if err != nil {
@@ -154,7 +167,8 @@ func createPrivate(path string) error {
 	if err := os.Link(f.Name(), path); err == nil || errors.Is(err, fs.ErrExist) {
 		return nil
 	}
-	// No hard links here. Renaming could replace a file that another process made just now, so make it in place.
+	// There are no hard links here. Renaming could replace a file that another process has just
+	// created, so create it in place.
 	g, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
@@ -165,7 +179,8 @@ func createPrivate(path string) error {
 	return g.Close()
 }
 
-// openWriter opens a connection that writes. Another process may be changing the journal mode or the schema, and SQLite does not always wait by itself then.
+// openWriter opens a connection that writes. Another process may be changing the journal mode or
+// the schema, and SQLite does not always wait for that by itself.
 func openWriter(ctx context.Context, path string) (*conn, error) {
 	c, err := dial(ctx, path)
 	if err != nil {
@@ -189,7 +204,7 @@ func setUp(ctx context.Context, c *conn) error {
 	if err != nil {
 		return err
 	}
-	if have == 0 { // it is set before the first table, or never, and would write each time
+	if have == 0 { // it must be set before the first table, and would write each time
 		if _, err := c.exec(sqlVacuumMode); err != nil {
 			return err
 		}

@@ -12,8 +12,9 @@ import (
 // batchBytes is how much of a run's records is read in one transaction.
 const batchBytes = 256 << 10
 
-// Each implements journal.Log. It reads the numbers of the records first, newest to oldest, then the records in batches. Pruning gives records other numbers: where
-// a batch does not continue what was read, the numbers are read anew, in one transaction with the batch.
+// Each implements journal.Log. It first reads the numbers of the records, newest to oldest, then
+// the records in batches. Pruning renumbers records: if a batch does not continue what was read,
+// the numbers are read again, in the same transaction as the batch.
 func (s *Store) Each(ctx context.Context, run string, after uint64, take func(journal.Record) error) error {
 	w := walk{run: run, sum: journal.Genesis(run)}
 	err := s.readers.read(ctx, func(c *conn) error { return w.find(ctx, c, after) })
@@ -48,15 +49,15 @@ func (s *Store) Each(ctx context.Context, run string, after uint64, take func(jo
 	return nil
 }
 
-// walk is an Each at work.
+// walk is an Each in progress.
 type walk struct {
 	run     string
-	ids     []int64 // of the records that were not read, oldest first
-	hasBase bool    // the first of ids has no event that is asked for
+	ids     []int64 // numbers of the records not read yet, oldest first
+	hasBase bool    // the first of ids contains no requested event
 	head    uint64
 	headSum journal.Sum
 
-	seq   uint64 // the last event that was verified; 0 where none was
+	seq   uint64 // the last verified event; 0 if none
 	sum   journal.Sum
 	links []journal.Link
 }
@@ -93,7 +94,7 @@ func (w *walk) find(ctx context.Context, c *conn, after uint64) error {
 	return nil
 }
 
-// batch reads the next records, with the one that passes limit bytes.
+// batch reads the next records, up to and including the one that passes limit bytes.
 func (w *walk) batch(ctx context.Context, c *conn, limit int) error {
 	w.links = w.links[:0]
 	size := 0
@@ -119,14 +120,15 @@ func (w *walk) batch(ctx context.Context, c *conn, limit int) error {
 	return nil
 }
 
-// verify tells whether the links continue what was verified before, and takes them over: links are then the records that are asked for, ids those that follow.
+// verify checks that the links continue what was verified before, and accepts them: links are then
+// the requested records, ids those that follow.
 func (w *walk) verify() error {
 	links, seq, sum := w.links, w.seq, w.sum
 	head, headSum := w.head, w.headSum
 	if n := len(links); len(w.ids) > n {
 		head, headSum = links[n-1].Last, links[n-1].Sum
 	}
-	if w.hasBase { // the first one is only what the others continue
+	if w.hasBase { // the first is only what the others continue
 		base := links[0]
 		if seq > 0 && (base.Last != seq || base.Sum != sum) {
 			return &journal.CorruptError{Run: w.run, Seq: seq, Reason: "it was changed while it was read"}
@@ -154,7 +156,7 @@ func (s *Store) Part(ctx context.Context, hash string, offset int64, n int) ([]b
 	}
 	var r row
 	err = s.readers.read(ctx, func(c *conn) (err error) {
-		if n == 0 { // the data is not read for its length
+		if n == 0 { // the data is not read just for its length
 			r, err = c.one(ctx, sqlBlobSize, sum[:])
 		} else {
 			r, err = c.one(ctx, sqlBlobPart, offset+1, n, sum[:])

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestSQLText: no statement is built from input (SEC7). The type sqlText makes it so, as long as nothing but constants and the embedded
-// migrations is converted to it: its conversions are counted here, and nothing may go around it to the driver.
+// TestSQLText checks that no statement is built from input (SEC7). The type sqlText ensures that as
+// long as only constants and the embedded migrations are converted to it: its conversions are
+// counted here, and nothing may bypass it on the way to the driver.
 func TestSQLText(t *testing.T) {
 	t.Parallel()
 	names, err := filepath.Glob("*.go")

@@ -9,21 +9,22 @@ import (
 )
 
 const (
-	lookEvery = 5 * time.Millisecond  // between two looks at whether others wait
-	stepAside = 50 * time.Millisecond // at most, until one of them has come
-	lookLater = time.Second           // after none came: a waiting process may be stopped
+	lookEvery = 5 * time.Millisecond  // interval between checks whether others wait
+	stepAside = 50 * time.Millisecond // maximum, until one of them has arrived
+	lookLater = time.Second           // delay after none arrived: a waiting process may be stopped
 )
 
-// turn lets processes that share a file write in turn. SQLite's lock has no line: a process that commits without a pause has it again
-// before one that waits has looked. So who waits says so by a shared lock on a file, and who commits looks there now and then, and steps
-// aside. Where it does not work, writing is only less fair.
+// turn makes processes that share a file write in turn. SQLite's lock has no queue: a process that
+// commits without a pause has the lock again before a waiting process retries. So a waiting process
+// takes a shared lock on a file, and a committing process checks that file now and then, and
+// yields. If this does not work, writing is only less fair.
 type turn struct {
 	path    string
 	waiting *flock.Flock
-	look    time.Time // not before
+	look    time.Time // time of the next check
 }
 
-// wait says that this process waits. It may be called again and again.
+// wait shows others that this process is waiting. It may be called repeatedly.
 func (t *turn) wait() {
 	if t.waiting != nil {
 		return
@@ -35,11 +36,11 @@ func (t *turn) wait() {
 	if ok, err := lock.TryRLock(); ok && err == nil {
 		t.waiting = lock
 	} else {
-		_ = lock.Close() // another process looks just now
+		_ = lock.Close() // another process is checking right now
 	}
 }
 
-// came says that this process does not wait any more.
+// came shows others that this process is no longer waiting.
 func (t *turn) came() {
 	if t.waiting != nil {
 		_ = t.waiting.Close()
@@ -47,7 +48,7 @@ func (t *turn) came() {
 	}
 }
 
-// pass steps aside if others wait.
+// pass yields if others wait.
 func (t *turn) pass() {
 	start := time.Now()
 	if start.Before(t.look) {
@@ -64,7 +65,7 @@ func (t *turn) pass() {
 	t.look = time.Now().Add(pause)
 }
 
-// isWanted tells whether another process waits.
+// isWanted reports whether another process is waiting.
 func (t *turn) isWanted() bool {
 	lock := flock.New(t.path, flock.SetFlag(os.O_RDONLY))
 	ok, err := lock.TryLock()

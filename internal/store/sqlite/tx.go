@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// lent is a transaction that is lent.
+// lent is a transaction provided to a caller.
 type lent struct {
 	ctx context.Context //nolint:containedctx,nolintlint // it lives as long as the call that it came with
 	c   *conn
@@ -54,11 +54,14 @@ func (t lent) Insert(into tables.Into, next func() ([]any, error)) error {
 // Dialect implements tables.Tx.
 func (lent) Dialect() tables.Dialect { return tables.SQLite }
 
-// Write runs do inside a transaction that writes, in turn with all other writers of the file, in this process and others, and returns after its
-// commit. An error of do rolls back what it did. bytes is about how much do writes. do may run twice: what it keeps outside must not add up.
+// Write runs do inside a writing transaction, queued with all other writers of the file, in this
+// process and others, and returns after its commit. If do returns an error, its changes are rolled
+// back. bytes is the approximate amount of data that do writes. do may run twice, so its side
+// effects outside the transaction must not accumulate.
 //
-// A done ctx takes the call back as long as its turn has not come; after that the outcome is waited for. No SQLITE_BUSY comes out. Errors: do's,
-// journal.ErrClosed, ctx's, *journal.CorruptError.
+// If ctx is done, the call is withdrawn as long as its turn has not come; after that Write waits
+// for the outcome. It never returns SQLITE_BUSY. Errors are those of do and ctx, journal.ErrClosed
+// and *journal.CorruptError.
 func (s *Store) Write(ctx context.Context, bytes int, do func(tx tables.Tx) error) error {
 	err := s.writer.write(ctx, bytes, func(c *conn) error {
 		tx := lent{always, c} // others share the transaction: no caller may end it
@@ -75,13 +78,14 @@ func (s *Store) Write(ctx context.Context, bytes int, do func(tx tables.Tx) erro
 				return fmt.Errorf("%w; roll back: %w", err, back)
 			}
 		}
-		return refusal{explain(err)} // nothing is left of it: the others in the batch commit
+		return refusal{explain(err)} // its changes are undone: the others in the batch commit
 	})
 	return err
 }
 
-// View runs do inside a transaction that reads: do sees one state of the store, and never waits for writers. do may run again from its beginning.
-// Errors: do's, journal.ErrClosed, ctx's, *journal.CorruptError.
+// View runs do inside a reading transaction: do sees one state of the store, and never waits for
+// writers. do may run again from the start. Errors are those of do and ctx, journal.ErrClosed and
+// *journal.CorruptError.
 func (s *Store) View(ctx context.Context, do func(tx tables.Tx) error) error {
 	return s.readers.read(ctx, func(c *conn) error { return do(lent{ctx, c}) })
 }

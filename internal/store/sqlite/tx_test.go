@@ -29,7 +29,8 @@ func agentsIn(t *testing.T, s *sqlite.Store) (n int64) {
 	return n
 }
 
-// TestWrite: what is lent is a transaction of its own, though appends share the commit; an error undoes it alone.
+// TestWrite checks that each caller has its own transaction, although appends share the commit, and
+// that an error undoes only that transaction.
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "hocket.db"))
@@ -64,7 +65,7 @@ func TestWrite(t *testing.T) {
 		t.Errorf("%d runs, %v", len(page), err)
 	}
 	err := s.Write(t.Context(), 0, func(tx tables.Tx) error {
-		n, err := tx.Exec(addAgent, "a0", nil) // it is there
+		n, err := tx.Exec(addAgent, "a0", nil) // it exists
 		return errors.Join(err, fmt.Errorf("changed %d", n))
 	})
 	if err == nil || agentsIn(t, s) != 25 {
@@ -102,7 +103,8 @@ func TestView(t *testing.T) {
 	}
 }
 
-// A panic inside a transaction reaches its own caller, whichever goroutine writes: the others commit, and the store can be used and closed.
+// TestWriteThatPanics checks that a panic inside a transaction reaches its own caller, whichever
+// goroutine writes, that the others commit, and that the store can still be used and closed.
 func TestWriteThatPanics(t *testing.T) {
 	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "hocket.db"))

@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/store/sqlite"
 )
 
-// TestUnavailable tells a full or read-only file, which may be there again later, from what will never work.
+// TestUnavailable checks that a full or read-only file, which may become available again, is
+// distinguished from one that will never work.
 func TestUnavailable(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.db")

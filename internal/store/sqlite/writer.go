@@ -14,34 +14,36 @@ import (
 
 const closeWait = 10 * time.Second
 
-// writer owns the only connection that writes. Whatever waits shares a transaction, and is answered after the commit (group commit).
+// writer owns the only connection that writes. All queued operations share a transaction, and are
+// answered after the commit (group commit).
 //
-// A caller that comes while none writes does it itself, for all that wait by then: one run alone pays for no change of goroutines. What came
-// meanwhile is left to a goroutine, which ends when nothing waits.
+// A caller that arrives while nobody is writing does it itself, for all operations queued by then,
+// so that a single run needs no switch of goroutines. Operations that arrive meanwhile are left to
+// a goroutine, which ends when the queue is empty.
 type writer struct {
 	path  string
-	owner string // says who this process is
+	owner string // describes this process
 	wait  *patience
-	alone *sync.Mutex // as in readers: it would keep a first connection out
+	alone *sync.Mutex // as in readers: it would lock out a first connection
 
-	// Of the writing goroutine.
+	// Fields of the writing goroutine.
 	conn     *conn // nil until something is written
 	mark     *mark // likewise
 	memory   memory
-	batch    []*op // done in the present transaction, or in group
+	batch    []*op // done in the current transaction, or in group
 	group    group
-	texts    []text // of the present transaction, for the index of words
-	line     []*op  // out of the queue, in its order, from at on
+	texts    []text // of the current transaction, for the full-text index
+	line     []*op  // taken from the queue, in its order, from at on
 	at       int
-	commits  time.Duration // what a commit takes, about
-	wrote    int           // bytes since the last look at the log, about
+	commits  time.Duration // approximate duration of a commit
+	wrote    int           // approximate bytes since the last check of the log
 	folder   folder
 	turn     turn
 	deadline time.Time // when to stop waiting for other processes; set by the first wait after close
 
 	mu     sync.Mutex
 	idle   sync.Cond // isBusy became false
-	isBusy bool      // a goroutine writes
+	isBusy bool      // a goroutine is writing
 	queue  []*op
 	closed atomic.Bool // set with mu held
 }
@@ -52,7 +54,7 @@ func newWriter(path string, wait *patience, alone *sync.Mutex) *writer {
 	return w
 }
 
-// prepare opens the connection where it is not open yet, and waits for other processes that are in the way.
+// prepare opens the connection if it is not open yet, and waits for other processes that interfere.
 func (w *writer) prepare(ctx context.Context) error {
 	for {
 		err := w.connect(ctx)
@@ -66,7 +68,7 @@ func (w *writer) prepare(ctx context.Context) error {
 	}
 }
 
-// connect opens the connection where it is not open yet, once.
+// connect opens the connection if it is not open yet. It tries only once.
 func (w *writer) connect(ctx context.Context) (err error) {
 	if w.conn == nil {
 		w.alone.Lock()
@@ -76,13 +78,14 @@ func (w *writer) connect(ctx context.Context) (err error) {
 	return err
 }
 
-// write does do in a transaction and returns after its commit. A done ctx takes the operation back as long as its turn has not come; after
-// that the outcome is waited for, since only it tells whether something was written.
+// write runs do in a transaction and returns after its commit. If ctx is done, the operation is
+// withdrawn as long as its turn has not come; after that write waits for the outcome, because only
+// the outcome shows whether anything was written.
 func (w *writer) write(ctx context.Context, bytes int, do func(c *conn) error) error {
 	return w.submit(ctx, newOp(bytes, do))
 }
 
-// outside is write for what cannot run inside a transaction.
+// outside is like write, for operations that cannot run inside a transaction.
 func (w *writer) outside(ctx context.Context, do func(c *conn) error) error {
 	o := newOp(0, do)
 	o.alone = true
@@ -94,7 +97,7 @@ func (w *writer) submit(ctx context.Context, o *op) error {
 	return err
 }
 
-// do has o done. isOver tells that nothing looks at o any more.
+// do has o run. isOver reports whether nothing refers to o any more.
 func (w *writer) do(ctx context.Context, o *op) (err error, isOver bool) {
 	if err := ctx.Err(); err != nil {
 		return err, true
@@ -128,7 +131,7 @@ func (w *writer) do(ctx context.Context, o *op) (err error, isOver bool) {
 	return o.err, true
 }
 
-// drain writes until nothing waits.
+// drain writes until the queue is empty.
 //
 //nolint:contextcheck,nolintlint // see always
 func (w *writer) drain() {
@@ -141,7 +144,8 @@ func (w *writer) drain() {
 	}
 }
 
-// taken takes the operation that peek gave out of the line. Once it is answered its place in memory may be that of another operation.
+// taken removes the operation that peek returned from the queue. Once it is answered, its memory
+// may be reused for another operation.
 func (w *writer) taken(o *op) bool {
 	if !o.take() {
 		return false
@@ -151,7 +155,7 @@ func (w *writer) taken(o *op) bool {
 	return true
 }
 
-// rest makes room for the next writer, unless something waits.
+// rest lets the next writer start, unless an operation is queued.
 func (w *writer) rest() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -163,7 +167,7 @@ func (w *writer) rest() bool {
 	return true
 }
 
-// close answers what waits and closes the connection.
+// close answers queued operations and closes the connection.
 func (w *writer) close() error {
 	w.mu.Lock()
 	isFirst := !w.closed.Swap(true)
@@ -180,7 +184,7 @@ func (w *writer) close() error {
 	return errors.Join(w.folder.close(), w.conn.close())
 }
 
-// peek gives the operation whose turn it is, or nil where none waits. Its caller may still give it up.
+// peek returns the next operation, or nil if the queue is empty. Its caller may still withdraw it.
 func (w *writer) peek() *op {
 	for {
 		for ; w.at < len(w.line); w.at++ {
@@ -199,11 +203,12 @@ func (w *writer) peek() *op {
 	}
 }
 
-// errNoWaiter says that no caller waits any more for the lock.
+// errNoWaiter is returned when no caller waits for the lock any more.
 var errNoWaiter = errors.New("no caller waits")
 
-// begin takes the write lock. Another process may have it: then it is asked for again until it is free (P10: no SQLITE_BUSY reaches a
-// caller), until isOver, which gives errNoWaiter, until that has lasted too long (*journal.LockedError), or some time after the store was closed.
+// begin acquires the write lock. If another process holds it, begin retries until it is free (P10:
+// no SQLITE_BUSY reaches a caller), until isOver returns true (errNoWaiter), until it has waited
+// too long (*journal.LockedError), or until some time after the store was closed.
 func (w *writer) begin(isOver func() bool) error {
 	defer w.turn.came()
 	for {
@@ -230,7 +235,7 @@ func (w *writer) begin(isOver func() bool) error {
 	}
 }
 
-// lock tries to take the write lock, once.
+// lock tries once to acquire the write lock.
 //
 //nolint:contextcheck,nolintlint // see always
 func (w *writer) lock() error {
@@ -269,11 +274,11 @@ func (w *writer) commit() error {
 	}
 }
 
-// rollback ends the transaction, if there still is one, and forgets what was learned in it.
+// rollback ends the transaction, if there still is one, and discards what was learned in it.
 func (w *writer) rollback() {
 	clear(w.memory)
 	w.group.reset()
 	w.texts = w.texts[:0]
-	_, _ = w.conn.exec(sqlRollback) // fails where SQLite rolled back by itself
+	_, _ = w.conn.exec(sqlRollback) // fails if SQLite rolled back by itself
 	w.mark.clear()
 }

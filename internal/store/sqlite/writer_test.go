@@ -25,7 +25,7 @@ func openStore(t *testing.T) *Store {
 	return s
 }
 
-// together has operations done in one transaction.
+// together runs operations in one transaction.
 func together(t *testing.T, w *writer, do ...func(c *conn) error) []error {
 	t.Helper()
 	ops := make([]*op, len(do))
@@ -35,7 +35,8 @@ func together(t *testing.T, w *writer, do ...func(c *conn) error) []error {
 	return togetherOps(t, w, ops...)
 }
 
-// togetherOps has operations done in one transaction: a first one holds the writer until all of them wait.
+// togetherOps runs operations in one transaction: a first one blocks the writer until all of them
+// are queued.
 func togetherOps(t *testing.T, w *writer, ops ...*op) []error {
 	t.Helper()
 	var (
@@ -76,7 +77,7 @@ func newRun(s *Store, run string) func(c *conn) error {
 	return func(c *conn) error { return s.writer.append(c, p) }
 }
 
-// TestBatchRefusal: an append that is refused drops out alone (D7).
+// TestBatchRefusal checks that a rejected append is dropped alone (D7).
 func TestBatchRefusal(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
@@ -87,7 +88,8 @@ func TestBatchRefusal(t *testing.T) {
 	stored(t, s, "b a")
 }
 
-// TestBatchFault: one that cannot be done at all does not hinder the others, and leaves nothing of itself.
+// TestBatchFault checks that an operation that cannot be run does not affect the others, and leaves
+// nothing behind.
 func TestBatchFault(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
@@ -105,7 +107,8 @@ func TestBatchFault(t *testing.T) {
 	stored(t, s, "b a")
 }
 
-// TestBatchCommit: if the commit fails, it fails for everybody, and nothing is stored or remembered.
+// TestBatchCommit checks that if the commit fails, it fails for every caller, and nothing is stored
+// or remembered.
 func TestBatchCommit(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)

@@ -25,16 +25,18 @@ const (
 	benchBlob    = 20000
 )
 
-// BenchmarkCopy: a file with n and 2n runs of 20 records and a value is copied into PostgreSQL and back, with all verification, beside its floor in the same turn: as many bytes of rows by COPY into a table without a key,
-// 1,000 rows a transaction. The goal is 0.3 of the floor; memory does not grow with n. Figures are medians of the turns.
+// BenchmarkCopy copies a file with n and 2n runs of 20 records and a value into PostgreSQL and
+// back, with full verification. In the same turn it measures the lower bound: the same number of
+// bytes in rows by COPY into a table without a key, 1,000 rows per transaction. The goal is 0.3 of
+// that rate; memory does not grow with n. Figures are medians of the turns.
 func BenchmarkCopy(b *testing.B) {
-	const goal, margin = 0.3, 1.5 // it fails where the ratio is worse than the goal by more than half
+	const goal, margin = 0.3, 1.5 // fails if the ratio is worse than the goal by more than half
 	for _, n := range []int{1000, 2000} {
 		b.Run(fmt.Sprintf("runs=%d", n), func(b *testing.B) {
 			from := file(b)
 			load(b, from, n)
 			url := pgtest.URL(b)
-			open(b, locator(b, url, from.KeyFile()), access.DefaultNamespace) // it makes the schema
+			open(b, locator(b, url, from.KeyFile()), access.DefaultNamespace) // creates the schema
 			c := pgtest.Connect(b, url)
 			_, err := c.Exec(b.Context(), `CREATE TABLE floor (run bigint, last bigint, seal bytea, data bytea)`)
 			do(b, err)
@@ -108,7 +110,7 @@ func load(b *testing.B, at store.Locator, n int) {
 	do(b, h.Close())
 }
 
-// floor copies rows of as many bytes as records have.
+// floor copies rows with as many bytes as records have.
 func floor(b *testing.B, c *pgx.Conn, rows int) {
 	b.Helper()
 	data, seal := make([]byte, benchRecord), make([]byte, 17)
@@ -122,7 +124,7 @@ func floor(b *testing.B, c *pgx.Conn, rows int) {
 	do(b, err)
 }
 
-// watchHeap looks at the heap until stop, which gives the largest size in MB.
+// watchHeap samples the heap until stop is called; stop returns the largest size in MB.
 func watchHeap() (stop func() float64) {
 	runtime.GC()
 	debug.FreeOSMemory()

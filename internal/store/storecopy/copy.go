@@ -13,46 +13,48 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// Config says how to copy.
+// Config configures a copy.
 type Config struct {
-	// Live copies from a store that is used: runs that have ended or wait for a person alone, and what else is there at that moment.
+	// Live copies from a store that is in use: only runs that have ended or wait for a person, and
+	// everything else as it is at that moment.
 	Live bool
 	// DryRun compares and counts, and writes nothing.
 	DryRun bool
-	// Store says how to open both stores.
+	// Store configures how both stores are opened.
 	Store store.Config
-	// Progress is called after each step, by one goroutine. It must be quick. Nil: nothing is told.
+	// Progress is called after each step, from one goroutine. It must be quick. If nil, progress is
+	// not reported.
 	Progress func(Progress)
 
-	// Of tests: fault fails at some moments of a copy, piece bounds the bytes that are written at once.
+	// For tests: fault fails at some points of a copy, piece limits the bytes written at once.
 	fault func() error
 	piece int64
 }
 
-// Phase is what a copy does.
+// Phase is a phase of a copy.
 type Phase string
 
-// The phases, in their order.
+// The phases, in order.
 const (
 	Copying   Phase = "copying"
 	Verifying Phase = "verifying"
 )
 
-// Progress is how far a copy is.
+// Progress is the progress of a copy.
 type Progress struct {
 	Phase            Phase
 	Namespace, Table string
-	// Done and Total are bytes of the phase, about.
+	// Done and Total are approximate bytes of the phase.
 	Done, Total int64
 }
 
-// Amount counts what was copied, or would be, and what was there before.
+// Amount counts what was copied, or would be, and what already existed.
 type Amount struct {
 	Copied  int `json:"copied"`
 	Present int `json:"present"`
 }
 
-// Verified counts what was read in TO after the copy, and compared.
+// Verified counts what was read from TO after the copy, and compared.
 type Verified struct {
 	Runs    int `json:"runs"`
 	Records int `json:"records"`
@@ -60,37 +62,39 @@ type Verified struct {
 	Rows    int `json:"rows"`
 }
 
-// Result is what a copy did.
+// Result is the result of a copy.
 type Result struct {
 	Namespaces int    `json:"namespaces"`
 	Runs       Amount `json:"runs"`
-	// Records are those of the journals. A dry run does not count them.
+	// Records counts the records of the journals. A dry run does not count them.
 	Records Amount `json:"records"`
 	Blobs   Amount `json:"blobs"`
-	// Rows are all others: of workflows, agents, tokens, the audit log, webhooks, checkpoints, memories, and what belongs to runs.
+	// Rows counts all other rows: of workflows, agents, tokens, the audit log, webhooks,
+	// checkpoints, memories, and the data of runs.
 	Rows Amount `json:"rows"`
-	// Bytes is about how much was copied, or would be.
+	// Bytes is the approximate number of bytes that were copied, or would be.
 	Bytes int64 `json:"bytes"`
-	// Left are the runs that Live left out.
+	// Left is the number of runs that Live left out.
 	Left     int      `json:"left"`
 	Verified Verified `json:"verified"`
 	DryRun   bool     `json:"dryRun"`
-	// Unfinished: the copy failed, and TO has a part of it, which nothing but a copy can open.
+	// Unfinished means that the copy failed, and that TO contains a part of it, which only another
+	// copy can open.
 	Unfinished bool `json:"-"`
-	// KeyFile is the file of the key that was made for TO; "": none.
+	// KeyFile is the key file that was created for TO; "" means none.
 	KeyFile string `json:"keyFile,omitempty"`
 }
 
-// side is one of the stores.
+// side is one of the two stores.
 type side struct {
 	at    store.Locator
 	cfg   store.Config
-	homes map[string]*store.Home // of namespaces
+	homes map[string]*store.Home // by namespace
 }
 
 func (s *side) String() string { return s.at.String() }
 
-// name names the store of a namespace.
+// name returns the name of a namespace's store for messages.
 func (s *side) name(namespace string) string {
 	if namespace == access.DefaultNamespace {
 		return s.at.String()
@@ -98,7 +102,7 @@ func (s *side) name(namespace string) string {
 	return s.at.String() + ", namespace " + namespace
 }
 
-// open opens the home of a namespace; nil where there is none, unless make is set.
+// open opens the home of a namespace. It returns nil if there is none, unless create is set.
 func (s *side) open(ctx context.Context, namespace string, create bool) (*store.Home, error) {
 	if h := s.homes[namespace]; h != nil {
 		return h, nil
@@ -128,25 +132,29 @@ func (s *side) close() error {
 	return errors.Join(errs...)
 }
 
-// job is a copy at work.
+// job is a copy in progress.
 type job struct {
 	from, to *side
 	cfg      Config
 	res      Result
 	names    []string // namespaces, the default one first
 	isMarked bool     // TO has the mark of an unfinished copy
-	// refreshes: FROM is in use and may have changed since TO was written, which no one could use.
+	// refreshes means that FROM is in use and may have changed since TO was written, which nobody
+	// could use.
 	refreshes bool
-	total     int64  // bytes to write, about
+	total     int64  // approximate bytes to write
 	done      int64  // of the phase
-	stored    int64  // bytes of FROM, about
-	key       []byte // of FROM; nil: it has none
+	stored    int64  // approximate bytes of FROM
+	key       []byte // of FROM; nil if it has none
 }
 
-// Copy copies all that a store holds into another one, and verifies it. What is there already with the same content is passed over, so that a copy that was stopped goes on.
+// Copy copies everything in a store to another one, and verifies it. Whatever already exists with
+// the same content is skipped, so that repeating an interrupted copy continues it.
 //
-// Errors: those of opening stores; *errcode.Error with a code store-copy-… for stores that cannot be copied, or whose contents differ; *journal.CorruptError for what is damaged;
-// *tables.TextError for a text that TO cannot keep. Unless TO is read or written, they come before it is changed.
+// Errors are those of opening stores; *errcode.Error with a code store-copy-… for stores that
+// cannot be copied, or whose contents differ; *journal.CorruptError for corrupted data;
+// *tables.TextError for a text that TO cannot store. Unless they come from reading or writing TO,
+// they are returned before TO is changed.
 func Copy(ctx context.Context, from, to store.Locator, cfg Config) (res Result, err error) {
 	j := &job{
 		from: &side{from, cfg.Store, map[string]*store.Home{}}, to: &side{to, cfg.Store, map[string]*store.Home{}}, cfg: cfg,
@@ -179,7 +187,7 @@ func Copy(ctx context.Context, from, to store.Locator, cfg Config) (res Result, 
 	return j.res, j.run(ctx)
 }
 
-// begin opens the stores that are there, and refuses those that cannot be copied.
+// begin opens the existing stores, and rejects those that cannot be copied.
 func (j *job) begin(ctx context.Context) error {
 	if err := j.refuseLocators(ctx); err != nil {
 		return err
@@ -212,7 +220,7 @@ func (j *job) begin(ctx context.Context) error {
 	return j.checkKeys(ctx, from)
 }
 
-// refuseOwned refuses stores that living processes use.
+// refuseOwned returns an error for stores that living processes use.
 func (j *job) refuseOwned(ctx context.Context) error {
 	for _, s := range []*side{j.from, j.to} {
 		if s == j.from && j.cfg.Live {
@@ -256,12 +264,12 @@ func (j *job) run(ctx context.Context) error {
 		}
 		j.isMarked = true
 	}
-	if j.key != nil { // TO stores its fingerprint, where it is a server
+	if j.key != nil { // TO stores its fingerprint, if it is a server
 		if _, err := home.Key(); err != nil {
 			return err
 		}
 	}
-	present := func(a *Amount) { *a = Amount{Present: a.Present} } // planned so far
+	present := func(a *Amount) { *a = Amount{Present: a.Present} } // as planned so far
 	present(&j.res.Runs)
 	present(&j.res.Blobs)
 	present(&j.res.Rows)
@@ -278,14 +286,14 @@ func (j *job) run(ctx context.Context) error {
 		if err := p.raiseCounters(ctx); err != nil || !j.cfg.Live {
 			return err
 		}
-		return p.all(ctx, p.verify) // what comes later is not copied
+		return p.all(ctx, p.verify) // later changes are not copied
 	})
 	if err != nil {
 		return err
 	}
 	if !j.cfg.Live {
 		j.total, j.done = j.stored, 0
-		// FROM is read again: a process that used it meanwhile is found.
+		// FROM is read again, which detects a process that used it meanwhile.
 		err := j.each(ctx, true, func(p *pair) error { return p.all(ctx, p.verify) })
 		if err != nil {
 			return err
@@ -297,7 +305,8 @@ func (j *job) run(ctx context.Context) error {
 	return nil
 }
 
-// each gives do each namespace of FROM, as it is at one moment. create makes stores of TO that are not there.
+// each calls do with each namespace of FROM, as it is at one moment. create creates missing stores
+// of TO.
 func (j *job) each(ctx context.Context, create bool, do func(*pair) error) error {
 	for _, name := range j.names {
 		from, err := j.from.open(ctx, name, false)
@@ -332,7 +341,7 @@ func (j *job) each(ctx context.Context, create bool, do func(*pair) error) error
 	return nil
 }
 
-// all goes through all tables.
+// all calls do for every table.
 func (p *pair) all(ctx context.Context, do func(context.Context, *table, *piece) error) error {
 	for _, t := range list {
 		if err := p.walk(ctx, t, do); err != nil {
@@ -342,7 +351,7 @@ func (p *pair) all(ctx context.Context, do func(context.Context, *table, *piece)
 	return nil
 }
 
-// amount is where rows of a table are counted.
+// amount returns the counter for rows of a table.
 func (j *job) amount(t *table) *Amount {
 	switch t {
 	case runs:
@@ -353,7 +362,7 @@ func (j *job) amount(t *table) *Amount {
 	return &j.res.Rows
 }
 
-// planned counts what TO lacks and has.
+// planned adds the rows that TO lacks and those that it has to the counts.
 func (j *job) planned(t *table, missing, present int, size int64) {
 	a := j.amount(t)
 	a.Copied += missing
@@ -361,7 +370,7 @@ func (j *job) planned(t *table, missing, present int, size int64) {
 	j.res.Bytes += size
 }
 
-// wrote counts what was written.
+// wrote adds what was written to the counts.
 func (j *job) wrote(t *table, rows, records int, size int64) {
 	j.amount(t).Copied += rows
 	j.res.Records.Copied += records

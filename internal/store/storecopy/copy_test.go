@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/store/storecopy"
 )
 
-// TestThereAndBack: a file that was copied into PostgreSQL and back is the same, with all that a store holds.
+// TestThereAndBack checks that a file that was copied into PostgreSQL and back is the same, with
+// everything that a store can hold.
 func TestThereAndBack(t *testing.T) {
 	t.Parallel()
 	first, last := file(t), file(t)
@@ -23,7 +24,7 @@ func TestThereAndBack(t *testing.T) {
 	if diff := cmp.Diff(exports(t, first), exports(t, last)); diff != "" {
 		t.Error("not the same (-before +after):\n", diff)
 	}
-	// What is derived of copied rows is there too.
+	// Data derived from copied rows exists too.
 	search, err := journal.ParseSearch("find me")
 	do(t, err)
 	labels, err := journal.ParseSelectors([]string{"team=ü"})

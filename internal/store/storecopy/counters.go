@@ -7,9 +7,10 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// counter gives numbers that are not used again, though the rows that had them may be gone.
+// counter assigns numbers that are not reused, even if the rows that had them are gone.
 type counter struct {
-	// name is that of the table, whose counter SQLite has in sqlite_sequence. highest is for tables whose numbers SQLite may use again.
+	// name is the name of the table, whose counter SQLite keeps in sqlite_sequence. highest is for
+	// tables whose numbers SQLite may reuse.
 	name    string
 	highest tables.Text
 	// read and set are for PostgreSQL.
@@ -41,7 +42,7 @@ var counters = []counter{
 	},
 }
 
-// value gives the last number that was given.
+// value returns the last assigned number.
 func (c *counter) value(tx tables.Tx) (n int64, err error) {
 	take := func(columns []any) error { n = tables.Int(columns[0]); return nil }
 	switch {
@@ -55,7 +56,7 @@ func (c *counter) value(tx tables.Tx) (n int64, err error) {
 	return n, err
 }
 
-// raise sets the counter to a number, unless it is beyond that already.
+// raise sets the counter to a number, unless it is already higher.
 func (c *counter) raise(tx tables.Tx, to int64) error {
 	now, err := c.value(tx)
 	if err != nil || now >= to {
@@ -74,7 +75,7 @@ func (c *counter) raise(tx tables.Tx, to int64) error {
 	return err
 }
 
-// raiseCounters makes numbers of TO go on behind those of FROM.
+// raiseCounters makes numbers of TO continue after those of FROM.
 func (p *pair) raiseCounters(ctx context.Context) error {
 	values := make([]int64, len(counters))
 	err := p.from.in(ctx, func(tx tables.Tx) (err error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// Columns gives the columns of a table that are copied, or why it is not copied.
+// Columns returns the columns of a table that are copied, or the reason why it is not copied.
 func Columns(name string) (columns []string, reason string) {
 	for _, t := range list {
 		if t.name == name {
@@ -24,16 +24,17 @@ func Columns(name string) (columns []string, reason string) {
 	return columns, notCopied[name]
 }
 
-// IsLocal tells whether a column belongs to one store alone.
+// IsLocal reports whether a column belongs to one store only.
 func IsLocal(table, column string) bool { return slices.Contains(notCopiedColumns[table], column) }
 
-// WithFault gives a configuration whose copy writes small pieces, and asks fault before and after each commit.
+// WithFault returns a configuration whose copy writes small pieces, and calls fault before and
+// after each commit.
 func WithFault(cfg Config, fault func() error) Config {
 	cfg.fault, cfg.piece = fault, 2000
 	return cfg
 }
 
-// DropNothing runs the statements that delete rows, for keys that no row has.
+// DropNothing runs the statements that delete rows, with keys that no row has.
 func DropNothing(ctx context.Context, db tables.DB) error {
 	for _, t := range list {
 		err := db.Write(ctx, 0, func(tx tables.Tx) error {

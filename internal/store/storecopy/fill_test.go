@@ -27,7 +27,8 @@ import (
 
 var day = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 
-// kind opens stores in PostgreSQL as programs do.
+// locator parses a store's URL or path, with the kind that opens stores in PostgreSQL the way
+// programs do.
 func locator(t testing.TB, text, keyFile string) store.Locator {
 	t.Helper()
 	at, err := store.Parse(text, store.Servers{Postgres: pghome.New(nil), KeyFile: keyFile})
@@ -37,19 +38,20 @@ func locator(t testing.TB, text, keyFile string) store.Locator {
 	return at
 }
 
-// file names a store in a file that is not there.
+// file returns the locator of a store in a file that does not exist.
 func file(t testing.TB) store.Locator {
 	t.Helper()
 	return locator(t, filepath.Join(t.TempDir(), "hocket.db"), "")
 }
 
-// server names a store in PostgreSQL that is not there, with the key file of another store.
+// server returns the locator of a store in PostgreSQL that does not exist, with the key file of
+// another store.
 func server(t testing.TB, keyOf store.Locator) store.Locator {
 	t.Helper()
 	return locator(t, pgtest.URL(t), keyOf.KeyFile())
 }
 
-// open opens the home of a namespace until the test ends.
+// open opens the home of a namespace until the end of the test.
 func open(t testing.TB, at store.Locator, namespace string) *store.Home {
 	t.Helper()
 	at, err := at.Namespace(namespace)
@@ -64,7 +66,7 @@ func open(t testing.TB, at store.Locator, namespace string) *store.Home {
 	return h
 }
 
-// do ends the test where a step of it failed.
+// do ends the test if one of its steps failed.
 func do(t testing.TB, errs ...error) {
 	t.Helper()
 	for _, err := range errs {
@@ -74,7 +76,7 @@ func do(t testing.TB, errs ...error) {
 	}
 }
 
-// copied copies, and holds that it ends well.
+// copied runs a copy, and checks that it succeeds.
 func copied(t testing.TB, from, to store.Locator, cfg storecopy.Config) storecopy.Result {
 	t.Helper()
 	res, err := storecopy.Copy(t.Context(), from, to, cfg)
@@ -84,10 +86,10 @@ func copied(t testing.TB, from, to store.Locator, cfg storecopy.Config) storecop
 	return res
 }
 
-// odd is a text that PostgreSQL cannot keep as one.
+// odd is a string that PostgreSQL cannot store as text.
 const odd = "a\x00b\xff'\"?"
 
-// addRun stores a run with some records, as one that drives it does.
+// addRun stores a run with some records, as its owner does.
 func addRun(t testing.TB, j journal.Backend, run string, records int, status journal.Status) {
 	t.Helper()
 	definition := journal.NewBlob([]byte("the definition of all runs"))
@@ -121,7 +123,8 @@ func addRun(t testing.TB, j journal.Backend, run string, records int, status jou
 	}
 }
 
-// filled is the folder of a store that has everything, made once for all tests of the process.
+// filled is the folder of a store that contains everything, created once for all tests of the
+// process.
 var filled struct {
 	sync.Mutex
 	dir string
@@ -133,7 +136,8 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// fill makes a store in a file that is not there, with everything that one can hold: two namespaces, numbers with gaps, texts of any bytes.
+// fill creates a store in a file that does not exist, with everything that a store can hold: two
+// namespaces, numbers with gaps, texts of any bytes.
 func fill(t testing.TB, at store.Locator) {
 	t.Helper()
 	filled.Lock()
@@ -190,7 +194,8 @@ func fillOne(t testing.TB, h *store.Home, ns string) {
 	do(t, h.Journal.Register(ctx, journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: "w" + odd, Branch: "b", Schedule: "s" + odd}, Mode: "cron", Spec: "0 9 * * *", Registered: day, Asked: day}))
 	do(t, h.Journal.SetControl(ctx, journal.Control{ScheduleKey: journal.ScheduleKey{Workflow: "w" + odd, Branch: "b"}, Paused: day, PausedBy: odd, Resumed: day, ResumedBy: odd, SkipAfter: day, SkipUntil: day, SkippedBy: odd, Asked: day, AskedBy: odd}))
 	do(t, h.Journal.SetControl(ctx, journal.Control{ScheduleKey: journal.ScheduleKey{Workflow: "w" + odd, Branch: "b", Schedule: "s"}}))
-	programs := journal.ScheduleKey{Program: "p" + odd, Workflow: "w" + odd, Branch: "b"} // of the same name as those of stored workflows
+	// with the same names as those of stored workflows
+	programs := journal.ScheduleKey{Program: "p" + odd, Workflow: "w" + odd, Branch: "b"}
 	do(t, h.Journal.Register(ctx, journal.Registration{ScheduleKey: programs, Mode: "cron", Spec: "@daily", Registered: day}))
 	do(t, h.Journal.SetControl(ctx, journal.Control{ScheduleKey: programs, Paused: day, PausedBy: odd}))
 	for _, label := range []string{"one", "two", "ü"} {
@@ -215,11 +220,11 @@ func fillOne(t testing.TB, h *store.Home, ns string) {
 	}
 }
 
-// local are tables of a file that belong to it alone, and local columns.
+// local lists the tables of a file that belong to it alone, and local columns.
 var local = map[string]string{"owners": "", "changes": "", "trash": "", "schedule_leader": "", "heads": "record owner", "records": "id prev", "inbox": "taken",
 	"words": "", "words_data": "", "words_idx": "", "words_config": ""}
 
-// export gives all that is in a file, by plain SQL that knows no list of tables.
+// export returns the whole contents of a file, using plain SQL that knows no list of tables.
 func export(t testing.TB, path string) string {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
@@ -270,7 +275,7 @@ func texts(t testing.TB, db *sql.DB, query string, args ...any) (out []string) {
 	return out
 }
 
-// exports gives the contents of a store in files, with all namespaces.
+// exports returns the contents of a store in files, with all namespaces.
 func exports(t testing.TB, at store.Locator) string {
 	t.Helper()
 	out := ""

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// refuseLocators refuses what cannot be copied, before anything is opened.
+// refuseLocators rejects stores that cannot be copied, before anything is opened.
 func (j *job) refuseLocators(ctx context.Context) error {
 	for _, s := range []*side{j.from, j.to} {
 		switch name, isNamespace := s.at.OfNamespace(); {
@@ -38,7 +38,7 @@ func (j *job) refuseLocators(ctx context.Context) error {
 	return err
 }
 
-// look tells what is there. A place where no store can be is an error.
+// look returns what is there. It returns an error if no store can be there.
 func (s *side) look(ctx context.Context) (store.View, error) {
 	view, err := s.at.Look(ctx)
 	if code, _ := errcode.Of(err); err != nil && code != "" {
@@ -62,10 +62,10 @@ func isSameFile(a, b store.Locator) bool {
 	return xerr == nil && yerr == nil && os.SameFile(x, y)
 }
 
-// sqlIdentity tells schemas of all servers apart.
+// sqlIdentity returns a value that is unique among the schemas of all servers.
 const sqlIdentity tables.Text = `SELECT pg_postmaster_start_time()::text || ' ' || (SELECT oid FROM pg_database WHERE datname = current_database())::text || ' ' || current_schema()`
 
-// refuseSame refuses two names of one schema.
+// refuseSame rejects two names of one schema.
 func (j *job) refuseSame(ctx context.Context, homes ...*store.Home) error {
 	var identity [2]string
 	for i, h := range homes {
@@ -85,7 +85,7 @@ func (j *job) refuseSame(ctx context.Context, homes ...*store.Home) error {
 	return nil
 }
 
-// inUse is the error of a store that a living process uses.
+// inUse returns the error for a store that a living process uses.
 func inUse(name, who string, canLive bool) error {
 	hint := "stop all processes that use it first"
 	if canLive {
@@ -94,7 +94,7 @@ func inUse(name, who string, canLive bool) error {
 	return errcode.New(errcode.StoreCopyInUse, errcode.Fields{"store": name, "who": who, "repair": hint}, nil)
 }
 
-// differs is the error of contents that are not equal.
+// differs returns the error for contents that are not equal.
 func differs(what, namespace, problem string) error {
 	if namespace != access.DefaultNamespace {
 		what += " of namespace " + namespace
@@ -102,7 +102,8 @@ func differs(what, namespace, problem string) error {
 	return errcode.New(errcode.StoreCopyDiffers, errcode.Fields{"what": what, "problem": problem}, nil)
 }
 
-// The mark of a copy that has not ended is a table of the default namespace. Stores look for it when they are opened.
+// The mark of an unfinished copy is a table of the default namespace. Stores check for it when they
+// are opened.
 const (
 	sqlMark   tables.Text = `CREATE TABLE IF NOT EXISTS unfinished_copy (id INTEGER PRIMARY KEY)`
 	sqlUnmark tables.Text = `DROP TABLE IF EXISTS unfinished_copy`
@@ -127,7 +128,7 @@ func (j *job) write(ctx context.Context, db tables.DB, namespace string, size in
 		}
 		return j.cfg.fault()
 	})
-	if e, ok := errors.AsType[*sideError](err); ok { // FROM is read meanwhile
+	if e, ok := errors.AsType[*sideError](err); ok { // the error of reading FROM meanwhile
 		return e
 	}
 	if err != nil {
@@ -143,7 +144,8 @@ func isMarked(ctx context.Context, db tables.DB) (marked bool, err error) {
 	return marked, err
 }
 
-// checkKeys holds that TO has the key of FROM, or none yet: secrets are sealed and links are signed by it, and it is not in the store.
+// checkKeys checks that TO has the key of FROM, or none yet: secrets are sealed and links are
+// signed with it, and it is not in the store.
 func (j *job) checkKeys(ctx context.Context, from *store.Home) error {
 	file := j.from.at.KeyFile()
 	key, err := readKey(file)
@@ -154,7 +156,7 @@ func (j *job) checkKeys(ctx context.Context, from *store.Home) error {
 			return tx.Query(`SELECT count(*) FROM hocket_key`, func(c []any) error { known = tables.Int(c[0]); return nil })
 		})
 		if err == nil && known > 0 {
-			_, err = from.Key() // its error says what is missing
+			_, err = from.Key() // its error describes what is missing
 		}
 	} else if err == nil && key != nil && j.from.at.URL() != nil {
 		_, err = from.Key()
@@ -172,7 +174,7 @@ func (j *job) checkKeys(ctx context.Context, from *store.Home) error {
 	}, nil)
 }
 
-// readKey reads a key that is there; nil where there is none.
+// readKey reads an existing key; it returns nil if there is none.
 func readKey(file string) ([]byte, error) {
 	if file == "" {
 		return nil, nil
@@ -187,7 +189,7 @@ func readKey(file string) ([]byte, error) {
 	return key, nil
 }
 
-// makeKeyFile makes the key file of TO where there is none.
+// makeKeyFile creates the key file of TO if there is none.
 func (j *job) makeKeyFile() error {
 	file := j.to.at.KeyFile()
 	if j.key == nil || file == "" {

@@ -20,8 +20,9 @@ import (
 
 var errKilled = errors.New("killed")
 
-// interrupted repeats a copy until one completes. Each attempt fails at one of its first moments, drawn at random; a moment is just before or just after a commit.
-// It returns the number of attempts that failed.
+// interrupted repeats a copy until one completes. Each attempt fails at one of its first moments,
+// drawn at random; a moment is just before or just after a commit. It returns the number of
+// attempts that failed.
 func interrupted(t *testing.T, draw *rand.Rand, moments int, from, to store.Locator) (kills int) {
 	t.Helper()
 	for {
@@ -42,8 +43,9 @@ func interrupted(t *testing.T, draw *rand.Rand, moments int, from, to store.Loca
 	}
 }
 
-// TestInterrupted: a copy that ends at any moment is completed by the next call, in both directions, which are tried at once: into a server, whence it is copied back undisturbed, and out of one. Until
-// then others cannot open it.
+// TestInterrupted checks that a copy that ends at any moment is completed by the next call. Both
+// directions run simultaneously: into a server, from which it is copied back undisturbed, and out
+// of one. Until completion others cannot open it.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	first := file(t)
@@ -77,7 +79,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestUnfinished: what a copy has written so far is no store, in either kind.
+// TestUnfinished checks that an unfinished copy cannot be opened as a store, in either kind.
 func TestUnfinished(t *testing.T) {
 	t.Parallel()
 	from := file(t)
@@ -104,14 +106,15 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// Variables of the process that copies for TestKilled.
+// Environment variables of the process that copies for TestKilled.
 const (
 	fromVar = "HOCKET_COPY_FROM"
 	toVar   = "HOCKET_COPY_TO"
 	keyVar  = "HOCKET_COPY_KEY"
 )
 
-// TestCopyProcess is the process that TestKilled kills. It writes a line at each moment at which it may be killed, and reads one before it goes on.
+// TestCopyProcess is the process that TestKilled kills. It writes a line at each point at which it
+// may be killed, and reads one before it continues.
 func TestCopyProcess(t *testing.T) {
 	if os.Getenv(fromVar) == "" {
 		return // not that process
@@ -125,7 +128,8 @@ func TestCopyProcess(t *testing.T) {
 	}))
 }
 
-// TestKilled: a process that copies is killed, with -9, before and after commits; the next one completes the copy.
+// TestKilled checks that if a copying process is killed, with -9, before and after commits, the
+// next one completes the copy.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	draw := rand.New(rand.NewPCG(16, 86))
@@ -143,7 +147,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// killAt starts a process that copies, and kills it at its nth moment.
+// killAt starts a process that copies, and kills it at its nth point.
 func killAt(t *testing.T, from, to store.Locator, key string, n int) {
 	t.Helper()
 	name := func(l store.Locator) string {

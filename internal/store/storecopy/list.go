@@ -7,12 +7,12 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// kind is what a column holds.
+// kind is the type of a column's values.
 type kind int
 
 const (
 	number kind = iota // int64
-	text               // string that every kind of store can keep
+	text               // string that every kind of store can store
 	raw                // string of any bytes
 	blob               // []byte
 	truth              // int64, 0 or 1
@@ -24,22 +24,23 @@ type column struct {
 	kind kind
 }
 
-// table is one table of a store, or what is copied of it.
+// table is one table of a store, or the copied part of it.
 type table struct {
 	name string
-	// columns begin with the key, by which rows are ordered in all kinds of stores.
+	// columns start with the key, by which rows are ordered in all kinds of stores.
 	columns []column
-	key     int // columns of the key
-	// keys gives the key and about how many bytes of each row, from a key on, and no more than a limit. rows gives the rows between two keys, both included. add adds one, drop deletes that
-	// of a key.
+	key     int // number of key columns
+	// keys returns the key and the approximate size in bytes of each row, from a key on, up to a
+	// limit. rows returns the rows between two keys, inclusive. add adds one row, drop deletes the
+	// row with a key.
 	keys, rows, add, drop tables.Text
-	// check verifies a row by what is stored with it; nil: nothing is.
+	// check verifies a row against a checksum stored with it; nil means that there is none.
 	check func(row []any) error
-	// run is the column with the number of the run that a row belongs to; -1: none.
+	// run is the column with the number of the run that a row belongs to; -1 means none.
 	run int
 }
 
-// into is where rows of the table are added.
+// into returns the destination for added rows of the table.
 func (t *table) into() tables.Into {
 	names := make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -48,7 +49,7 @@ func (t *table) into() tables.Into {
 	return tables.Into{Table: t.name, Columns: names, One: t.add}
 }
 
-// columns of one kind.
+// of returns columns of one kind.
 func of(k kind, names ...string) []column {
 	out := make([]column, len(names))
 	for i, n := range names {
@@ -64,10 +65,10 @@ func join(parts ...[]column) (out []column) {
 	return out
 }
 
-// errChecksum says that what is stored of a row is not what was written.
+// errChecksum is returned when the stored contents of a row are not what was written.
 var errChecksum = errors.New("its checksum does not match")
 
-// checksum verifies that a column has the SHA-256 of another.
+// checksum returns a check that a column is the SHA-256 of another.
 func checksum(hash, data int) func(row []any) error {
 	return func(row []any) error {
 		sum := sha256.Sum256(tables.Bytes(row[data]))
@@ -78,7 +79,8 @@ func checksum(hash, data int) func(row []any) error {
 	}
 }
 
-// list is all that is copied of a namespace, in an order in which no row refers to a later one. Stores of namespaces other than the default one have no rows in tables of access.
+// list is everything that is copied of a namespace, in an order in which no row refers to a later
+// one. Stores of namespaces other than the default one have no rows in the access tables.
 var list = []*table{
 	{
 		name: "namespaces", key: 1, run: -1, columns: join(of(text, "name"), of(number, "created")),
@@ -89,7 +91,7 @@ var list = []*table{
 	},
 	blobs,
 	runs,
-	{ // the words of texts, which stores derive of them, come with them
+	{ // the full-text index, which stores derive from the texts, comes with them
 		name: "labels", key: 4, run: 3, columns: join(of(text, "key", "value"), of(number, "created", "run")),
 		keys: `SELECT key, value, created, run, 60 FROM labels WHERE (key, value, created, run) >= (?, ?, ?, ?) ORDER BY key, value, created, run LIMIT ?`,
 		rows: `SELECT key, value, created, run FROM labels WHERE (key, value, created, run) >= (?, ?, ?, ?) AND (key, value, created, run) <= (?, ?, ?, ?) ORDER BY key, value, created, run`,
@@ -110,14 +112,14 @@ var list = []*table{
 		add:  `INSERT INTO holds (run, blob) VALUES (?, ?)`,
 		drop: `DELETE FROM holds WHERE run = ? AND blob = ?`,
 	},
-	{ // processes do not come along, and with them what they vouch for
+	{ // processes are not copied, nor is what they vouch for
 		name: "slots", key: 1, run: -1, columns: join(of(number, "id"), of(raw, "name", "run"), of(number, "max"), of(truth, "admitted"), of(number, "owner")),
 		keys: `SELECT id, 60 + octet_length(name) FROM slots WHERE id >= ? ORDER BY id LIMIT ?`,
 		rows: `SELECT id, name, run, max, admitted, 0 FROM slots WHERE id >= ? AND id <= ? ORDER BY id`,
 		add:  `INSERT INTO slots (id, name, run, max, admitted, owner) VALUES (?, ?, ?, ?, ?, ?)`,
 		drop: `DELETE FROM slots WHERE id = ?`,
 	},
-	{ // taken is that of an owner, who does not come along
+	{ // taken refers to an owner, and owners are not copied
 		name: "inbox", key: 1, run: 1,
 		columns: join(of(number, "id", "run"), of(raw, "kind"), of(blob, "data"), of(number, "posted", "taken"), of(truth, "done"), of(blob, "result")),
 		keys:    `SELECT id, 60 + octet_length(data) + coalesce(octet_length(result), 0) FROM inbox WHERE id >= ? ORDER BY id LIMIT ?`,
@@ -292,18 +294,19 @@ var blobs = &table{
 	drop: `DELETE FROM blobs WHERE id = ?`,
 }
 
-// runs are the runs with their heads, which are a table of their own. Records come with them.
+// runs are the runs with their heads, which are a separate table. Records are copied with them.
 var runs = &table{
 	name: "runs", key: 1, run: 0,
 	columns: join(of(number, "id"), of(raw, "run"), of(number, "created"), of(text, "status"), of(number, "waiting", "ended"), of(raw, "workflow", "name", "format", "parent", "kind"),
 		of(blob, "definition"), of(raw, "meta", "session", "place", "branch", "cause", "labels", "preview"), of(number, "tokens", "calls", "cost"), of(raw, "code", "message"), of(number, "epoch", "last"), of(blob, "seal"), of(number, "updated")),
-	keys: `SELECT r.id, 300 + 400 * h.last FROM runs r JOIN heads h ON h.id = r.id WHERE r.id >= ? ORDER BY r.id LIMIT ?`, // records are some 400 bytes an event
+	// records take about 400 bytes per event
+	keys: `SELECT r.id, 300 + 400 * h.last FROM runs r JOIN heads h ON h.id = r.id WHERE r.id >= ? ORDER BY r.id LIMIT ?`,
 	rows: `SELECT r.id, r.run, r.created, r.status, r.waiting, r.ended, r.workflow, r.name, r.format, r.parent, r.kind, r.definition, r.meta, r.session, r.place,
   r.branch, r.cause, r.labels, r.preview, r.tokens, r.calls, r.cost, r.code, r.message, h.epoch, h.last, h.seal, h.updated
 FROM runs r JOIN heads h ON h.id = r.id WHERE r.id >= ? AND r.id <= ? ORDER BY r.id`,
 }
 
-// notCopied are the tables that are not copied, with the reason.
+// notCopied lists the tables that are not copied, with the reason.
 var notCopied = map[string]string{
 	"words":            "the index of the words of texts",
 	"words_data":       "likewise",
@@ -326,9 +329,9 @@ var notCopied = map[string]string{
 	"unfinished_copy":  "the mark of a copy",
 }
 
-// notCopiedColumns are the columns of copied tables that belong to one store alone.
+// notCopiedColumns lists the columns of copied tables that belong to one store only.
 var notCopiedColumns = map[string][]string{
-	"namespaces": {"number"},     // of the schema
+	"namespaces": {"number"},     // number of the schema
 	"heads":      {"record"},     // in SQLite, the number of the last record
 	"records":    {"id", "prev"}, // likewise
 }

@@ -5,14 +5,15 @@ import (
 	"slices"
 	"testing"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // as other programs read the tables
+	_ "github.com/jackc/pgx/v5/stdlib" // how other programs read the tables
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/store/storecopy"
 )
 
-// TestEveryColumn: each table of a store is copied with all its columns, or listed with the reason why it is not.
+// TestEveryColumn checks that each table of a store is either copied with all its columns, or
+// listed with the reason why it is not.
 func TestEveryColumn(t *testing.T) {
 	t.Parallel()
 	lite := file(t)

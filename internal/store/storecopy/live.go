@@ -10,13 +10,14 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// left is what is left out of a copy from a store that is used: runs that have neither ended nor wait for a person, with all that is theirs alone.
+// left holds what is left out of a copy from a store that is in use: runs that have neither ended
+// nor wait for a person, with all data that only they use.
 type left struct {
 	runs  map[int64]bool
 	blobs map[int64]bool
 }
 
-// Statements of what is left out.
+// Statements for what is left out.
 const (
 	sqlGoingOn tables.Text = `SELECT id FROM runs WHERE status = ? ORDER BY id`
 	sqlHeld    tables.Text = `SELECT blob FROM holds WHERE run = ?`
@@ -25,7 +26,7 @@ const (
 
 func (l left) isEmpty() bool { return len(l.runs) == 0 }
 
-// has tells whether a row is left out.
+// has reports whether a row is left out.
 func (l left) has(t *table, r row) bool {
 	switch {
 	case l.isEmpty():
@@ -39,7 +40,7 @@ func (l left) has(t *table, r row) bool {
 // errStop ends a query early.
 var errStop = errors.New("seen enough")
 
-// leftOut gives what is left out of a store.
+// leftOut returns what is left out of a store.
 func leftOut(tx tables.Tx) (left, error) {
 	l := left{runs: map[int64]bool{}, blobs: map[int64]bool{}}
 	for _, status := range journal.Statuses() {
@@ -82,11 +83,13 @@ func leftOut(tx tables.Tx) (left, error) {
 	return l, nil
 }
 
-// refresh replaces what has changed in FROM since a former call wrote it, and compares and counts what is there. It may change other rows, by triggers, so that it looks until all are equal.
+// refresh replaces rows that have changed in FROM since an earlier call wrote them, and compares
+// and counts the existing ones. It may change other rows, through triggers, so it repeats until all
+// are equal.
 func (p *pair) refresh(ctx context.Context) error {
 	for isChanged := true; isChanged; {
 		isChanged = false
-		for _, t := range slices.Backward(list) { // what refers to others first
+		for _, t := range slices.Backward(list) { // referring rows first
 			n := 0
 			p.stale = func(key row) error { n++; return p.replace(ctx, t, []row{key}, nil) }
 			err := p.walk(ctx, t, func(ctx context.Context, t *table, x *piece) error {
@@ -113,7 +116,8 @@ func (p *pair) refresh(ctx context.Context) error {
 	return err
 }
 
-// forecast counts what refresh and the copy after it will find, and writes nothing: what has changed in FROM is copied again, and what only TO has goes.
+// forecast counts what refresh and the copy after it will find, and writes nothing: rows that have
+// changed in FROM are copied again, and rows that only TO has are deleted.
 func (p *pair) forecast(ctx context.Context) error {
 	p.stale = func(row) error { return nil }
 	return p.all(ctx, func(ctx context.Context, t *table, x *piece) error {
@@ -143,7 +147,8 @@ func (p *pair) forecast(ctx context.Context) error {
 	})
 }
 
-// changed gives the keys of rows that are not equal, or that are left out now, and what FROM has in their place. Runs are copied with their records later.
+// changed returns the keys of rows that are not equal, or that are left out now, and the rows of
+// FROM that replace them. Runs are copied with their records later.
 func (p *pair) changed(ctx context.Context, t *table, x *piece) (keys, fresh []row, err error) {
 	if x.there == 0 {
 		return nil, nil, nil
@@ -168,7 +173,7 @@ func (p *pair) changed(ctx context.Context, t *table, x *piece) (keys, fresh []r
 	return keys, fresh, nil
 }
 
-// replace deletes rows and adds others in one transaction, since others may refer to them.
+// replace deletes rows and adds others in one transaction, because other rows may refer to them.
 func (p *pair) replace(ctx context.Context, t *table, keys, fresh []row) error {
 	return p.job.write(ctx, p.to.db, p.name, 0, func(tx tables.Tx) error {
 		for _, k := range keys {
@@ -183,7 +188,7 @@ func (p *pair) replace(ctx context.Context, t *table, keys, fresh []row) error {
 	})
 }
 
-// Statements that delete a run, with the chain of its records in SQLite.
+// Statements that delete a run, including the chain of its records in SQLite.
 const (
 	sqlDropRecord  tables.Text = `DELETE FROM records WHERE id = ?`
 	sqlDropRecords tables.Text = `DELETE FROM records WHERE run = ?`
@@ -207,13 +212,14 @@ func (t *table) dropRow(tx tables.Tx, key row) error {
 	return errors.Join(err, tx.Do(sqlDropHead, key[0]), tx.Do(sqlDropRun, key[0]))
 }
 
-// Statements of owners: of runs, and of all processes that ever registered.
+// Statements about owners: of runs, and all processes that ever registered.
 const (
 	sqlOwned  tables.Text = `SELECT o.owner, o.kind, o.pid, o.host, r.run FROM heads h JOIN runs r ON r.id = h.id JOIN owners o ON o.id = h.owner WHERE h.owner <> 0 ORDER BY h.id`
 	sqlOwners tables.Text = `SELECT owner, kind, pid, host, '' FROM owners WHERE id > 0 ORDER BY id`
 )
 
-// users names the living processes that use a store, one of them with a run that it has; "": there are none. Processes that only look are none.
+// users names the living processes that use a store, one of them with a run that it owns; "" means
+// that there are none. Processes that only read do not count.
 func users(ctx context.Context, db tables.DB, j journal.Backend) (names string, err error) {
 	type found struct {
 		journal.Owner
@@ -259,5 +265,5 @@ func users(ctx context.Context, db tables.DB, j journal.Backend) (names string, 
 	return names, err
 }
 
-// maxUsers bounds how many processes an error names.
+// maxUsers is the maximum number of processes that an error names.
 const maxUsers = 5

@@ -12,7 +12,9 @@ import (
 	"github.com/hocket-run/hocket/internal/store/storecopy"
 )
 
-// TestLiveAgain: a copy from a store in use that was stopped is completed after that store has gone on: with rows that changed, runs that go on again or are gone, and values that nothing holds any more.
+// TestLiveAgain checks that an interrupted copy from a store in use is completed after that store
+// has changed: with changed rows, runs that were resumed or deleted, and values that nothing refers
+// to any more.
 func TestLiveAgain(t *testing.T) {
 	t.Parallel()
 	for name, kind := range map[string]func(t testing.TB, keyOf store.Locator) store.Locator{"sqlite": func(t testing.TB, _ store.Locator) store.Locator { return file(t) }, "postgres": server} {
@@ -21,13 +23,14 @@ func TestLiveAgain(t *testing.T) {
 			from := file(t)
 			fill(t, from)
 			change(t, from, `INSERT INTO workflow_documents VALUES ('w', 1, 1, 1, 1);
-				INSERT INTO agent_workflows (id, name) VALUES ('w', 'before'); INSERT INTO agent_workflow_nodes (id, workflow_id, node_type) VALUES ('n', 'w', 'AGENT')`) // the webhook's
+				// the webhook's
+				INSERT INTO agent_workflows (id, name) VALUES ('w', 'before'); INSERT INTO agent_workflow_nodes (id, workflow_id, node_type) VALUES ('n', 'w', 'AGENT')`)
 			to := kind(t, from)
 			steps := 0
 			count := func() error { steps++; return nil }
 			_, err := storecopy.Copy(t.Context(), from, kind(t, from), storecopy.WithFault(storecopy.Config{Live: true}, count))
 			do(t, err)
-			left := steps - 3 // all is written, and the mark is there
+			left := steps - 3 // everything is written, and the mark exists
 			_, err = storecopy.Copy(t.Context(), from, to, storecopy.WithFault(storecopy.Config{Live: true}, func() error {
 				if left--; left == 0 {
 					return errKilled

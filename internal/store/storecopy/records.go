@@ -20,7 +20,8 @@ const (
 
 // Statements of records.
 const (
-	// SQLite: records are a chain from the head back. Pruning gives them other numbers, so that only last is in order.
+	// SQLite: records are a chain that leads back from the head. Pruning renumbers them, so only
+	// last is ordered.
 	sqlChain tables.Text = `WITH RECURSIVE chain (id, prev, last) AS (
   SELECT r.id, r.prev, r.last FROM heads h JOIN records r ON r.id = h.record WHERE h.id = ?
   UNION ALL
@@ -33,7 +34,7 @@ SELECT id FROM chain`
 	sqlRecords tables.Text = `SELECT run, last, seal, data FROM records WHERE run >= ? AND run <= ? ORDER BY run, last`
 )
 
-// Where runs are added.
+// Destinations of added runs.
 var (
 	intoRuns = tables.Into{
 		Table:   "runs",
@@ -47,9 +48,9 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	intoRecordsLite = tables.Into{One: `INSERT INTO records (id, run, prev, last, seal, data) VALUES (?, ?, ?, ?, ?, ?)`}
 )
 
-// stored is a record as a store keeps it.
+// stored is a record in its stored form.
 type stored struct {
-	run        int64 // its number
+	run        int64 // its run's number
 	last       int64
 	seal, data []byte
 }
@@ -66,7 +67,7 @@ func newChain(run row) chain {
 	return chain{name: name, sum: journal.Genesis(name)}
 }
 
-// next takes the next record.
+// next verifies the next record.
 func (c *chain) next(r stored) error {
 	version, sum := unseal(r.seal)
 	l := journal.Link{Record: journal.Record{Version: version, First: c.last + 1, Last: uint64(r.last), Data: r.data}, Sum: sum}
@@ -77,13 +78,14 @@ func (c *chain) next(r stored) error {
 	return nil
 }
 
-// end holds that the records end where the head of the run says.
+// end checks that the records end where the run's head says.
 func (c *chain) end(run row) error {
 	_, sum := unseal(tables.Bytes(run[runSeal]))
 	return journal.VerifyChain(c.name, c.last, c.sum, nil, uint64(tables.Int(run[runLast])), sum)
 }
 
-// unseal gives the version and the sum of a record. A seal that is none gives version 0 with a sum that matches nothing.
+// unseal returns the version and the sum of a record. For an invalid seal it returns version 0 with
+// a sum that matches nothing.
 func unseal(b []byte) (version uint8, sum journal.Sum) {
 	if len(b) != 1+len(sum) {
 		return 0, sum
@@ -91,7 +93,8 @@ func unseal(b []byte) (version uint8, sum journal.Sum) {
 	return b[0], journal.Sum(b[1:])
 }
 
-// eachRecord gives the records of runs, in the order of both, verified to the end of each.
+// eachRecord calls take with the records of runs, in the order of runs and records, verified to the
+// end of each run.
 func eachRecord(tx tables.Tx, of []row, take func(stored) error) error {
 	if len(of) == 0 {
 		return nil
@@ -117,7 +120,7 @@ func eachRecord(tx tables.Tx, of []row, take func(stored) error) error {
 			}
 		}
 		if len(rest) == 0 || tables.Int(rest[0][runID]) > r.run {
-			return nil // of a run that is not asked for
+			return nil // of a run that was not requested
 		}
 		if err := c.next(r); err != nil {
 			return err
@@ -133,7 +136,7 @@ func eachRecord(tx tables.Tx, of []row, take func(stored) error) error {
 	return err
 }
 
-// eachInChain is eachRecord for one run in SQLite.
+// eachInChain is like eachRecord, for one run in SQLite.
 func eachInChain(tx tables.Tx, run row, take func(stored) error) error {
 	var ids []int64 // newest first
 	err := tx.Query(sqlChain, func(columns []any) error {
@@ -156,7 +159,7 @@ func eachInChain(tx tables.Tx, run row, take func(stored) error) error {
 	return c.end(run)
 }
 
-// verifyRecords verifies the journals of runs, and gives how many records they have.
+// verifyRecords verifies the journals of runs, and returns the number of their records.
 func (p *pair) verifyRecords(ctx context.Context, side *side, from source, of []row) (n int, err error) {
 	err = from.in(ctx, func(tx tables.Tx) error {
 		n = 0
@@ -171,7 +174,8 @@ func (p *pair) verifyRecords(ctx context.Context, side *side, from source, of []
 	return n, nil
 }
 
-// addRuns adds runs with their records, which it reads from FROM, in one transaction. It gives how many records they have, and their bytes.
+// addRuns adds runs with their records, which it reads from FROM, in one transaction. It returns
+// the number and the size in bytes of the records.
 func (p *pair) addRuns(ctx context.Context, tx tables.Tx, of []row) (n int, size int64, err error) {
 	err = tx.Insert(intoRuns, each(of, func(run row) []any { return runs.arguments(run[:len(intoRuns.Columns)]) }))
 	if err != nil {
@@ -240,7 +244,7 @@ func (p *pair) addRecords(ctx context.Context, tx tables.Tx, of []row, newest ma
 	return n, size, err
 }
 
-// each gives rows one after another, for tables.Tx.
+// each returns a function that yields one row after another, for tables.Tx.
 func each(of []row, arguments func(row) []any) func() ([]any, error) {
 	return func() ([]any, error) {
 		if len(of) == 0 {
@@ -252,5 +256,5 @@ func each(of []row, arguments func(row) []any) func() ([]any, error) {
 	}
 }
 
-// errStopped ends reading when what was read is not written.
+// errStopped ends reading when the rows that were read are not written.
 var errStopped = errors.New("what was read is not written")

@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/store/storecopy"
 )
 
-// change changes a file as a bad disk or another program does.
+// change modifies a file the way a bad disk or another program would.
 func change(t *testing.T, at store.Locator, statement string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+at.String())
@@ -32,7 +32,8 @@ const (
 	dropRecord = `DELETE FROM records WHERE id = (SELECT prev FROM records WHERE id = (SELECT record FROM heads JOIN runs USING (id) WHERE run LIKE 'default-05%'))`
 )
 
-// TestDamage: a byte that is not what was written stops the copy, by the name of the run or blob, in whichever store it is.
+// TestDamage checks that a corrupted byte stops the copy with the name of the run or blob, in
+// whichever store it is.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ statement, want string }{
@@ -57,12 +58,13 @@ func TestDamage(t *testing.T) {
 			holds(to, from, to)
 			holds(to, to, third)
 			holds(to, to, server(t, from))
-			holds(to, to, from) // what FROM has is verified where nothing has to be copied
+			holds(to, to, from) // the contents of FROM are verified even if nothing must be copied
 		})
 	}
 }
 
-// TestDifferences: other contents in TO stop the copy by name, before TO is changed.
+// TestDifferences checks that different contents in TO stop the copy with their name, before TO is
+// changed.
 func TestDifferences(t *testing.T) {
 	t.Parallel()
 	from := file(t)
@@ -77,7 +79,7 @@ func TestDifferences(t *testing.T) {
 			t.Parallel()
 			to := file(t)
 			copied(t, from, to, storecopy.Config{})
-			change(t, to, `DELETE FROM notices`) // something to copy, which must not happen
+			change(t, to, `DELETE FROM notices`) // something to copy, which must not be copied
 			change(t, to, test.statement)
 			before := export(t, to.String())
 			_, err := storecopy.Copy(t.Context(), from, to, storecopy.Config{})
@@ -91,7 +93,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestTexts: a text that PostgreSQL cannot keep stops the copy with the name of its column.
+// TestTexts checks that a text that PostgreSQL cannot store stops the copy with the name of its
+// column.
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	from := file(t)
@@ -109,7 +112,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestInUse: stores that living processes use are refused, by the run and the process.
+// TestInUse checks that stores that living processes use are rejected, with the run and the
+// process.
 func TestInUse(t *testing.T) {
 	t.Parallel()
 	lite := file(t)
@@ -150,7 +154,7 @@ func TestInUse(t *testing.T) {
 	}
 }
 
-// TestLive: runs that go on are left out, with what is theirs alone.
+// TestLive checks that active runs are left out, with all data that only they use.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	from := file(t)
@@ -180,7 +184,8 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestKeys: a namespace has the same key in both stores, so that what is sealed there can be opened here.
+// TestKeys checks that a namespace has the same key in both stores, so that data sealed in one can
+// be opened in the other.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	from := file(t)

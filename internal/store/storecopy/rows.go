@@ -14,19 +14,20 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// Bounds of what is read and written at once.
+// Limits on what is read and written at once.
 const (
 	pageRows  = 1000
 	pageBytes = 4 << 20
 )
 
-// row is a row of a table in the types of its columns, so that rows of both kinds of stores are equal: int64, string, []byte, or nil.
+// row is a row of a table with values in the types of its columns, so that rows from both kinds of
+// stores compare equal: int64, string, []byte, or nil.
 type row []any
 
-// errType says that another program wrote a value of another type into a table.
+// errType is returned when another program wrote a value of another type into a table.
 var errType = errors.New("holds a value of another type")
 
-// typed gives what a store gave of columns as a row of the table.
+// typed converts the columns returned by a store to a row of the table.
 func (t *table) typed(columns []any) (row, error) {
 	out := make(row, len(columns))
 	for i, v := range columns {
@@ -54,7 +55,7 @@ func (t *table) typed(columns []any) (row, error) {
 	return out, nil
 }
 
-// arguments gives a row, or the beginning of one, for a statement.
+// arguments converts a row, or its first columns, to arguments of a statement.
 func (t *table) arguments(r row) []any {
 	out := make([]any, len(r), len(r)+1)
 	for i, v := range r {
@@ -71,7 +72,7 @@ func (t *table) arguments(r row) []any {
 	return out
 }
 
-// least is a key that none comes before.
+// least returns the smallest possible key.
 func (t *table) least() row {
 	out := make(row, t.key)
 	for i := range out {
@@ -113,10 +114,10 @@ func compareValues(a, b any) int {
 			return bytes.Compare(a, b)
 		}
 	}
-	return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) // NULL, which no key has
+	return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) // NULL, which is never in a key
 }
 
-// differences gives the names of the columns that are not equal.
+// differences returns the names of the columns that are not equal.
 func (t *table) differences(a, b row) []string {
 	var out []string
 	for i := range t.columns {
@@ -127,7 +128,7 @@ func (t *table) differences(a, b row) []string {
 	return out
 }
 
-// label names a row for people.
+// label returns a readable name of a row.
 func (t *table) label(r row) string {
 	switch t {
 	case runs:
@@ -145,13 +146,14 @@ func (t *table) label(r row) string {
 	return fmt.Sprintf("row %s of table %s", strings.Join(parts, ", "), t.name)
 }
 
-// source is where rows are read: a transaction that is held, or a store that lends one for each read.
+// source is where rows are read from: a transaction that is kept open, or a store that provides one
+// for each read.
 type source struct {
 	tx tables.Tx
 	db tables.DB
 }
 
-// in lends a transaction.
+// in calls do with a transaction.
 func (s source) in(ctx context.Context, do func(tx tables.Tx) error) error {
 	if s.tx != nil {
 		return do(s.tx)
@@ -159,13 +161,14 @@ func (s source) in(ctx context.Context, do func(tx tables.Tx) error) error {
 	return s.db.View(ctx, do)
 }
 
-// keyed is a key with about how many bytes its row has.
+// keyed is a key with the approximate size of its row in bytes.
 type keyed struct {
 	key  row
 	size int64
 }
 
-// keys are the keys of a table, in their order. A source without a transaction sees what was written meanwhile.
+// keys iterates over the keys of a table, in order. A source without a transaction also sees what
+// is written meanwhile.
 type keys struct {
 	t     *table
 	from  source
@@ -176,7 +179,7 @@ type keys struct {
 
 func (t *table) keysOf(from source) *keys { return &keys{t: t, from: from, isEnd: from == source{}} }
 
-// peek gives the next key; nil after the last.
+// peek returns the next key; nil after the last.
 func (k *keys) peek(ctx context.Context) (*keyed, error) {
 	if len(k.page) == 0 && !k.isEnd {
 		if err := k.read(ctx); err != nil {
@@ -191,7 +194,8 @@ func (k *keys) peek(ctx context.Context) (*keyed, error) {
 
 func (k *keys) next() { k.page = k.page[1:] }
 
-// errOrder says that a table gives its rows in another order than that of its key: a value of another type is in it.
+// errOrder is returned when a table does not return its rows in key order, because it contains a
+// value of another type.
 var errOrder = errors.New("the rows are not in the order of their key")
 
 func (k *keys) read(ctx context.Context) error {
@@ -229,7 +233,7 @@ func (k *keys) read(ctx context.Context) error {
 	return nil
 }
 
-// between gives the rows from one key to another.
+// between returns the rows from one key to another.
 func (t *table) between(ctx context.Context, from source, first, last row) (out []row, err error) {
 	args := append(t.arguments(first), t.arguments(last)...)
 	err = from.in(ctx, func(tx tables.Tx) error {
@@ -248,7 +252,7 @@ func (t *table) between(ctx context.Context, from source, first, last row) (out 
 	return out, nil
 }
 
-// find gives the row of a key among rows in order.
+// find returns the row with a key from sorted rows.
 func (t *table) find(rows []row, key row) row {
 	if i, ok := slices.BinarySearchFunc(rows, key, t.compare); ok {
 		return rows[i]

@@ -15,17 +15,17 @@ type pair struct {
 	name     string
 	from, to source
 	left     left
-	// stale takes the keys of rows that only TO has; nil: there must be none.
+	// stale receives the keys of rows that only TO has; nil means that there must be none.
 	stale func(key row) error
 }
 
-// piece is some rows of FROM that follow one another.
+// piece is a sequence of consecutive rows of FROM.
 type piece struct {
 	first, last row
 	keys        []keyed
-	isThere     []bool // TO has the key of keys
+	isThere     []bool // whether TO has each key in keys
 	bytes       int64
-	here, there int // how many TO lacks and has
+	here, there int // how many rows TO lacks and has
 }
 
 func (p *piece) add(k keyed, isThere bool) {
@@ -44,7 +44,8 @@ func (p *piece) add(k keyed, isThere bool) {
 
 func (p *piece) isFull(limit int64) bool { return p.bytes >= limit || len(p.keys) >= pageRows }
 
-// walk goes through a table in both stores at once, in order of its key, and gives do what FROM has piece by piece. A row that only TO has ends it.
+// walk iterates over a table in both stores simultaneously, in key order, and calls do with the
+// rows of FROM, piece by piece. A row that only TO has ends it with an error.
 func (p *pair) walk(ctx context.Context, t *table, do func(context.Context, *table, *piece) error) error {
 	from, to := t.keysOf(p.from), t.keysOf(p.to)
 	next := &piece{}
@@ -87,7 +88,7 @@ func (p *pair) walk(ctx context.Context, t *table, do func(context.Context, *tab
 	}
 }
 
-// sideError says in which store an error was found.
+// sideError records in which store an error occurred.
 type sideError struct {
 	store string
 	err   error
@@ -99,7 +100,7 @@ func (e *sideError) Unwrap() error { return e.err }
 
 func (p *pair) in(side *side, err error) error { return &sideError{side.name(p.name), err} }
 
-// extra refuses a row that only TO has, unless it is stale.
+// extra returns an error for a row that only TO has, unless stale rows are accepted.
 func (p *pair) extra(ctx context.Context, t *table, key row) error {
 	if p.stale != nil {
 		return p.stale(key)
@@ -114,7 +115,7 @@ func (p *pair) extra(ctx context.Context, t *table, key row) error {
 	return differs(t.label(rows[0]), p.name, "only TO has it")
 }
 
-// plan compares what both have, and counts.
+// plan compares the rows that both stores have, and counts.
 func (p *pair) plan(ctx context.Context, t *table, x *piece) error {
 	p.job.stored += x.bytes
 	if x.there == 0 && p.left.isEmpty() {
@@ -136,10 +137,10 @@ func (p *pair) plan(ctx context.Context, t *table, x *piece) error {
 	return nil
 }
 
-// both are the rows of a piece, by its keys; nil: not there, or left out.
+// both holds the rows of a piece, by its keys; nil means missing, or left out.
 type both struct{ from, to []row }
 
-// read gives the rows of a piece from both stores, and holds that those that both have are equal.
+// read returns the rows of a piece from both stores, and checks that rows that both have are equal.
 func (p *pair) read(ctx context.Context, t *table, x *piece) (both, error) {
 	var out both
 	var err error
@@ -169,7 +170,7 @@ func (p *pair) read(ctx context.Context, t *table, x *piece) (both, error) {
 	return out, nil
 }
 
-// rowsOf gives the rows of a piece from one store, verified.
+// rowsOf returns the rows of a piece from one store, verified.
 func (p *pair) rowsOf(ctx context.Context, t *table, side *side, from source, x *piece) ([]row, error) {
 	rows, err := t.between(ctx, from, x.first, x.last)
 	if err != nil {
@@ -191,7 +192,7 @@ func (p *pair) rowsOf(ctx context.Context, t *table, side *side, from source, x 
 	return out, nil
 }
 
-// same holds that a row is the same in both stores.
+// same checks that a row is the same in both stores.
 func (p *pair) same(t *table, a, b row) error {
 	different := t.differences(a, b)
 	if len(different) == 0 {
@@ -203,9 +204,9 @@ func (p *pair) same(t *table, a, b row) error {
 	return differs(t.label(a), p.name, "different values in "+strings.Join(different, ", "))
 }
 
-// copy adds what TO lacks.
+// copy adds the rows that TO lacks.
 func (p *pair) copy(ctx context.Context, t *table, x *piece) error {
-	if x.here == 0 && t != runs && t.check == nil { // compared when it was planned
+	if x.here == 0 && t != runs && t.check == nil { // already compared by plan
 		return nil
 	}
 	found, err := p.rowsOf(ctx, t, p.job.from, p.from, x)
@@ -224,7 +225,7 @@ func (p *pair) copy(ctx context.Context, t *table, x *piece) error {
 			size += x.keys[i].size
 		}
 	}
-	if t == runs { // what is not written is verified too
+	if t == runs { // runs that are not written are verified too
 		n, err := p.verifyRecords(ctx, p.job.from, p.from, present)
 		if err != nil {
 			return err
@@ -250,7 +251,7 @@ func (p *pair) copy(ctx context.Context, t *table, x *piece) error {
 	return nil
 }
 
-// verify holds that TO has what FROM has, with the checksums that it should have.
+// verify checks that TO contains everything in FROM, with the expected checksums.
 func (p *pair) verify(ctx context.Context, t *table, x *piece) error {
 	rows, err := p.read(ctx, t, x)
 	if err != nil {

@@ -2,13 +2,14 @@ package tables
 
 import "time"
 
-// Int gives a column that holds an integer. A column of another type reads as 0: the damage is found by checksums, or by what the reader expects.
+// Int returns a column that holds an integer. A column of another type reads as 0; checksums, or
+// the reader's own checks, detect the corruption.
 func Int(column any) int64 {
 	n, _ := column.(int64)
 	return n
 }
 
-// String gives a column that holds a text or bytes, "" for one of another type.
+// String returns a column that holds text or bytes, and "" for a column of another type.
 func String(column any) string {
 	switch s := column.(type) {
 	case string:
@@ -19,7 +20,8 @@ func String(column any) string {
 	return ""
 }
 
-// Bytes gives a column that holds bytes, or a text that another program wrote in their place; never nil.
+// Bytes returns a column that holds bytes, or text that another program wrote instead; it never
+// returns nil.
 func Bytes(column any) []byte {
 	switch b := column.(type) {
 	case []byte:
@@ -30,7 +32,7 @@ func Bytes(column any) []byte {
 	return []byte{}
 }
 
-// Micros is a time as tables keep it: microseconds since 1970, 0 for none.
+// Micros returns a time as tables store it: microseconds since 1970, 0 for the zero time.
 func Micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -38,7 +40,7 @@ func Micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// Time gives a column that Micros made, in UTC.
+// Time returns a column encoded by Micros, in UTC.
 func Time(column any) time.Time { return TimeOf(Int(column)) }
 
 // TimeOf is the inverse of Micros, in UTC.

@@ -32,7 +32,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/memory"
 )
 
-// home is all that a store keeps.
+// home is everything that a store contains.
 type home struct {
 	journal     journal.Backend
 	catalog     *catalogdb.Store
@@ -61,7 +61,8 @@ func homes(t testing.TB) (file, server home) {
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// uses are the places that a text can be in. Each stores the text, and gives what is read back. id is of this use alone.
+// uses are the places that can contain a text. Each stores the text, and returns what is read back.
+// id is unique to this use.
 var uses = map[string]func(ctx context.Context, h home, id, text string) (any, error){
 	"run": func(ctx context.Context, h home, id, text string) (any, error) {
 		run := text + id
@@ -217,17 +218,20 @@ var uses = map[string]func(ctx context.Context, h home, id, text string) (any, e
 	},
 }
 
-// isRefused tells whether a store said by name why it cannot keep a text.
+// isRefused reports whether a store returned a specific error that explains why it cannot store a
+// text.
 func isRefused(err error) bool {
 	_, isText := errors.AsType[*catalog.TextError](err)
 	return isText || tables.IsAbsent(err)
 }
 
-// FuzzTexts: in every place a text is read back from PostgreSQL as from SQLite, or is refused by name; what is refused leaves the store usable. Only the catalog's columns, which other programs
-// read, and texts that are too long for an index are refused.
+// FuzzTexts checks that in every place a text is read back from PostgreSQL as from SQLite, or is
+// rejected with a specific error, and that a rejected text leaves the store usable. Only the
+// catalog's columns, which other programs read, and texts that are too long for an index are
+// rejected.
 func FuzzTexts(f *testing.F) {
 	var long strings.Builder
-	for i := range 100 { // of digests: it cannot be compressed
+	for i := range 100 { // digests, which cannot be compressed
 		fmt.Fprintf(&long, "%x", sha256.Sum256([]byte{byte(i)}))
 	}
 	for _, text := range []string{

@@ -12,44 +12,48 @@ import (
 	"time"
 )
 
-// Config says where telemetry goes. The zero Config sends nothing.
+// Config configures where telemetry is sent. The zero Config sends nothing.
 type Config struct {
-	// Traces and Metrics are where each goes; one without URL is not sent.
+	// Traces and Metrics are the destinations of each signal; a signal without URL is not sent.
 	Traces, Metrics Target
-	// Service is service.name; "": hocket. Version is service.version; "": none.
+	// Service is service.name; "" means hocket. Version is service.version; "" means none.
 	Service, Version string
-	// Resource are further attributes of the resource.
+	// Resource contains additional resource attributes.
 	Resource map[string]string
-	// Content lets prompts, replies, arguments, results and texts of errors out.
+	// Content exports prompts, replies, arguments, results and error texts.
 	Content bool
-	// Ratio is the share of traces that is sent; nil: all. For traces that a caller began its flag decides, unless IgnoreCaller is set.
+	// Ratio is the fraction of traces that is sent; nil means all. For traces that a caller
+	// started, the caller's flag decides, unless IgnoreCaller is set.
 	Ratio        *float64
 	IgnoreCaller bool
-	// Latest is telemetry.Config.Latest.
+	// Latest is as in telemetry.Config.
 	Latest bool
-	// Interval is the time between two exports of metrics, Delay how long spans wait; 0: 60 s and 5 s.
+	// Interval is the time between two exports of metrics, Delay is how long spans wait; 0 means 60
+	// s and 5 s.
 	Interval, Delay time.Duration
 }
 
-// Target is one address.
+// Target is one destination.
 type Target struct {
-	// URL is the whole address, `http://localhost:4318/v1/traces`.
+	// URL is the complete address, such as `http://localhost:4318/v1/traces`.
 	URL string
-	// Headers go with each request.
+	// Headers are sent with each request.
 	Headers map[string]string
-	// Timeout bounds one export with its retries; 0: 10 s.
+	// Timeout limits one export, including its retries; 0 means 10 s.
 	Timeout time.Duration
-	// Gzip compresses what is sent.
+	// Gzip compresses request bodies.
 	Gzip bool
 }
 
-// On tells whether anything is sent.
+// On reports whether anything is sent.
 func (c *Config) On() bool { return c.Traces.URL != "" || c.Metrics.URL != "" }
 
-// FromEnv puts what the standard variables say over base, which is what the operator's configuration says. Nil is os.Getenv. The error joins all that cannot be
-// used, each with the name of its variable; that variable then says nothing, and the rest holds.
+// FromEnv overlays base, the operator's configuration, with the standard environment variables. If
+// env is nil, os.Getenv is used. The error joins all invalid values, each with the name of its
+// variable; such a variable is ignored, and the others apply.
 //
-// Source: OpenTelemetry specification 1.50, environment variables and OTLP exporter; OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT of the GenAI conventions.
+// Source: OpenTelemetry specification 1.50, environment variables and OTLP exporter;
+// OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT of the GenAI conventions.
 func FromEnv(base Config, env func(string) string) (Config, error) {
 	if env == nil {
 		env = os.Getenv
@@ -72,7 +76,8 @@ func FromEnv(base Config, env func(string) string) (Config, error) {
 	delete(c.Resource, "service.name")
 	c.Content = r.truth("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", base.Content)
 	for entry := range strings.SplitSeq(env("OTEL_SEMCONV_STABILITY_OPT_IN"), ",") {
-		c.Latest = c.Latest || strings.TrimSpace(entry) == "gen_ai_latest_experimental" // other entries are for other libraries
+		// other entries are for other libraries
+		c.Latest = c.Latest || strings.TrimSpace(entry) == "gen_ai_latest_experimental"
 	}
 	c.Interval = r.millis("OTEL_METRIC_EXPORT_INTERVAL", base.Interval)
 	c.Delay = r.millis("OTEL_BSP_SCHEDULE_DELAY", base.Delay)
@@ -96,7 +101,7 @@ func (r *reader) problemf(format string, args ...any) {
 	r.problems = append(r.problems, fmt.Errorf(format, args...))
 }
 
-// of gives a variable of a signal, or the one for all signals, with its name.
+// of returns the variable of a signal, or the one for all signals, with its name.
 func (r *reader) of(signal, what string) (name, value string) {
 	name = "OTEL_EXPORTER_OTLP_" + signal + "_" + what
 	if v := strings.TrimSpace(r.env(name)); v != "" {
@@ -106,7 +111,8 @@ func (r *reader) of(signal, what string) (name, value string) {
 	return name, strings.TrimSpace(r.env(name))
 }
 
-// target reads where one signal goes. The path is added to the address for all signals, and not to that of one.
+// target reads the destination of one signal. The path is appended to the address for all signals,
+// but not to the address of a single signal.
 func (r *reader) target(t Target, signal, path string) Target {
 	if name := "OTEL_" + signal + "_EXPORTER"; true {
 		switch v := strings.TrimSpace(r.env(name)); v {
@@ -188,7 +194,8 @@ func (r *reader) truth(name string, or bool) bool {
 	}
 }
 
-// pairs reads `key=value,key=value`, percent-encoded. The values are not named in problems: headers hold keys.
+// pairs parses `key=value,key=value`, percent-encoded. Problems do not include the values, because
+// headers contain keys.
 func (r *reader) pairs(name string) map[string]string {
 	out := map[string]string{}
 	for entry := range strings.SplitSeq(r.env(name), ",") {

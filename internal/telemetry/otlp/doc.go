@@ -1,11 +1,15 @@
-// Package otlp sends telemetry by OTLP over HTTP, in the binary form (http/protobuf).
+// Package otlp sends telemetry with OTLP over HTTP, in the binary form (http/protobuf).
 //
-// It writes the few messages that it needs itself, about a hundred lines: OpenTelemetry's own exporters would link ten modules more, and the SDK makes ids of
-// its own where ours follow from the journal (ADR 19). Tests read what it writes with OpenTelemetry's published protocol definitions.
+// It encodes the few messages that it needs itself, in about a hundred lines: OpenTelemetry's own
+// exporters would link ten more modules, and the SDK generates its own IDs, whereas Hocket's follow
+// from the journal (ADR 19). Tests decode its output with OpenTelemetry's published protocol
+// definitions.
 //
-// It refuses gRPC and JSON, which [FromEnv] says by name, and it never follows a document: addresses are the operator's, so they are exempt from the checks of package
-// outbound by their names alone (D34).
+// It does not support gRPC and JSON, which [FromEnv] reports by name. Addresses never come from a
+// document: they are the operator's, so they are exempt by name from the checks of package outbound
+// (D34).
 //
-// The flow: [FromEnv] reads the standard variables, [New] makes an exporter, which encodes a batch, posts it, and tries again what the collector asks to be tried again,
-// until the time of one export is over.
+// The flow: [FromEnv] reads the standard variables; [New] creates an exporter, which encodes a
+// batch, posts it, and retries when the collector asks for it, until the timeout of the export
+// expires.
 package otlp

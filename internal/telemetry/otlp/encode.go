@@ -12,10 +12,11 @@ import (
 	"github.com/hocket-run/hocket/internal/telemetry"
 )
 
-// scope is the name of what made the telemetry.
+// scope is the name of the instrumentation scope.
 const scope = "github.com/hocket-run/hocket"
 
-// writer appends fields of protocol buffers messages. Numbers of fields are those of opentelemetry-proto 1.x; fields with their zero value are left out.
+// writer appends fields of protocol buffers messages. Field numbers are those of
+// opentelemetry-proto 1.x; fields with their zero value are omitted.
 type writer []byte
 
 func (w *writer) bytes(field protowire.Number, b []byte) {
@@ -44,7 +45,7 @@ func (w *writer) time(field protowire.Number, t time.Time) {
 	w.fixed(field, uint64(t.UnixNano()))
 }
 
-// message writes what fill writes as one field.
+// message writes the output of fill as one field.
 func (w *writer) message(field protowire.Number, fill func(*writer)) {
 	var inner writer
 	fill(&inner)
@@ -60,7 +61,7 @@ func (w *writer) attrs(field protowire.Number, list []telemetry.Attr) {
 	}
 }
 
-// value writes an AnyValue, whose fields stand also where they are zero.
+// value writes an AnyValue, whose fields are written even if they are zero.
 func (w *writer) value(v any) {
 	switch v := v.(type) {
 	case string:
@@ -80,7 +81,7 @@ func (w *writer) value(v any) {
 	}
 }
 
-// resource writes who speaks and by what.
+// resource writes the resource: the service, its version and the configured attributes.
 func (c *Config) resource(w *writer) {
 	attrs := []telemetry.Attr{{Key: "service.name", Value: c.Service}}
 	if c.Version != "" {
@@ -149,7 +150,7 @@ func span(w *writer, s *telemetry.Span) {
 	*w = binary.LittleEndian.AppendUint32(protowire.AppendTag(*w, 16, protowire.Fixed32Type), flags(s))
 }
 
-// flags gives SpanFlags: the W3C flags of the span, and whether its parent is a remote one.
+// flags returns SpanFlags: the W3C flags of the span, and whether its parent is remote.
 func flags(s *telemetry.Span) uint32 {
 	const (
 		sampled         = 0x001
@@ -177,7 +178,7 @@ func (c *Config) encodeMetrics(metrics []telemetry.Metric) []byte {
 	return w
 }
 
-// cumulative says that points count from the start of the process on.
+// cumulative is the temporality of points that count from the start of the process.
 const cumulative = 2
 
 func metric(w *writer, m *telemetry.Metric) {

@@ -17,13 +17,14 @@ import (
 	"github.com/hocket-run/hocket/internal/telemetry"
 )
 
-// defaultTimeout is that of the specification.
+// defaultTimeout is the default of the specification.
 const defaultTimeout = 10 * time.Second
 
-// maxAnswer bounds what is read of an answer.
+// maxAnswer is the maximum number of bytes read from a response.
 const maxAnswer = 64 << 10
 
-// Exporter posts spans and metrics. For one goroutine at a time, as telemetry.Exporter says.
+// Exporter posts spans and metrics. It must be used by one goroutine at a time, as
+// telemetry.Exporter specifies.
 type Exporter struct {
 	cfg    Config
 	client *http.Client
@@ -31,13 +32,13 @@ type Exporter struct {
 
 var _ telemetry.Exporter = (*Exporter)(nil)
 
-// New makes an exporter. It opens no connection before there is something to send.
+// New returns an exporter. It opens no connection before there is something to send.
 func New(cfg Config) *Exporter {
 	cfg.Service = cmp.Or(cfg.Service, "hocket")
 	return &Exporter{cfg: cfg}
 }
 
-// Telemetry gives the configuration of an observer that sends by this exporter.
+// Telemetry returns the configuration of an observer that sends through this exporter.
 func (e *Exporter) Telemetry() telemetry.Config {
 	return telemetry.Config{Exporter: e, Content: e.cfg.Content, Ratio: e.cfg.Ratio, IgnoreCaller: e.cfg.IgnoreCaller, Latest: e.cfg.Latest, NoSpans: e.cfg.Traces.URL == "", Delay: e.cfg.Delay, Interval: e.cfg.Interval}
 }
@@ -65,10 +66,11 @@ func (e *Exporter) Close() {
 	}
 }
 
-// errTryAgain marks answers after which the same may be sent again.
+// errTryAgain marks responses after which the same body may be sent again.
 var errTryAgain = errors.New("the collector is temporarily unavailable")
 
-// post sends one body, again where the collector asks for it, until the time of the target is over.
+// post sends one body, and retries if the collector asks for it, until the target's timeout
+// expires.
 func (e *Exporter) post(ctx context.Context, t *Target, body []byte) error {
 	if e.client == nil {
 		e.client = outbound.New(outbound.Config{Allow: []string{e.cfg.Traces.URL, e.cfg.Metrics.URL}})
@@ -99,7 +101,7 @@ func (e *Exporter) post(ctx context.Context, t *Target, body []byte) error {
 	}
 }
 
-// once sends a body once. after is the pause that the collector asks for.
+// once sends a body once. after is the delay that the collector requests.
 func (e *Exporter) once(ctx context.Context, t *Target, body []byte) (after time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(body))
 	if err != nil {
@@ -126,7 +128,7 @@ func (e *Exporter) once(ctx context.Context, t *Target, body []byte) (after time
 	case resp.StatusCode/100 != 2:
 		return 0, fmt.Errorf("export telemetry to %s: %s", req.URL.Host, resp.Status)
 	case err != nil:
-		return 0, nil // it was taken; what the collector has to say of it is lost
+		return 0, nil // it was accepted; the collector's message about it is lost
 	}
 	if n, message := rejected(answer); n > 0 {
 		return 0, fmt.Errorf("export telemetry to %s: %d entries rejected: %s", req.URL.Host, n, message)
@@ -134,7 +136,7 @@ func (e *Exporter) once(ctx context.Context, t *Target, body []byte) (after time
 	return 0, nil
 }
 
-// rejected reads the partial success of an answer; a form that it does not know says nothing.
+// rejected decodes the partial success of a response; an unknown form is ignored.
 func rejected(answer []byte) (n uint64, message string) {
 	partial, _ := field(answer, 1)
 	message = string(first(field(partial, 2)))
@@ -144,7 +146,7 @@ func rejected(answer []byte) (n uint64, message string) {
 
 func first(b []byte, _ uint64) []byte { return b }
 
-// field finds a field in a message: its bytes, or its number.
+// field returns a field of a message: its bytes, or its number.
 func field(b []byte, wanted protowire.Number) (value []byte, n uint64) {
 	for len(b) > 0 {
 		num, typ, size := protowire.ConsumeTag(b)

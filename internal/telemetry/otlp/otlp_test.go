@@ -24,7 +24,8 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 
 const base = "OTEL_EXPORTER_OTLP_ENDPOINT=http://c:4318/x"
 
-// TestFromEnv reads the standard variables as OpenTelemetry's specification says.
+// TestFromEnv checks that the standard variables are read as OpenTelemetry's specification
+// requires.
 func TestFromEnv(t *testing.T) {
 	t.Parallel()
 	none := otlp.Config{}
@@ -85,7 +86,8 @@ func TestFromEnv(t *testing.T) {
 
 var one = []telemetry.Span{{Trace: telemetry.TraceOf("r"), ID: telemetry.SpanID{1}, Name: "x", Kind: telemetry.KindInternal, Start: time.Unix(1, 0), End: time.Unix(2, 0)}}
 
-// TestExporter: what the collector asks to be sent again is, with what it rejects told; a private address is the operator's to name (D34).
+// TestExporter checks that the exporter resends what the collector asks for and reports what the
+// collector rejects, and that the operator may name a private address (D34).
 func TestExporter(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -32,13 +32,14 @@ type options struct {
 	} `json:"api_config"`
 }
 
-// Toolset is the one tool of an api_config. It implements [tool.Toolset].
+// Toolset is the single tool of an api_config. It implements [tool.Toolset].
 type Toolset struct {
 	base
 	tool tool.Tool
 }
 
-// New makes the toolset that spec describes. It makes no request. Errors: *tool.Error of kind failed for options that cannot be or refer to what has no value.
+// New returns the toolset that spec describes. It makes no request. It returns a *tool.Error of
+// kind failed for options that are invalid or refer to something without a value.
 func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 	name := spec.Title()
 	t, err := newAPI(cfg, spec)
@@ -99,7 +100,8 @@ func orEmpty(args map[string]json.RawMessage) map[string]json.RawMessage {
 	return args
 }
 
-// describe adds the shape of answers to what a tool says of itself: a model that knows it asks better.
+// describe adds the schema of responses to a tool's description: a model that knows it makes better
+// requests.
 func describe(instruction string, output json.RawMessage) string {
 	if len(output) == 0 || len(output) > maxDescription || string(output) == "null" {
 		return instruction
@@ -107,10 +109,12 @@ func describe(instruction string, output json.RawMessage) string {
 	return strings.TrimSpace(instruction + "\nResponses have this JSON Schema: " + string(output))
 }
 
-// envReference is a variable in an endpoint; `${name}` without env is a place for an argument there.
+// envReference matches a variable in an endpoint; `${name}` without env is a placeholder for an
+// argument there.
 var envReference = regexp.MustCompile(`\$\{\s*env\.[A-Za-z_]\w*\s*\}`)
 
-// expandEndpoint replaces the references to the environment. What they stand for is text of the address, never a place.
+// expandEndpoint replaces references to the environment. Their values are literal text of the
+// address, never placeholders.
 func expandEndpoint(exp *refs.Expander, text string) (string, error) {
 	var failed error
 	out := envReference.ReplaceAllStringFunc(text, func(ref string) string {
@@ -127,7 +131,8 @@ func expandEndpoint(exp *refs.Expander, text string) (string, error) {
 	return out, nil
 }
 
-// builder puts arguments into their places; those without one go into the body of what writes, and into the query of what reads.
+// builder returns a function that puts arguments into their placeholders; arguments without one go
+// into the body of writing requests, and into the query of reading ones.
 func builder(t *template, method string) func(map[string]any) (request, error) {
 	placed := t.names()
 	return func(args map[string]any) (request, error) {

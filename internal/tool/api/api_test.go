@@ -22,7 +22,8 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 
 const canary = "canary-0123456789"
 
-// config gives the configuration of toolsets that may reach allow and look up CANARY where the spec is trusted.
+// config returns the configuration of toolsets that may reach allow, and that look up CANARY if the
+// spec is trusted.
 func config(allow ...string) api.Config {
 	return api.Config{
 		HTTP: func(tool.Spec) *http.Client {
@@ -37,13 +38,14 @@ func config(allow ...string) api.Config {
 	}
 }
 
-// seen is one request as a server saw it.
+// seen is one request as received by a server.
 type seen struct {
 	method, uri, body string
 	header            http.Header
 }
 
-// recorder is a server that keeps what it is asked and answers by answer; nil: with an object that echoes the request's path.
+// recorder is a server that records its requests and answers with answer; if answer is nil, with an
+// object that echoes the request's path.
 type recorder struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -89,7 +91,7 @@ func open(t *testing.T, cfg api.Config, spec tool.Spec) tool.Toolset {
 	return ts
 }
 
-// ask calls a tool of a toolset by its name.
+// ask calls a tool of a toolset by name.
 func ask(t *testing.T, ts tool.Toolset, name, args string) (tool.Result, error) {
 	t.Helper()
 	return named(t, ts, name).Call(t.Context(), tool.Call{Name: name, Key: "run/1/call/7", Arguments: json.RawMessage(args)})
@@ -121,7 +123,9 @@ func TestConform(t *testing.T) {
 	})
 }
 
-// Arguments go into their places; the others into the query of what reads and the body of what writes. P12: what writes carries the call's key.
+// TestRequests checks that arguments go into their placeholders, and the others into the query of
+// reading requests and the body of writing ones, and that writing requests carry the call's key
+// (P12).
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -158,7 +162,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// SEC8, SEC11: headers go to the host that the endpoint names and to no other, and no secret comes back in what the server says.
+// TestHeaders checks that headers are sent to the host that the endpoint names and to no other, and
+// that no secret appears in the results from the server (SEC8, SEC11).
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	other := record(t, nil)
@@ -178,7 +183,8 @@ func TestHeaders(t *testing.T) {
 	if h := srv.all()[0].header; h.Get("Authorization") != "Bearer "+canary || h.Get("X-Key") != canary || h.Get("Accept") != "text/x" {
 		t.Errorf("sent %v", h)
 	}
-	// The other server is not named by the operator, so the redirect is refused: with a public one, outbound's own test holds that nothing goes along.
+	// The operator has not named the other server, so the redirect is rejected; outbound's own test
+	// checks that nothing is sent along to a public one.
 	if _, err := ask(t, ts, "x", `{"p":"away"}`); !errors.Is(err, outbound.ErrRefused) || len(other.all()) != 0 || strings.Contains(err.Error(), canary) {
 		t.Errorf("%v, %d", err, len(other.all()))
 	}
@@ -188,7 +194,7 @@ func TestHeaders(t *testing.T) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
-	// A document without trust gets no variable.
+	// An untrusted document gets no variables.
 	spec := apiSpec(`{"name":"x","method":"GET","endpoint":"https://x.example/",` + headers + `}`)
 	spec.Trusted = false
 	if _, err := api.New(config(), spec); err == nil || !strings.Contains(err.Error(), "CANARY is not set") {
@@ -258,7 +264,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// The answer's shape is told to the model.
+// TestDescription checks that the model is told the schema of the response.
 func TestDescription(t *testing.T) {
 	t.Parallel()
 	ts := open(t, config(), apiSpec(`{"name":"x","method":"GET","endpoint":"https://x.example/","instruction":"Get it","output_schema":{"type":"object"}}`))

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/exchange"
 )
 
-// operation is one tool: a method and what turns arguments into a request.
+// operation is one tool: a method and a function that builds a request from arguments.
 type operation struct {
 	base   *base
 	def    chat.ToolDef
@@ -23,7 +23,7 @@ type operation struct {
 	build  func(args map[string]any) (request, error)
 }
 
-// request is what arguments make. body nil: none.
+// request is built from arguments. A nil body means that there is none.
 type request struct {
 	url         *url.URL
 	header      http.Header
@@ -33,7 +33,8 @@ type request struct {
 
 func (o *operation) Def() chat.ToolDef { return o.def }
 
-// Policy is retry for the methods that HTTP calls idempotent, and ask for the others (P12).
+// Policy returns retry for the methods that HTTP defines as idempotent, and ask for the others
+// (P12).
 func (o *operation) Policy() tool.Policy {
 	switch o.method {
 	case http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete, http.MethodOptions:
@@ -42,10 +43,10 @@ func (o *operation) Policy() tool.Policy {
 	return tool.PolicyAsk
 }
 
-// urlArgument is the name by which permissions speak of the address of a request.
+// urlArgument is the name that permissions use for the address of a request.
 const urlArgument = "url"
 
-// Resources gives the address of the request that a call makes.
+// Resources returns the address of the request that a call makes.
 func (o *operation) Resources(ctx context.Context, c tool.Call) ([]tool.Resource, error) {
 	r, err := o.request(c)
 	if err != nil {
@@ -55,7 +56,8 @@ func (o *operation) Resources(ctx context.Context, c tool.Call) ([]tool.Resource
 	return append(guessed, o.base.address(r.url)), err
 }
 
-// address is an address as permissions compare it, without the toolset's secrets: it is stored and shown.
+// address returns an address as permissions compare it, without the toolset's secrets, because it
+// is stored and shown.
 func (b *base) address(u *url.URL) tool.Resource {
 	r := tool.AddressOf(urlArgument, u)
 	for _, names := range append(r.Names, r.Also) {
@@ -66,7 +68,7 @@ func (b *base) address(u *url.URL) tool.Resource {
 	return r
 }
 
-// request makes the request of a call.
+// request returns the request of a call.
 func (o *operation) request(c tool.Call) (request, error) {
 	dec := json.NewDecoder(bytes.NewReader(c.Arguments))
 	dec.UseNumber()
@@ -94,7 +96,8 @@ func (o *operation) Call(ctx context.Context, c tool.Call) (tool.Result, error) 
 	return o.base.result(a), nil
 }
 
-// dress sets the headers of a request. What the arguments say gives way to what the toolset says.
+// dress sets the headers of a request. The toolset's headers take precedence over those from
+// arguments.
 func (o *operation) dress(req *http.Request, r request, key string) {
 	req.Header = r.header
 	if req.Header == nil {
@@ -136,7 +139,8 @@ func writes(method string) bool {
 	return false
 }
 
-// result tells a model what the server said: the status, then the body. A status that is none of success is an error of the tool.
+// result converts a server's response to a result for the model: the status, then the body. An
+// unsuccessful status is an error of the tool.
 func (b *base) result(a *exchange.Answer) tool.Result {
 	res := tool.Result{IsError: !a.OK()}
 	limit := maxTextBytes

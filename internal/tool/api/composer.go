@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// composer makes requests of one operation.
+// composer builds the requests of one operation.
 type composer struct {
 	template *template
 	params   []param
 	inPath   map[string]bool
-	// bodyAs is the media type of the argument `body`; "": there is none.
+	// bodyAs is the media type of the argument `body`; "" means that there is none.
 	bodyAs     string
 	bodySchema any
 	bodyNeeded bool
@@ -33,10 +33,11 @@ type param struct {
 	description   string
 }
 
-// ignoredHeaders are parameters that the toolset sets itself or that stand for nothing (OpenAPI 3.1, 4.8.12.1).
+// ignoredHeaders are parameters that the toolset sets itself or that have no meaning (OpenAPI 3.1,
+// 4.8.12.1).
 var ignoredHeaders = map[string]bool{"accept": true, "content-type": true, "authorization": true, "cookie": true, "idempotency-key": true, "user-agent": true, "accept-encoding": true}
 
-// parameters reads those of the path and of the operation, which win.
+// parameters reads the parameters of the path and of the operation; the latter take precedence.
 func (c *composer) parameters(in *inliner, lists ...any) error {
 	found := map[string]param{}
 	for _, list := range lists {
@@ -103,7 +104,8 @@ func readParam(in *inliner, m map[string]any) (param, bool) {
 	return p, true
 }
 
-// body chooses how the request's body is written: JSON where the operation takes it, else a form, else text.
+// body chooses the encoding of the request body: JSON if the operation accepts it, else a form,
+// else text.
 func (c *composer) body(in *inliner, v any) error {
 	if v == nil {
 		return nil
@@ -151,7 +153,7 @@ func (c *composer) body(in *inliner, v any) error {
 	return nil
 }
 
-// schema says what arguments the tool takes: one for each parameter, and `body`.
+// schema returns the schema of the tool's arguments: one for each parameter, and `body`.
 func (c *composer) schema() map[string]any {
 	props, required := map[string]any{}, []string{}
 	for _, p := range c.params {
@@ -174,7 +176,7 @@ func (c *composer) schema() map[string]any {
 	return map[string]any{"type": "object", "properties": props, "required": required, "additionalProperties": false}
 }
 
-// build makes a request of arguments.
+// build builds a request from arguments.
 func (c *composer) build(args map[string]any) (request, error) {
 	places := map[string]any{}
 	for _, p := range c.params {
@@ -217,7 +219,8 @@ func (c *composer) build(args map[string]any) (request, error) {
 	return r, c.fillBody(&r, args["body"])
 }
 
-// query writes a value in the style of its parameter. An object that is written as parameters of its own has the names that the document declares.
+// query writes a value in the style of its parameter. An object that is written as separate
+// parameters uses the names that the document declares.
 func (p param) query(u *url.URL, v any) error {
 	list, isList := v.([]any)
 	object, isObject := v.(map[string]any)

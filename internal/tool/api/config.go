@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/refs"
 )
 
-// What a document and a server may make large (SEC17).
+// Limits on what a document or a server may make large (SEC17).
 const (
 	maxAnswerBytes   = 1 << 20
 	maxTextBytes     = 100_000
@@ -31,27 +31,29 @@ const (
 	maxNameLen       = 64
 )
 
-// documentTimeout bounds fetching an OpenAPI document (P11).
+// documentTimeout limits the time to fetch an OpenAPI document (P11).
 const documentTimeout = 30 * time.Second
 
-// Config is what all such toolsets of a process have in common. HTTP is required.
+// Config is the configuration that all such toolsets of a process share. HTTP is required.
 type Config struct {
-	// HTTP gives the client of one toolset, a guarded one (SEC8).
+	// HTTP returns the client of one toolset, a guarded one (SEC8).
 	HTTP func(spec tool.Spec) *http.Client
-	// Lookup gives the lookup for the references in a spec; nil, or a nil lookup: none has a value. Only trusted specs should get one (SEC11).
+	// Lookup returns the lookup for the references in a spec. If Lookup or its result is nil, no
+	// reference has a value. Only trusted specs should get one (SEC11).
 	Lookup func(spec tool.Spec) func(name string) (string, bool)
-	// ReadFile reads the file of a trusted spec's OpenAPI document; nil: files are not supported. limit is the most that it gives: more is an error.
+	// ReadFile reads the file of a trusted spec's OpenAPI document; if nil, files are not
+	// supported. limit is the maximum size: a larger file is an error.
 	ReadFile func(spec tool.Spec, path string, limit int) ([]byte, error)
-	// Logger gets the operations that are left out; nil: dropped.
+	// Logger receives the operations that are left out; if nil, they are dropped.
 	Logger *slog.Logger
 }
 
-// Type opens toolsets of type `api`, OpenAPI those of type `openapi`.
+// Type returns the type `api` of toolsets.
 func Type(cfg Config) tool.Type {
 	return tool.Type{Open: func(spec tool.Spec) (tool.Toolset, error) { return New(cfg, spec) }}
 }
 
-// OpenAPI opens toolsets of type `openapi`.
+// OpenAPI returns the type `openapi` of toolsets.
 func OpenAPI(cfg Config) tool.Type {
 	return tool.Type{Open: func(spec tool.Spec) (tool.Toolset, error) { return NewOpenAPI(cfg, spec) }}
 }
@@ -64,11 +66,11 @@ func (c Config) expander(spec tool.Spec) *refs.Expander {
 	return e
 }
 
-// base is what both toolsets are made of: how they ask, and what they send along.
+// base is what both kinds of toolsets share: how they make requests, and what they send along.
 type base struct {
 	name   string
 	client *exchange.Client
-	// headers and query go along with requests to origin and to nowhere else.
+	// headers and query are sent with requests to origin and nowhere else.
 	headers http.Header
 	query   []pair
 	origin  string
@@ -79,7 +81,7 @@ func (b *base) Name() string { return b.name }
 
 func (b *base) Close() error { return b.client.Close() }
 
-// alive tells whether listing may go on.
+// alive returns an error if listing must stop: the toolset was closed, or ctx is done.
 func (b *base) alive(ctx context.Context) error {
 	switch {
 	case b.client.Closed():
@@ -112,7 +114,7 @@ func readHeaders(exp *refs.Expander, headers map[string]string) (http.Header, er
 	return out, nil
 }
 
-// reserved are headers that belong to the connection.
+// reserved lists headers that belong to the connection.
 var reserved = map[string]bool{"host": true, "content-length": true, "transfer-encoding": true, "connection": true, "upgrade": true, "te": true, "trailer": true}
 
 func isHeaderName(s string) bool {
@@ -125,7 +127,7 @@ func isHeaderValue(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) < 0
 }
 
-// originOf tells what credentials are bound to.
+// originOf returns the origin to which credentials are bound.
 func originOf(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -13,14 +13,16 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// document is an OpenAPI document of version 3.0 or 3.1 as plain values: maps, lists, text, json.Number, bool, nil.
+// document is an OpenAPI document of version 3.0 or 3.1 as plain values: maps, lists, strings,
+// json.Number, bool, nil.
 type document struct {
 	root map[string]any
-	// v30 tells that schemas are those of 3.0, which are not quite JSON Schema.
+	// v30 reports whether schemas are those of 3.0, which are not quite JSON Schema.
 	v30 bool
 }
 
-// parseDocument reads JSON or YAML. It looks at no more than where the operations stand: what it has no use for may be as odd as it likes.
+// parseDocument parses JSON or YAML. It only checks the parts that contain the operations: parts
+// that it does not use may be malformed.
 func parseDocument(data []byte) (*document, error) {
 	if len(data) > maxDocumentBytes {
 		return nil, fmt.Errorf("the OpenAPI document has %d bytes, more than the limit of %d (max_document_bytes)", len(data), maxDocumentBytes)
@@ -70,7 +72,7 @@ func parseValues(data []byte) (map[string]any, error) {
 	return root, nil
 }
 
-// values turns YAML into plain values. Aliases count as often as they stand for something.
+// values converts YAML to plain values. Aliases count as often as they are used.
 func values(n *yaml.Node, left *int, depth int) (any, error) {
 	if *left--; *left < 0 {
 		return nil, fmt.Errorf("the OpenAPI document holds more than %d values (max_document_nodes)", maxDocumentNodes)
@@ -169,7 +171,7 @@ func (d *document) find(ref string) (any, error) {
 	return v, nil
 }
 
-// clip shortens what a document of strangers says.
+// clip shortens text from an untrusted document.
 func clip(s string, limit int) string {
 	if len(s) <= limit {
 		return s

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// No document ends the process; every tool that is made of one has a name that providers accept, a schema of an object, and a request that goes to the
-// document's server.
+// FuzzOpenAPI checks that no document crashes the process, and that every tool made from one has a
+// name that providers accept, an object schema, and a request to the document's server.
 func FuzzOpenAPI(f *testing.F) {
 	f.Add([]byte(`{"openapi":"3.0.0","paths":{"/a/{b}":{"get":{"parameters":[{"name":"b","in":"path","schema":{"type":"string"}}]}}}}`))
 	f.Add([]byte("openapi: 3.1.0\nservers: [{url: '{x}', variables: {x: {default: /y}}}]\npaths: {/a: {post: {requestBody: {content: {'*/*': {schema: {$ref: '#/paths'}}}}}}}"))

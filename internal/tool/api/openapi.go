@@ -27,7 +27,7 @@ type openOptions struct {
 	Auth    *authOptions      `json:"auth"`
 }
 
-// authOptions has one of three.
+// authOptions has exactly one of three fields set.
 type authOptions struct {
 	Bearer string `json:"bearer"`
 	Basic  *struct {
@@ -41,7 +41,8 @@ type authOptions struct {
 	} `json:"api_key"`
 }
 
-// OpenAPISet is the operations of one OpenAPI document. It implements [tool.Toolset] and [tool.Instructor]. The document is fetched once.
+// OpenAPISet contains the operations of one OpenAPI document. It implements [tool.Toolset] and
+// [tool.Instructor]. The document is fetched once.
 type OpenAPISet struct {
 	base
 	spec      tool.Spec
@@ -50,15 +51,16 @@ type OpenAPISet struct {
 	server    *url.URL
 	read      func() ([]byte, error) // for files
 	log       *slog.Logger
-	gate      chan struct{} // one token: who has it may list
+	gate      chan struct{} // one token: its holder may list
 
 	mu    sync.Mutex
 	tools []tool.Tool
 	title string
 }
 
-// NewOpenAPI makes the toolset that spec describes. It makes no request. Errors: *tool.Error of kind failed for options that cannot be or refer to what has no value,
-// untrusted for a file that a document names and the operator did not allow.
+// NewOpenAPI returns the toolset that spec describes. It makes no request. It returns a
+// *tool.Error: of kind failed for options that are invalid or refer to something without a value,
+// and of kind untrusted for a file that a document names and the operator did not allow.
 func NewOpenAPI(cfg Config, spec tool.Spec) (*OpenAPISet, error) {
 	name := spec.Title()
 	t, err := newOpenAPI(cfg, spec)
@@ -121,12 +123,13 @@ func wholeURL(exp *refs.Expander, text string) (*url.URL, error) {
 	}
 	u, err := url.Parse(expanded)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-		return nil, fmt.Errorf("%q is not an absolute http or https URL", text) // as written: what it became may hold a secret
+		// as written: the expanded text may contain a secret
+		return nil, fmt.Errorf("%q is not an absolute http or https URL", text)
 	}
 	return u, nil
 }
 
-// authorize adds what proves who asks to what goes along.
+// authorize adds the credentials to what is sent along with requests.
 func (b *base) authorize(exp *refs.Expander, a *authOptions) error {
 	if a == nil {
 		return nil
@@ -187,7 +190,7 @@ func (b *base) send(in, name, value string) error {
 	return nil
 }
 
-// Instructions says whose tools these are.
+// Instructions describes where these tools come from.
 func (t *OpenAPISet) Instructions() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -231,7 +234,7 @@ func (t *OpenAPISet) listed(ctx context.Context) ([]tool.Tool, error) {
 	return t.tools, nil
 }
 
-// list reads the document and makes its tools.
+// list reads the document and creates its tools.
 func (t *OpenAPISet) list(ctx context.Context) ([]tool.Tool, string, error) {
 	data, from, err := t.load(ctx)
 	if err != nil {
@@ -262,15 +265,15 @@ func (t *OpenAPISet) list(ctx context.Context) ([]tool.Tool, string, error) {
 	return tools, strings.Join(strings.Fields(text(info, "title")), " "), nil
 }
 
-// bind says to which origin headers and credentials go. A document may name any server; only one that the toolset itself names, or that the document came
-// from, gets them (SEC8).
+// bind determines the origin to which headers and credentials are sent. A document may name any
+// server; only one that the toolset itself names, or that the document came from, gets them (SEC8).
 func (t *OpenAPISet) bind(l *listing) error {
 	server, err := l.serverOf()
 	if err != nil {
 		if t.server == nil && len(t.headers)+len(t.query) > 0 {
 			return err
 		}
-		return nil // each operation may have a server of its own
+		return nil // each operation may have its own server
 	}
 	t.origin = originOf(server)
 	if len(t.headers)+len(t.query) == 0 || t.server != nil || t.from == nil {
@@ -282,7 +285,7 @@ func (t *OpenAPISet) bind(l *listing) error {
 	return nil
 }
 
-// load gives the document and where it came from.
+// load returns the document and the URL it came from.
 func (t *OpenAPISet) load(ctx context.Context) ([]byte, *url.URL, error) {
 	if t.read != nil {
 		data, err := t.read()
@@ -314,7 +317,8 @@ func (t *OpenAPISet) load(ctx context.Context) ([]byte, *url.URL, error) {
 		return nil, nil, tool.Errorf(tool.KindFailed, t.name, "toolset %q: its OpenAPI document has more than the limit of %d bytes (max_document_bytes)", t.name, maxDocumentBytes)
 	}
 	if originOf(a.URL) != originOf(t.from) {
-		// Redirected: the document's relative servers are the other host's, and so is its word.
+		// After a redirect, the document's relative servers are on the other host, and the document
+		// is that host's.
 		return a.Body, a.URL, nil
 	}
 	return a.Body, t.from, nil

@@ -69,7 +69,7 @@ func openAPI(t *testing.T, cfg api.Config, options string, tools ...string) (too
 	return ts, nil
 }
 
-// shopServer serves the document and records what is asked of the API.
+// shopServer serves the document and records the requests to the API.
 func shopServer(t *testing.T, document string) *recorder {
 	t.Helper()
 	return record(t, func(w http.ResponseWriter, r *http.Request) {
@@ -97,7 +97,8 @@ func TestOpenAPIConform(t *testing.T) {
 	})
 }
 
-// One tool for each operation that can be called, with a name, a description, a policy (P12) and a schema that stands alone.
+// TestOpenAPITools checks that there is one tool for each operation that can be called, with a
+// name, a description, a policy (P12) and a self-contained schema.
 func TestOpenAPITools(t *testing.T) {
 	t.Parallel()
 	srv := shopServer(t, shop)
@@ -120,7 +121,8 @@ func TestOpenAPITools(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	// nullable and the exclusive minimum of 3.0 are said in JSON Schema, readOnly is not asked for, and the circle ends.
+	// nullable and the exclusive minimum of 3.0 are converted to JSON Schema, readOnly properties
+	// are omitted, and the cycle ends.
 	const thing = `{"properties":{"name":{"maxLength":10,"type":["string","null"]},"parts":{"items":{},"type":"array"},"price":{"exclusiveMinimum":0,"type":"number"}},"required":["name"],"type":"object"}`
 	if p := string(tools[0].Def().Parameters); p != `{"additionalProperties":false,"properties":{"body":`+thing+`,"body_query":{"type":"string"}},"required":["body"],"type":"object"}` {
 		t.Errorf("got %s", p)
@@ -181,7 +183,8 @@ func TestOpenAPIRequests(t *testing.T) {
 	}
 }
 
-// Each way to prove oneself goes where it says, and not into what the model sees (SEC11).
+// TestOpenAPIAuth checks that each kind of credentials goes where it belongs, and not into what the
+// model sees (SEC11).
 func TestOpenAPIAuth(t *testing.T) {
 	t.Parallel()
 	for auth, want := range map[string]func(seen) bool{
@@ -218,7 +221,8 @@ func TestOpenAPIAuth(t *testing.T) {
 	}
 }
 
-// SEC8: a document that names another server than its own does not get the credentials; the toolset's own word for a server does.
+// TestOpenAPIServers checks that a server other than the document's own gets no credentials if only
+// the document names it, but does if the toolset names it (SEC8).
 func TestOpenAPIServers(t *testing.T) {
 	t.Parallel()
 	target := record(t, nil)
@@ -325,7 +329,8 @@ func TestOpenAPIDocuments(t *testing.T) {
 	})
 }
 
-// A file is read for documents with trust, and by the reader that the wiring gives.
+// TestOpenAPIFile checks that a file is read for trusted documents only, with the reader in the
+// configuration.
 func TestOpenAPIFile(t *testing.T) {
 	t.Parallel()
 	cfg := config()

@@ -15,21 +15,22 @@ import (
 
 var documentMethods = []string{"get", "head", "put", "post", "patch", "delete", "options"}
 
-// listing is what a document offers.
+// listing is the set of operations that a document offers.
 type listing struct {
 	doc *document
-	// from is where the document came from, for servers that are written relative to it; nil: a file.
+	// from is where the document came from, to resolve relative servers; nil for a file.
 	from *url.URL
-	// server replaces the document's servers; nil: it says.
+	// server replaces the document's servers; if nil, the document's own apply.
 	server *url.URL
 	base   *base
-	// wanted are the tools that are taken; empty: all.
+	// wanted are the tools to include; empty means all.
 	wanted []string
-	// problem hears of operations that are left out.
+	// problem is called with operations that are left out.
 	problem func(op string, err error)
 }
 
-// operations makes a tool of each operation, by path and method. One that cannot be made is left out.
+// operations makes a tool from each operation, sorted by path and method. An operation from which
+// no tool can be made is left out.
 func (l *listing) operations() ([]*operation, error) {
 	paths, _ := l.doc.root["paths"].(map[string]any)
 	var out []*operation
@@ -65,7 +66,7 @@ func (l *listing) operations() ([]*operation, error) {
 	return out, nil
 }
 
-// toolName makes a name that providers accept.
+// toolName returns a name that providers accept.
 func toolName(id, method, path string) string {
 	if id == "" {
 		id = method + "_" + strings.Trim(path, "/")
@@ -144,7 +145,7 @@ func about(raw map[string]any, method, path string) string {
 	return clip(strings.Join(parts, "\n"), maxDescription)
 }
 
-// serverOf gives where an operation is asked for: the toolset's own word, else the nearest of the document's.
+// serverOf returns the server of an operation: the toolset's own, else the nearest in the document.
 func (l *listing) serverOf(levels ...map[string]any) (*url.URL, error) {
 	if l.server != nil {
 		return l.server, nil

@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/api"
 )
 
-// SEC13, issue 12 item 27: rules mean the address that a call comes to, by redirects too; what a person is shown of it holds no secret.
+// TestRulesMeanAddresses checks that rules apply to the address that a call reaches, also through
+// redirects, and that what a person is shown of it contains no secret (SEC13, issue 12 item 27).
 func TestRulesMeanAddresses(t *testing.T) {
 	t.Parallel()
 	srv := record(t, func(w http.ResponseWriter, r *http.Request) {

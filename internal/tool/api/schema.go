@@ -2,15 +2,16 @@ package api
 
 import "slices"
 
-// inliner writes schemas of the document as self-contained JSON Schema, references replaced by what they stand for: not every model's provider follows them.
-// What goes in a circle, or would be too large, becomes a schema that takes everything; the server still judges.
+// inliner converts schemas of the document to self-contained JSON Schema, with references replaced
+// by their targets, because not every model provider follows them. A cyclic schema, or one that
+// would be too large, becomes a schema that accepts everything; the server still validates.
 type inliner struct {
 	doc  *document
 	left int
-	open []string // references that are being replaced
+	open []string // references being replaced
 }
 
-// schemaKeys are passed on. The others say nothing of values, or are not JSON Schema.
+// schemaKeys are copied. Other keys do not describe values, or are not JSON Schema.
 var schemaKeys = []string{
 	"type", "title", "description", "enum", "const", "default", "format", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
 	"minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "required",
@@ -81,7 +82,7 @@ func (in *inliner) object(s map[string]any) map[string]any {
 	return out
 }
 
-// properties leaves out what only the server writes.
+// properties omits properties that only the server writes.
 func (in *inliner) properties(s, out map[string]any) {
 	props, ok := s["properties"].(map[string]any)
 	if !ok {
@@ -104,7 +105,7 @@ func (in *inliner) properties(s, out map[string]any) {
 	}
 }
 
-// modern says in JSON Schema what 3.0 says in words of its own.
+// modern converts keywords of 3.0 to JSON Schema.
 func modern(s, out map[string]any) {
 	for bound, exclusive := range map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"} {
 		on, ok := s[exclusive].(bool)

@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// template is an address with places for arguments in its path and in the values of its query: https://host/a/{b}?c={d}. Both `{name}` and `${name}` are
-// places. Scheme, host, the slashes of the path and the names of the query are fixed.
+// template is an address with placeholders for arguments in its path and in the values of its
+// query: https://host/a/{b}?c={d}. Both `{name}` and `${name}` are placeholders. Scheme, host, the
+// slashes of the path and the names of the query are fixed.
 type template struct {
 	scheme, host string
 	path         [][]part
@@ -25,7 +26,7 @@ type pair struct {
 	value []part
 }
 
-// parseTemplate reads an address.
+// parseTemplate parses an address.
 func parseTemplate(text string) (*template, error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if scheme = strings.ToLower(scheme); !ok || scheme != "http" && scheme != "https" {
@@ -78,7 +79,7 @@ func parseTemplate(text string) (*template, error) {
 	return t, nil
 }
 
-// parseParts splits text at its places.
+// parseParts splits text at its placeholders.
 func parseParts(text string, literal func(string) string) ([]part, error) {
 	var out []part
 	for text != "" {
@@ -112,7 +113,8 @@ func isArgName(s string) bool {
 	}) < 0
 }
 
-// literalPath and literalQuery write what a document says itself as it is sent; what is encoded already stays so.
+// literalPath and literalQuery encode a document's own text in the form that is sent; already
+// encoded parts are left unchanged.
 func literalPath(s string) string {
 	if decoded, err := url.PathUnescape(s); err == nil {
 		return encode(decoded, "!$&'()*+,;=:@.")
@@ -127,7 +129,7 @@ func literalQuery(s string) string {
 	return encode(s, "!$'()*,:@/?.")
 }
 
-// encode percent-encodes all but letters, digits, `-`, `_`, `~` and the bytes of also.
+// encode percent-encodes everything except letters, digits, `-`, `_`, `~` and the bytes of also.
 func encode(s, also string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
@@ -144,7 +146,7 @@ func encode(s, also string) string {
 	return b.String()
 }
 
-// names lists the arguments that have places, each once.
+// names returns the set of arguments that have placeholders.
 func (t *template) names() map[string]bool {
 	out := map[string]bool{}
 	for _, segment := range t.path {
@@ -161,8 +163,8 @@ func (t *template) names() map[string]bool {
 	return out
 }
 
-// fill puts arguments into their places. An argument that is missing is an error in the path; a query parameter whose arguments are
-// all missing is left out.
+// fill puts arguments into their placeholders. A missing argument is an error in the path; a query
+// parameter whose arguments are all missing is omitted.
 func (t *template) fill(args map[string]any) (*url.URL, error) {
 	var raw strings.Builder
 	for _, segment := range t.path {
@@ -203,7 +205,8 @@ func fillSegment(segment []part, args map[string]any) (string, error) {
 		}
 		text := scalar(v)
 		for piece := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '/' || r == '\\' }) {
-			// Encoded slashes are decoded by some servers, and what they part is then a step up.
+			// Some servers decode encoded slashes, and a part between them could then be a parent
+			// directory.
 			if piece == "." || piece == ".." {
 				return "", fmt.Errorf("%s must not hold the path segment %q", p.name, piece)
 			}
@@ -239,7 +242,7 @@ func fillValue(parts []part, args map[string]any) (string, bool) {
 	return b.String(), places == 0 || missing < places
 }
 
-// scalar writes a value as text: lists with commas, objects as JSON.
+// scalar formats a value as text: lists with commas, objects as JSON.
 func scalar(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -28,7 +28,7 @@ func TestTemplateFill(t *testing.T) {
 	const tmpl = "https://api.example:8443/v1/${owner}/x-{repo}/raw%20file?q={q}&page=${page}&fixed=a b&both={a}:{b}"
 	for name, tc := range map[string]struct {
 		args map[string]any
-		want string // "": an error
+		want string // "" means an error
 	}{
 		"plain":          {map[string]any{"owner": "me", "repo": "r", "q": "x", "page": 2.0}, "https://api.example:8443/v1/me/x-r/raw%20file?q=x&page=2&fixed=a%20b"},
 		"mixed present":  {map[string]any{"owner": "me", "repo": "r", "a": "1"}, "https://api.example:8443/v1/me/x-r/raw%20file?fixed=a%20b&both=1:"},
@@ -61,7 +61,9 @@ func TestTemplateFill(t *testing.T) {
 	}
 }
 
-// Whatever an argument says, host, number of path segments, names of the query and everything else of the address stay, and the value arrives whole (SEC8).
+// TestTemplateLaw checks that whatever the value of an argument, the host, the number of path
+// segments, the names of the query and everything else in the address are unchanged, and the value
+// arrives intact (SEC8).
 func TestTemplateLaw(t *testing.T) {
 	t.Parallel()
 	tm, err := parseTemplate("https://api.example/v1/{a}/mid/x{b}y?one={c}&two=2&three={d}")
@@ -108,7 +110,8 @@ func holds(t failer, u *url.URL, args map[string]any) {
 	}
 }
 
-// No template and no value ends the process, and what is filled can be asked for.
+// FuzzTemplate checks that no template and no value crashes the process, and that a filled template
+// can be requested.
 func FuzzTemplate(f *testing.F) {
 	f.Add("https://api.example/v1/{a}?b={a}", "../x")
 	f.Add("http://h/${a}/%zz?%zz={a}&=&a", "\r\n")

@@ -18,27 +18,33 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// Config is what all toolsets of a process have in common.
+// Config is the configuration that all toolsets of a process share.
 type Config struct {
-	// Dir is the folder against which relative folders are resolved; "": our working directory.
+	// Dir is the folder against which relative folders are resolved; "" means our working
+	// directory.
 	Dir string
-	// Environ gives our environment, of which programs get a few harmless variables; nil: os.Environ.
+	// Environ returns our environment, of which programs get a few harmless variables; nil means
+	// os.Environ.
 	Environ func() []string
-	// Expand gives a text with its references (${NAME}, ${env.NAME}) replaced by values; nil: texts are taken as they are written.
+	// Expand returns text with its references (${NAME}, ${env.NAME}) replaced by their values; if
+	// nil, texts are used as written.
 	Expand func(text string) (string, error)
 }
 
 const (
-	// DefaultTimeout bounds a program where nothing else is said.
+	// DefaultTimeout is the default time limit of a program.
 	DefaultTimeout = 30 * time.Second
-	// DefaultBytes is how much is kept of standard output and of standard error, each, where nothing else is said.
+	// DefaultBytes is the default limit for each of standard output and standard error that is
+	// kept.
 	DefaultBytes = 32 << 10
-	// tellTime is left of the time of a call, so that what a program said can be told when its time is over.
+	// tellTime is reserved at the end of a call's time, so that the output of a program that timed
+	// out can be returned.
 	tellTime = 1500 * time.Millisecond
 	grace    = 500 * time.Millisecond
 )
 
-// Runner runs the programs of one toolset. Run and Close are safe for concurrent use; Expand is not.
+// Runner runs the programs of one toolset. Run and Close are safe for concurrent use; Expand is
+// not.
 type Runner struct {
 	cfg     Config
 	secrets []string
@@ -51,7 +57,7 @@ type Runner struct {
 	calls sync.WaitGroup
 }
 
-// New makes a Runner.
+// New returns a Runner.
 func New(cfg Config) *Runner {
 	if cfg.Environ == nil {
 		cfg.Environ = os.Environ
@@ -64,8 +70,8 @@ func New(cfg Config) *Runner {
 	return r
 }
 
-// Expand replaces the references in the values of variables. Values that came out of references, and those of names that speak of secrets, are blotted
-// out in what programs say.
+// Expand replaces the references in the values of variables. Values that came from references, and
+// values of names that look like secrets, are redacted in the output of programs.
 func (r *Runner) Expand(env map[string]string) (map[string]string, error) {
 	out := maps.Clone(env)
 	for _, name := range slices.Sorted(maps.Keys(env)) {
@@ -85,10 +91,11 @@ func (r *Runner) Expand(env map[string]string) (map[string]string, error) {
 	return out, nil
 }
 
-// known tells the variables that programs get anyway: `PATH: "${PATH}:/opt/bin"` makes no secret of the path.
+// known reports whether programs get the variable anyway: `PATH: "${PATH}:/opt/bin"` does not make
+// the path a secret.
 func known(name string) bool { return len(process.Inherited([]string{name + "="})) > 0 }
 
-// Folder gives the absolute form of a folder, each part relative to the one before.
+// Folder returns the absolute form of a folder; each part is relative to the previous one.
 func (r *Runner) Folder(parts ...string) (string, error) {
 	dir := r.cfg.Dir
 	for _, p := range parts {
@@ -101,27 +108,32 @@ func (r *Runner) Folder(parts ...string) (string, error) {
 	return filepath.Abs(cmp.Or(dir, "."))
 }
 
-// Request is one program to be run.
+// Request is one program to run.
 type Request struct {
-	// Argv is the program with its arguments; Shell is a line for the system's shell instead.
+	// Argv is the program with its arguments; Shell is a command line for the system's shell
+	// instead.
 	Argv  []string
 	Shell string
 	Dir   string
-	// Env are the variables that it gets beside basics, the last map winning.
+	// Env contains the variables that the program gets in addition to the basic ones; later maps
+	// take precedence.
 	Env   []map[string]string
 	Stdin string
-	// Key is the idempotency key of the call, which the program gets as the variable tool.EnvKey; "": it gets none.
+	// Key is the idempotency key of the call, which the program gets in the variable tool.EnvKey;
+	// if "", it gets none.
 	Key string
-	// Timeout bounds it; 0: DefaultTimeout.
+	// Timeout limits the program's run time; 0 means DefaultTimeout.
 	Timeout time.Duration
-	// MaxBytes is how much is kept of standard output and of standard error, each; 0: DefaultBytes.
+	// MaxBytes is the limit for each of standard output and standard error that is kept; 0 means
+	// DefaultBytes.
 	MaxBytes int
-	// Started is that of process.Program.
+	// Started is as in process.Program.
 	Started func(said func() process.Outcome)
 }
 
-// Limit gives the time of a program whose toolset has the timeout of its spec, 0 for none, and whose caller asks for one, 0 for none: a little less
-// than the call may take, so that the answer can tell what the program said.
+// Limit returns the time limit of a program, a little less than the call may take, so that the
+// answer can include the program's output. spec is the timeout of the toolset's spec and asked the
+// one that the caller requests; 0 means none for both.
 func Limit(spec, asked time.Duration) time.Duration {
 	most := cmp.Or(spec, 5*time.Minute)
 	if most > 2*tellTime {
@@ -130,22 +142,22 @@ func Limit(spec, asked time.Duration) time.Duration {
 	return min(cmp.Or(asked, spec, DefaultTimeout), most)
 }
 
-// Answer is the structured form of an answer. ExitCode is -1 where a signal ended the program.
+// Answer is the structured form of an answer. ExitCode is -1 if a signal ended the program.
 type Answer struct {
 	ExitCode int    `json:"exitCode"`
 	Stdout   string `json:"stdout"`
 	Stderr   string `json:"stderr"`
-	// TimedOut tells that its time was over; Dropped counts bytes that are left out.
+	// TimedOut reports whether the program timed out; Dropped is the number of omitted bytes.
 	TimedOut bool  `json:"timedOut,omitempty"`
 	Dropped  int64 `json:"droppedBytes,omitempty"`
 }
 
 var errTime = errors.New("timed out")
 
-// Run runs a program. What it answers is told, and is the tool's own error where the exit status is not 0, where its time was over, and where it cannot
-// be started.
+// Run runs a program and returns its output. The result is the tool's own error if the exit status
+// is not 0, if the program timed out, or if it cannot be started.
 //
-// Errors: tool.ErrClosed; one that wraps ctx's cause when ctx is done.
+// Errors are tool.ErrClosed, and one that wraps the cause of ctx if ctx is done.
 func (r *Runner) Run(ctx context.Context, q Request) (tool.Result, error) {
 	out, err := r.Outcome(ctx, q)
 	switch {
@@ -159,7 +171,8 @@ func (r *Runner) Run(ctx context.Context, q Request) (tool.Result, error) {
 	return tool.Result{Text: r.red.Text("the program was not run: " + err.Error()), IsError: true}, nil
 }
 
-// Outcome runs a program and gives how it ended. Errors: as those of Run, what kept it from starting, and one for a program whose time was over.
+// Outcome runs a program and returns how it ended. Errors are those of Run, the error that kept the
+// program from starting, and one for a program that timed out.
 func (r *Runner) Outcome(ctx context.Context, q Request) (process.Outcome, error) {
 	if ctx.Err() != nil {
 		return process.Outcome{}, context.Cause(ctx)
@@ -173,7 +186,8 @@ func (r *Runner) Outcome(ctx context.Context, q Request) (process.Outcome, error
 	r.mu.Unlock()
 	defer r.calls.Done()
 	if st, err := os.Stat(q.Dir); err != nil || !st.IsDir() {
-		return process.Outcome{}, fmt.Errorf("folder %s not found", q.Dir) // else the program would seem not to be there
+		// otherwise the program would seem to be missing
+		return process.Outcome{}, fmt.Errorf("folder %s not found", q.Dir)
 	}
 	vars := process.Inherited(r.cfg.Environ())
 	for _, env := range q.Env {
@@ -193,7 +207,7 @@ func (r *Runner) Outcome(ctx context.Context, q Request) (process.Outcome, error
 	})
 }
 
-// Result words an outcome. why says what ended the program, if that was not the program itself.
+// Result formats an outcome. why says what ended the program, if the program did not end by itself.
 func (r *Runner) Result(o process.Outcome, why string) tool.Result {
 	a := Answer{ExitCode: o.Code, Stdout: r.red.Text(o.Stdout), Stderr: r.red.Text(o.Stderr), TimedOut: why != "", Dropped: o.Dropped}
 	var parts []string
@@ -214,12 +228,12 @@ func (r *Runner) Result(o process.Outcome, why string) tool.Result {
 	}
 	b, err := json.Marshal(a)
 	if err != nil {
-		b = nil // numbers and text marshal
+		b = nil // numbers and strings always marshal
 	}
 	return tool.Result{Text: strings.Join(parts, "\n"), IsError: failed, Structured: b}
 }
 
-// Close ends all programs and waits for their end.
+// Close terminates all programs and waits for them to exit.
 func (r *Runner) Close() {
 	r.mu.Lock()
 	r.shut = true

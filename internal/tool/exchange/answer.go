@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Media gives the answer's media type in lower case without parameters, guessed from the body where the server does not say.
+// Media returns the answer's media type in lower case without parameters; if the server sends none,
+// it is guessed from the body.
 func (a *Answer) Media() string {
 	header := a.Header.Get("Content-Type")
 	if media, _, err := mime.ParseMediaType(header); err == nil {
@@ -22,15 +23,15 @@ func (a *Answer) Media() string {
 	return media
 }
 
-// OK tells whether the status is one of success.
+// OK reports whether the status is a success.
 func (a *Answer) OK() bool { return a.Status >= 200 && a.Status < 300 }
 
-// StatusText writes the status: 404 Not Found.
+// StatusText formats the status, as in 404 Not Found.
 func (a *Answer) StatusText() string {
 	return strings.TrimSpace(strconv.Itoa(a.Status) + " " + http.StatusText(a.Status))
 }
 
-// Size says how many bytes the body has, as far as that is known.
+// Size describes how many bytes the body has, as far as that is known.
 func (a *Answer) Size() string {
 	switch {
 	case a.Cut && a.Length > 0:
@@ -41,12 +42,12 @@ func (a *Answer) Size() string {
 	return strconv.Itoa(len(a.Body)) + " bytes"
 }
 
-// IsJSON tells media types whose bodies are JSON.
+// IsJSON reports whether bodies of a media type are JSON.
 func IsJSON(media string) bool {
 	return media == "application/json" || media == "text/json" || strings.HasSuffix(media, "+json")
 }
 
-// IsText tells media types whose bodies a person could read as they are.
+// IsText reports whether bodies of a media type are readable as they are.
 func IsText(media string) bool {
 	switch media {
 	case "application/xml", "application/xhtml+xml", "application/javascript", "application/ecmascript", "application/yaml", "application/x-yaml",
@@ -56,7 +57,7 @@ func IsText(media string) bool {
 	return strings.HasPrefix(media, "text/") || IsJSON(media) || strings.HasSuffix(media, "+xml") || strings.HasSuffix(media, "+yaml")
 }
 
-// Cut shortens text to at most limit bytes at the end of a character, and tells whether it did.
+// Cut shortens text to at most limit bytes at a character boundary, and reports whether it did.
 func Cut(text string, limit int) (string, bool) {
 	if len(text) <= limit {
 		return text, false

@@ -19,14 +19,14 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// What is not said otherwise.
+// Defaults.
 const (
 	DefaultTotal    = 30 * time.Second
 	DefaultIdle     = 30 * time.Second
 	DefaultMaxBytes = 5 << 20
 )
 
-// closeWait bounds how long Close waits for exchanges that were told to stop (P11).
+// closeWait limits how long Close waits for exchanges that were told to stop (P11).
 const closeWait = 4 * time.Second
 
 var (
@@ -34,22 +34,23 @@ var (
 	errTotal = errors.New("incomplete response")
 )
 
-// Config says how a toolset speaks HTTP. HTTP is required.
+// Config configures how a toolset uses HTTP. HTTP is required.
 type Config struct {
-	// HTTP checks addresses (SEC8). Its Timeout is not used. Closing closes its idle connections.
+	// HTTP checks addresses (SEC8). Its Timeout is not used. Close closes its idle connections.
 	HTTP *http.Client
-	// Judge refuses targets, the first one and those of redirects, by an error that says why; nil refuses none. What it cannot tell, where an address
-	// leads, is the HTTP client's matter.
+	// Judge returns an error with the reason for each target that is not allowed, the first one and
+	// those of redirects; nil allows all. Judge cannot know where an address leads; the HTTP client
+	// checks that.
 	Judge func(*url.URL) error
-	// Total bounds one exchange, Idle the time in which nothing arrives (P11); 0: 30 s each.
+	// Total limits one exchange, Idle the time in which nothing arrives (P11); 0 means 30 s each.
 	Total, Idle time.Duration
-	// MaxBytes bounds what is read of a body, after it was unpacked (SEC17); 0: 5 MiB.
+	// MaxBytes limits what is read of a body, after decompression (SEC17); 0 means 5 MiB.
 	MaxBytes int
-	// Redactor takes the toolset's secrets out of errors (SEC11).
+	// Redactor removes the toolset's secrets from errors (SEC11).
 	Redactor process.Redactor
 }
 
-// Client makes exchanges. Safe for concurrent use.
+// Client makes exchanges. It is safe for concurrent use.
 type Client struct {
 	cfg  Config
 	http *http.Client
@@ -62,19 +63,20 @@ type Client struct {
 	busy   sync.WaitGroup
 }
 
-// Answer is what a server said.
+// Answer is a server's response.
 type Answer struct {
-	// URL is where the answer came from, after redirects.
+	// URL is where the response came from, after redirects.
 	URL    *url.URL
 	Status int
 	Header http.Header
 	Body   []byte
-	// Cut tells that the body is longer than Body; Length is the length that the server announced, -1 where it did not.
+	// Cut reports whether the body is longer than Body; Length is the length that the server
+	// announced, or -1 if it announced none.
 	Cut    bool
 	Length int64
 }
 
-// New makes a Client. Close it.
+// New returns a Client. The caller must close it.
 func New(cfg Config) *Client {
 	cfg.Total, cfg.Idle = cmp.Or(cfg.Total, DefaultTotal), cmp.Or(cfg.Idle, DefaultIdle)
 	cfg.MaxBytes = cmp.Or(cfg.MaxBytes, DefaultMaxBytes)
@@ -95,7 +97,8 @@ func New(cfg Config) *Client {
 	return c
 }
 
-// follow judges a redirect. What a writing request carries is for the host that it was sent to; only reading follows elsewhere.
+// follow checks a redirect. The contents of a writing request are only for the host that it was
+// sent to; only reading requests follow redirects elsewhere.
 func (c *Client) follow(req *http.Request, via []*http.Request) error {
 	if first := via[0]; !reads(req.Method) && !strings.EqualFold(first.URL.Host, req.URL.Host) {
 		return fmt.Errorf("%w: a redirect of a %s to another host (%s)", outbound.ErrRefused, req.Method, req.URL.Host)
@@ -111,7 +114,8 @@ func (c *Client) follow(req *http.Request, via []*http.Request) error {
 
 type hidesKey struct{}
 
-// Hiding gives a context for exchanges that follow no redirect to an address that hides names.
+// Hiding returns a context for exchanges that follow no redirect to an address for which hides
+// returns true.
 func Hiding(ctx context.Context, hides func(*url.URL) bool) context.Context {
 	return context.WithValue(ctx, hidesKey{}, hides)
 }
@@ -125,14 +129,14 @@ func (c *Client) judge(u *url.URL) error {
 
 func reads(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
-// Closed tells whether Close was called.
+// Closed reports whether Close was called.
 func (c *Client) Closed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.closed
 }
 
-// Close ends what is going on and waits for it. It is idempotent.
+// Close ends exchanges in flight and waits for them. It is idempotent.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -151,10 +155,12 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Do sends req, whatever its context, with ctx and reads the answer. An answer of any status is an answer.
+// Do sends req with ctx, whatever the request's own context, and reads the response. A response
+// with any status is returned as an Answer.
 //
-// Errors: tool.ErrClosed; one that wraps ctx's cause; else *tool.Error without a Tool: timeout, network, or failed with outbound.ErrRefused in its chain for a
-// target that may not be reached. OutcomeUnknown is set where the request went out, unless it only reads.
+// Errors are tool.ErrClosed; one that wraps the cause of ctx; otherwise a *tool.Error without a
+// Tool: timeout, network, or failed with outbound.ErrRefused in its chain for a target that may not
+// be reached. OutcomeUnknown is set if the request was sent, unless it only reads.
 func (c *Client) Do(ctx context.Context, req *http.Request) (*Answer, error) {
 	c.mu.Lock()
 	if c.closed {
@@ -206,13 +212,13 @@ func late(unknown bool, format string, args ...any) error {
 	return e
 }
 
-// failure makes an *Error of what kept a request from being answered.
+// failure converts the reason for which a request was not answered to an *Error.
 func (c *Client) failure(req *http.Request, err error) *tool.Error {
 	if outer, ok := errors.AsType[*url.Error](err); ok {
-		err = outer.Err // its text holds the whole address
+		err = outer.Err // its text contains the whole address
 	}
 	if errors.Is(err, outbound.ErrRefused) {
-		// The chain stays, the text is ours: it names hosts only.
+		// The chain is kept, but the text is ours: it names hosts only.
 		return tool.Errorf(tool.KindFailed, "", "request to %s was not sent: %w", req.URL.Host, err)
 	}
 	return tool.Errorf(tool.KindNetwork, "", "no response from %s: %w", req.URL.Host, c.cfg.Redactor.Error(err))

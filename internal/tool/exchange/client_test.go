@@ -41,7 +41,8 @@ func request(t *testing.T, method, target, body string) *http.Request {
 	return req
 }
 
-// P11, P12: what becomes of an exchange that gets no whole answer, and whether it may have been carried out.
+// TestFailures checks the errors of exchanges without a complete response, and whether they report
+// that the request may have been carried out (P11, P12).
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	srv := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -99,7 +100,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A done context and Close end an exchange, each in its own words.
+// TestEnds checks that a done context and Close each end an exchange with their own error.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	srv := outboundtest.Serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
@@ -118,7 +119,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// SEC8: what a writing request carries stays with its host; reading goes on elsewhere, without credentials, where the toolset allows it.
+// TestRedirects checks that the contents of a writing request stay with its host, and that reading
+// requests follow redirects elsewhere, without credentials, if the toolset allows it (SEC8).
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	var got *http.Request

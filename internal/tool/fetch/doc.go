@@ -1,11 +1,14 @@
-// Package fetch lets agents read web pages: one tool that takes addresses and answers with what is there, HTML as Markdown.
+// Package fetch lets agents read web pages: one tool that accepts addresses and returns their
+// contents, HTML as Markdown.
 //
-// It refuses to do anything but GET, to carry credentials, to go where its lists or the one HTTP client (SEC8) do not let it, and to give a model what is
-// no text: other content is told by type and size.
+// It only makes GET requests, sends no credentials, goes only where its lists and the HTTP client
+// (SEC8) allow, and returns only text to the model: other content is described by type and size.
 //
-// The flow of one call: each address is checked and asked for, all of them side by side; an address that fails says so beside what the others gave; what is
-// too long is cut, and the cut is told.
+// The flow of one call: the addresses are checked and fetched concurrently; an address that fails
+// is reported along with the results of the others; contents that are too long are cut, and the cut
+// is reported.
 //
-// Invariants: the call ends in finite time (P11); its text is bounded (SEC17); asking again changes nothing, so its policy is retry (P12). What a page says
-// is data: it is marked as such and never read as anything else.
+// Invariants: the call ends in finite time (P11); its text is limited (SEC17); repeating it changes
+// nothing, so its policy is retry (P12). The contents of a page are data: they are marked as such
+// and never interpreted as anything else.
 package fetch

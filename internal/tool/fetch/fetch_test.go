@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// open makes a toolset with a guarded client, for which allow names the exceptions.
+// open returns a toolset with a guarded client; allow lists the exceptions.
 func open(t *testing.T, options string, allow ...string) *fetch.Toolset {
 	t.Helper()
 	return openWith(t, options, outbound.Config{Allow: allow, Proxy: outboundtest.NoProxy})
@@ -64,7 +64,7 @@ func get(t *testing.T, ts *fetch.Toolset, urls ...string) tool.Result {
 	return res
 }
 
-// site answers with pages of many kinds.
+// site serves pages of many kinds.
 func site(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/page":
@@ -147,7 +147,8 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// SEC17: what is too long is cut, and the cut is told; several addresses share what a call may give.
+// TestCut checks that contents that are too long are cut, that the cut is reported, and that
+// several addresses share the limit of a call (SEC17).
 func TestCut(t *testing.T) {
 	t.Parallel()
 	srv := outboundtest.Serve(t, site)
@@ -160,7 +161,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// SEC17: no more is read than the limit.
+// TestReadLimit checks that no more than the limit is read (SEC17).
 func TestReadLimit(t *testing.T) {
 	t.Parallel()
 	srv := outboundtest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -186,7 +187,8 @@ func TestReadLimit(t *testing.T) {
 	}
 }
 
-// The failure of one address is given with the answers of the others.
+// TestBeside checks that the failure of one address is returned along with the answers of the
+// others.
 func TestBeside(t *testing.T) {
 	t.Parallel()
 	srv := outboundtest.Serve(t, site)
@@ -205,7 +207,8 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// SEC8: whatever way an address that is not public is written, and whatever leads there, it is not asked.
+// TestPrivate checks that an address that is not public is never requested, however it is written
+// and whatever leads there (SEC8).
 func TestPrivate(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int64
@@ -228,7 +231,8 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// SEC8: names are judged by what they resolve to, decimal, octal and short forms among them.
+// TestResolved checks that names are judged by the addresses they resolve to, including decimal,
+// octal and short forms (SEC8).
 func TestResolved(t *testing.T) {
 	t.Parallel()
 	proxy := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -254,7 +258,8 @@ func TestResolved(t *testing.T) {
 	}
 }
 
-// SEC13: lists of domains are compared by whole labels, for redirects too; no spelling gets around them.
+// TestDomains checks that lists of domains are compared by whole labels, also for redirects, and
+// that no spelling bypasses them (SEC13).
 func TestDomains(t *testing.T) {
 	t.Parallel()
 	proxy := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -287,7 +292,8 @@ func TestDomains(t *testing.T) {
 	}
 }
 
-// P11: a server that accepts and never answers costs its time, and the others of the call still give theirs.
+// TestNoAnswer checks that a server that accepts and never answers uses up only its own time, and
+// that the other addresses of the call are still answered (P11).
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	srv := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -303,7 +309,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// P11: a call ends with its context while a server hangs.
+// TestCancel checks that a call ends with its context while a server hangs (P11).
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	entered := make(chan struct{})
@@ -315,7 +321,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// P11: closing ends a call in flight.
+// TestCloseInFlight checks that closing ends a call in flight (P11).
 func TestCloseInFlight(t *testing.T) {
 	t.Parallel()
 	entered := make(chan struct{})

@@ -14,8 +14,9 @@ import (
 
 // options are the toolset's own keys.
 type options struct {
-	// AllowedDomains are the only ones that are asked, where it is not empty. BlockedDomains are not asked and win. An entry is a host, which stands for the
-	// hosts below it too; with a port it means that port alone.
+	// AllowedDomains, if not empty, lists the only domains that are fetched. BlockedDomains are not
+	// fetched, and take precedence. An entry is a host, which includes its subdomains; with a port
+	// it matches that port only.
 	AllowedDomains []string `json:"allowed_domains"`
 	BlockedDomains []string `json:"blocked_domains"`
 }
@@ -38,7 +39,8 @@ func readOptions(spec tool.Spec) (options, error) {
 	return o, nil
 }
 
-// Hosts gives what a spec's allowed_domains names, for a wiring that lets an operator's own words through (SEC8, D34); nil where they cannot be read.
+// Hosts returns the names in a spec's allowed_domains, for a wiring that exempts names from the
+// operator (SEC8, D34); nil if they cannot be read.
 func Hosts(spec tool.Spec) []string {
 	o, err := readOptions(spec)
 	if err != nil {
@@ -47,7 +49,7 @@ func Hosts(spec tool.Spec) []string {
 	return o.AllowedDomains
 }
 
-// judge says why u may not be asked for; nil: it may.
+// judge returns the reason why u may not be fetched; nil means that it may.
 func (o options) judge(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return fmt.Errorf("%w: only http and https URLs can be fetched, not %q", outbound.ErrRefused, u.Scheme)
@@ -74,7 +76,8 @@ func (o options) judge(u *url.URL) error {
 	return nil
 }
 
-// matches tells whether an entry stands for host and port: by whole labels, never by a part of one (SEC13).
+// matches reports whether an entry matches host and port, by whole labels, never by a part of one
+// (SEC13).
 func matches(entries []string, host, port string) bool {
 	for _, e := range entries {
 		name := e
@@ -94,7 +97,7 @@ func matches(entries []string, host, port string) bool {
 	return false
 }
 
-// cleanHost writes a host in the one way in which hosts are compared.
+// cleanHost returns a host in the form in which hosts are compared.
 func cleanHost(h string) string {
 	h = strings.ToLower(strings.TrimSpace(h))
 	if addr, err := netip.ParseAddr(h); err == nil {

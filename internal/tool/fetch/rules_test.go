@@ -15,7 +15,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/fetch/page"
 )
 
-// SEC13, issue 12 item 27: rules about urls mean the address that is asked, by redirects too.
+// TestRulesMeanAddresses checks that rules about URLs apply to the address that is requested,
+// including through redirects (SEC13, issue 12 item 27).
 func TestRulesMeanAddresses(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Int32

@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// write makes a call's result. It is an error of the tool only where no address gave anything.
+// write builds the result of a call. The result is a tool error only if no address returned
+// anything.
 func write(list []fetched) (tool.Result, error) {
 	var b strings.Builder
 	failed := 0
@@ -28,7 +29,7 @@ func write(list []fetched) (tool.Result, error) {
 	return tool.Result{Text: b.String(), IsError: failed == len(list), Structured: structured}, nil
 }
 
-// write writes what is known of an address, then what is there.
+// write writes the metadata of an address, then its content.
 func (f *fetched) write(b *strings.Builder) {
 	fmt.Fprintf(b, "URL: %s\n", f.URL)
 	if f.Final != "" {

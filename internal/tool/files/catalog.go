@@ -14,12 +14,13 @@ const (
 	dirsProperty    = `"paths":{"type":"array","items":{"type":"string"},"minItems":1,"description":"Paths of the folders"}`
 )
 
-// object is a schema of an object whose required properties are those given.
+// object returns the schema of an object with the given properties and required properties.
 func object(properties, required string) json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":[` + required + `],"additionalProperties":false}`)
 }
 
-// catalog are the tools in the order in which they are offered. Their names and arguments are those that docker-agent's documents and prompts know.
+// catalog holds the tools in the order in which they are offered. Their names and arguments are
+// those that docker-agent documents and prompts use.
 var catalog = []entry{
 	{
 		def: chat.ToolDef{

@@ -1,11 +1,15 @@
-// Package files gives agents the files under one folder: toolsets of type `filesystem`.
+// Package files provides agents with access to the files under one folder: toolsets of type
+// `filesystem`.
 //
-// It refuses to reach anything outside that folder, whatever a path says and wherever links lead: all access goes through one [os.Root] (SEC16). It
-// refuses to serve an untrusted spec (SEC4, SEC5), and to read devices, pipes and other things that are no regular files.
+// Nothing outside that folder can be reached, whatever a path says and wherever links lead: all
+// access goes through one [os.Root] (SEC16). It does not serve an untrusted spec (SEC4, SEC5), and
+// does not read devices, pipes and other things that are not regular files.
 //
-// The flow of a call: the path is judged as text (resolve), then handed to the root, which judges it again while it walks. What is read is bounded,
-// and what was left out is told; what is written goes to a new file beside the old one, which then takes its place, so that a crash leaves the one or
-// the other. Commands of post_edit run after that, by package process.
+// A call first checks the path as a string (resolve), then passes it to the root, which checks it
+// again during the walk. Reads are limited, and the result states what was left out. Writes go to a
+// new file next to the old one, which then replaces it, so that a crash leaves either the old or
+// the new file. The post_edit commands run after that, through package process.
 //
-// Invariants: a path that is refused was neither read nor written; edits of one toolset happen one after another; a call ends soon after its context.
+// Invariants: a rejected path was neither read nor written; the edits of a toolset are serialized;
+// a call ends soon after its context.
 package files

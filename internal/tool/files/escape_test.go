@@ -16,7 +16,7 @@ import (
 
 const secret = "canary-of-the-outside"
 
-// arena makes a folder that is served, inside of one that holds what must not be reached.
+// arena creates a folder to be served inside a folder that holds files that must not be reached.
 func arena(t *testing.T) (inside, outside string) {
 	t.Helper()
 	outside = t.TempDir()
@@ -36,7 +36,7 @@ func arena(t *testing.T) (inside, outside string) {
 	return inside, outside
 }
 
-// state gives every file below dir with its content, links as their targets.
+// state returns every file below dir with its content, and links with their targets.
 func state(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -73,7 +73,7 @@ func same(t *testing.T, before, after map[string]string) {
 	}
 }
 
-// escapes are paths that must not be served, each by the reason for which it is none.
+// escapes returns paths that must not be served, keyed by the reason why they are not valid.
 func escapes(outside string) map[string]string {
 	return map[string]string{
 		"parent":              "../secret.txt",
@@ -125,8 +125,9 @@ func escapes(outside string) map[string]string {
 	}
 }
 
-// SEC16: whatever form a path has that leads out of the folder, every tool refuses it in words, nothing outside is read, and nothing anywhere is
-// written.
+// TestEscapes checks that every tool rejects a path that leads out of the folder, whatever its
+// form, with an explanation, and that nothing outside is read and nothing anywhere is written
+// (SEC16).
 func TestEscapes(t *testing.T) {
 	t.Parallel()
 	inside, outside := arena(t)
@@ -154,7 +155,7 @@ func TestEscapes(t *testing.T) {
 			if path == "" && (tool == "list_directory" || tool == "directory_tree" || strings.HasPrefix(tool, "search_")) {
 				continue // the folder itself
 			}
-			// A link itself, which is in the folder, may be moved; what it stands for may not.
+			// The link itself is in the folder and may be moved; its target may not.
 			if strings.HasPrefix(why, "link to ") && name == "move_file from" || why == "absolute link" && name == "move_file from" {
 				continue
 			}
@@ -171,7 +172,7 @@ func TestEscapes(t *testing.T) {
 	same(t, before, state(t, outside))
 }
 
-// SEC16: no walk follows a link.
+// TestWalksStayInside checks that no walk follows a link (SEC16).
 func TestWalksStayInside(t *testing.T) {
 	t.Parallel()
 	inside, _ := arena(t)
@@ -184,7 +185,8 @@ func TestWalksStayInside(t *testing.T) {
 	}
 }
 
-// SEC16: a folder that is swapped for a link while files are read and written leads nowhere.
+// TestSwappedFolder checks that a folder that is replaced by a link during reads and writes leads
+// nowhere (SEC16).
 func TestSwappedFolder(t *testing.T) {
 	t.Parallel()
 	inside, outside := arena(t)
@@ -224,7 +226,8 @@ func TestSwappedFolder(t *testing.T) {
 	}
 }
 
-// SEC16, as a law: whatever parts a path is made of, nothing outside of the folder is read or changed.
+// TestAnyPath checks the property that, whatever parts a path consists of, nothing outside the
+// folder is read or changed (SEC16).
 func TestAnyPath(t *testing.T) {
 	t.Parallel()
 	inside, outside := arena(t)

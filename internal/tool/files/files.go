@@ -15,32 +15,37 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// Config is what all toolsets of a process have in common.
+// Config holds the settings shared by all toolsets of a process.
 type Config struct {
-	// Dir is the folder against which a relative `path` is resolved, and the one that is served where a spec names none; "": our working directory.
+	// Dir is the folder against which a relative `path` is resolved, and the folder that is served
+	// if a spec names none. Empty means the working directory of the process.
 	Dir string
-	// Environ gives our environment, of which commands of post_edit get a few harmless variables; nil: os.Environ.
+	// Environ returns the environment of the process, from which post_edit commands get a few
+	// harmless variables. If nil, os.Environ is used.
 	Environ func() []string
-	// Own tells which files no toolset reaches unless its own_files names them; nil: none. What is in a .git folder and starts programs is protected anyway.
+	// Own reports which files no toolset can reach unless its own_files names them; nil means no
+	// files. Files in a .git folder that start programs are always protected.
 	Own Own
 }
 
-// Type opens toolsets of type `filesystem`.
+// Type returns the tool type that opens toolsets of type `filesystem`.
 func Type(cfg Config) tool.Type {
 	return tool.Type{Open: func(spec tool.Spec) (tool.Toolset, error) { return New(cfg, spec) }}
 }
 
-// options are the keys of the type. IgnoreVCS leaves out of lists, trees and searches what git would leave out; nil: true.
+// options holds the keys of the type. IgnoreVCS leaves out of lists, trees and searches what git
+// would ignore; nil means true.
 type options struct {
 	Path      string          `json:"path"`
 	ReadOnly  bool            `json:"read_only"`
 	IgnoreVCS *bool           `json:"ignore_vcs"`
 	PostEdit  []tool.PostEdit `json:"post_edit"`
-	// OwnFiles are the operator's own files that are served nevertheless, by their paths below the folder.
+	// OwnFiles are files of the operator that are served nevertheless, as paths relative to the
+	// folder.
 	OwnFiles []string `json:"own_files"`
 }
 
-// Toolset is the files of one folder. It implements [tool.Toolset] and [tool.Instructor].
+// Toolset serves the files of one folder. It implements [tool.Toolset] and [tool.Instructor].
 type Toolset struct {
 	name    string
 	dir     string
@@ -49,7 +54,7 @@ type Toolset struct {
 	own     Own
 	after   []postEdit
 
-	life context.Context // ends with the toolset
+	life context.Context // cancelled when the toolset is closed
 	end  context.CancelFunc
 
 	edit sync.Mutex // held while files change
@@ -57,12 +62,13 @@ type Toolset struct {
 	mu     sync.Mutex
 	root   *os.Root // nil until the first listing
 	closed bool
-	// realDir is dir without links; set with root.
+	// realDir is dir with links resolved; it is set with root.
 	realDir string
 	calls   sync.WaitGroup
 }
 
-// New makes the toolset that spec describes. It opens nothing. Errors: *tool.UntrustedError; *tool.Error for options that are none.
+// New creates the toolset that spec describes. It opens nothing. It returns a *tool.UntrustedError
+// for an untrusted spec and a *tool.Error for invalid options.
 func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 	if err := spec.CheckTrusted(); err != nil {
 		return nil, err
@@ -116,7 +122,7 @@ Paths are relative to the folder ` + t.dir + `; only paths inside it are accessi
 - change a part of a file with edit_file; write_file replaces the whole`
 }
 
-// Tools lists the tools and opens the folder, which must be there.
+// Tools lists the tools and opens the folder, which must exist.
 func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -140,14 +146,14 @@ func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
 		}
 		policy := d.policy
 		if d.writes && len(t.after) > 0 {
-			policy = tool.PolicyAsk // what its commands do twice is not known
+			policy = tool.PolicyAsk // effects of running its commands twice are unknown
 		}
 		out = append(out, fileTool{set: t, entry: d, policy: policy})
 	}
 	return out, nil
 }
 
-// Close ends running calls and closes the folder.
+// Close cancels running calls and closes the folder.
 func (t *Toolset) Close() error {
 	t.mu.Lock()
 	t.closed = true
@@ -162,7 +168,7 @@ func (t *Toolset) Close() error {
 	return root.Close()
 }
 
-// begin gives the folder to a call, which must call done at its end.
+// begin returns the folder and a context for a call, which must call done when it ends.
 func (t *Toolset) begin(ctx context.Context) (root *os.Root, _ context.Context, done func(), err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -179,17 +185,18 @@ func (t *Toolset) begin(ctx context.Context) (root *os.Root, _ context.Context, 
 	}, nil
 }
 
-// call is one call under way.
+// call is a call in flight.
 type call struct {
 	set  *Toolset
 	root *os.Root
-	// scope is what the permissions let it reach, at where its paths are.
+	// scope is what the permissions let the call reach; at describes where its paths are.
 	scope *tool.Scope
 	at    places
-	key   string // the idempotency key of the call
+	key   string // idempotency key of the call
 }
 
-// entry is one tool of the toolset. run gives what the model reads; an error of type *refusal is the tool's own report of a failure.
+// entry is one tool of the toolset. run returns what the model reads; an error of type *refusal is
+// the tool's own report of a failure.
 type entry struct {
 	def    chat.ToolDef
 	policy tool.Policy
@@ -230,7 +237,8 @@ func (f fileTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return report(c.Name, err)
 }
 
-// decoded makes a tool's function of one that takes its arguments as a value.
+// decoded adapts a function that takes its arguments as a value to a function that takes them as
+// JSON.
 func decoded[A any](run func(ctx context.Context, c call, args A) (string, error)) func(context.Context, call, json.RawMessage) (string, error) {
 	return func(ctx context.Context, c call, raw json.RawMessage) (string, error) {
 		var args A
@@ -241,7 +249,8 @@ func decoded[A any](run func(ctx context.Context, c call, args A) (string, error
 	}
 }
 
-// environment is what commands of post_edit get: basics, and the path of the file.
+// environment returns the environment of post_edit commands: basic variables and the path of the
+// file.
 func (t *Toolset) environment(file, key string) []string {
 	vars := process.Inherited(t.environ())
 	vars["file"] = file

@@ -29,7 +29,7 @@ func TestConform(t *testing.T) {
 	})
 }
 
-// open makes a trusted toolset on dir; options are further members of its JSON form.
+// open returns a trusted toolset on dir; options holds additional members of its JSON form.
 func open(t *testing.T, dir, options string) *files.Toolset {
 	t.Helper()
 	ts, err := files.New(files.Config{}, spec(t, dir, options))
@@ -56,7 +56,7 @@ func spec(t *testing.T, dir, options string) tool.Spec {
 	return tool.Spec{Type: tool.TypeFilesystem, Trusted: true, Options: json.RawMessage(text + "}")}
 }
 
-// do carries out one call and gives what the model reads.
+// do executes one call and returns what the model reads.
 func do(t *testing.T, ts *files.Toolset, name string, args any) tool.Result {
 	t.Helper()
 	b, err := json.Marshal(args)
@@ -102,7 +102,8 @@ func get(t *testing.T, dir, name string) string {
 	return string(b)
 }
 
-// SEC4, SEC5: nothing is opened for a spec without trust, by the package itself and by a Set, and the error says what was wanted.
+// TestUntrusted checks that neither the package itself nor a Set opens anything for an untrusted
+// spec, and that the error says what was requested (SEC4, SEC5).
 func TestUntrusted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -151,7 +152,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// A relative path stands on the folder of Config, which is the one that was shown.
+// TestRelative checks that a relative path is resolved against the folder of Config, which is the
+// one that was shown.
 func TestRelative(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -171,7 +173,8 @@ func TestRelative(t *testing.T) {
 	}
 }
 
-// read_only offers what reads and nothing else (SEC13), and every tool says what becomes of an unknown outcome (P12).
+// TestOffered checks that read_only offers only tools that read (SEC13), and that every tool has a
+// policy for unknown outcomes (P12).
 func TestOffered(t *testing.T) {
 	t.Parallel()
 	want := map[string]tool.Policy{

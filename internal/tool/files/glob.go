@@ -10,15 +10,17 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// maxPattern bounds a pattern: the time that a match takes grows with its length.
+// maxPattern is the maximum length of a pattern in bytes; the time that a match takes grows with
+// it.
 const maxPattern = 1000
 
-// glob is a pattern of names or paths as git has them: `*` and `?` do not match a slash, `**` between slashes matches any folders, `[…]` is one character of several.
+// glob is a pattern for names or paths with the syntax of git: `*` and `?` do not match a slash,
+// `**` between slashes matches any folders, and `[…]` matches one character of a set.
 type glob struct {
-	text  string // for doublestar; the name itself where literal
-	exact bool   // no character has a meaning of its own
-	whole bool   // of paths, not of names
-	bytes bool   // characters are bytes, as in .gitignore; else those of UTF-8
+	text  string // doublestar pattern; the name itself if literal
+	exact bool   // no special characters
+	whole bool   // matches paths, not names
+	bytes bool   // characters are bytes, as in .gitignore; otherwise UTF-8
 }
 
 var (
@@ -26,7 +28,8 @@ var (
 	errPattern       = errors.New("it has a bracket that is not closed, or ends with a backslash")
 )
 
-// newGlob reads a pattern; one with a slash is of whole paths. Errors: errPatternLength, errPattern.
+// newGlob parses a pattern; a pattern with a slash matches whole paths. It returns errPatternLength
+// or errPattern.
 func newGlob(p string, bytes bool) (glob, error) {
 	g := glob{whole: strings.Contains(p, "/"), bytes: bytes, exact: !strings.ContainsAny(p, `*?[\`)}
 	if len(p) > maxPattern {
@@ -45,13 +48,14 @@ func newGlob(p string, bytes bool) (glob, error) {
 		switch c := p[i]; c {
 		case '*':
 			n := len(p[i:]) - len(strings.TrimLeft(p[i:], "*"))
-			// Two stars or more mean folders where they are a whole part of the path; at its end, all that is in a folder.
+			// Two or more stars match folders if they are a whole element of the path; at its end
+			// they match everything in a folder.
 			part := n >= 2 && (i == 0 || p[i-1] == '/') && (i+n == len(p) || p[i+n] == '/' || strings.HasPrefix(p[i+n:], `\/`))
 			switch {
 			case part && i > 0 && i+n == len(p):
 				b.WriteString("**/*")
 			case part && i+n < len(p) && p[i+n] == '\\':
-				b.WriteString("*/**") // one folder or more where the slash is escaped
+				b.WriteString("*/**") // one or more folders if the slash is escaped
 			case part:
 				b.WriteString("**")
 			default:
@@ -84,7 +88,7 @@ func newGlob(p string, bytes bool) (glob, error) {
 	return g, nil
 }
 
-// match tells whether a path has the pattern.
+// match reports whether the pattern matches the path.
 func (g glob) match(name string) bool {
 	if !g.whole {
 		name = path.Base(name)
@@ -98,7 +102,7 @@ func (g glob) match(name string) bool {
 	return doublestar.MatchUnvalidated(g.text, name)
 }
 
-// latin gives a text whose characters are the bytes of s.
+// latin returns a string whose characters are the bytes of s.
 func latin(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
 		return s
@@ -110,7 +114,7 @@ func latin(s string) string {
 	return string(runes)
 }
 
-// literal gives a character as a pattern that matches it alone.
+// literal returns a pattern that matches only the character c.
 func literal(c string) string {
 	if strings.ContainsAny(c, `*?[]{}\-!^,`) {
 		return `\` + c
@@ -118,18 +122,18 @@ func literal(c string) string {
 	return c
 }
 
-// posix are the named classes of ASCII, as pairs of the first and the last character.
+// posix maps the named ASCII classes to pairs of first and last character.
 var posix = map[string]string{
 	"alpha": "AZaz", "digit": "09", "alnum": "AZaz09", "upper": "AZ", "lower": "az", "xdigit": "09AFaf", "blank": "  \t\t", "space": "  \t\r",
 	"cntrl": "\x00\x1f\x7f\x7f", "print": " ~", "graph": "!~", "punct": "!/:@[`{~",
 }
 
-// set is the characters of a class, as pairs of the first and the last.
+// set holds the characters of a class as pairs of first and last character.
 type set []rune
 
 func (s *set) add(first, last rune) { *s = append(*s, first, last) }
 
-// text gives the class for doublestar, in which no class is to match a slash.
+// text returns the class in the syntax of doublestar, whose classes must not match a slash.
 func (s set) text(not bool) string {
 	var b strings.Builder
 	put := func(first, last rune) {
@@ -149,18 +153,19 @@ func (s set) text(not bool) string {
 		return "[^" + b.String() + `\/]`
 	}
 	if b.Len() == 0 {
-		put('\uFFFE', '\uFFFE') // no character
+		put('\uFFFE', '\uFFFE') // not a character
 	}
 	return "[" + b.String() + "]"
 }
 
-// globClass reads the class at the beginning of p and gives its length there. Error: errPattern.
+// globClass parses the class at the start of p and returns it with its length in p. It returns
+// errPattern for an invalid class.
 func globClass(p string) (class string, n int, err error) {
 	i, not := 1, false
 	if i < len(p) && (p[i] == '!' || p[i] == '^') {
 		i, not = i+1, true
 	}
-	// next takes a character, which a backslash may precede.
+	// next returns the next character, which a backslash may precede.
 	next := func() (rune, bool) {
 		if i < len(p) && p[i] == '\\' {
 			i++
@@ -185,11 +190,11 @@ func globClass(p string) (class string, n int, err error) {
 				i = len(p) - len(rest)
 				continue
 			case end >= 0 && strings.HasSuffix(p[i+2:i+2+end], ":"):
-				return "", 0, errPattern // the name is not known
+				return "", 0, errPattern // unknown name
 			}
 		}
 		from, ok := next()
-		chars.add(from, from) // also where it begins a range that ends before it
+		chars.add(from, from) // even if it starts a range that ends before it
 		to := from
 		if ok && i+1 < len(p) && p[i] == '-' && p[i+1] != ']' {
 			i++

@@ -10,40 +10,43 @@ import (
 	"strings"
 )
 
-// Limits of what .gitignore files say. Where one is exceeded, the folder that the file is for is left out as a whole, and the answer names the limit: what was not read whole must not
-// show what it was to leave out.
+// Limits of .gitignore files. If a file exceeds one, the folder that it applies to is left out as a
+// whole and the result names the limit: a file that was not read completely must not reveal what it
+// would have hidden.
 const (
-	maxIgnoreBytes    = 256 << 10 // of one file
-	maxIgnorePatterns = 5000      // of one file
-	maxIgnoreInForce  = 20_000    // of a folder and the folders above it
+	maxIgnoreBytes    = 256 << 10 // per file
+	maxIgnorePatterns = 5000      // per file
+	maxIgnoreInForce  = 20_000    // of a folder and its parent folders
 )
 
 // rule is one line of a .gitignore.
 type rule struct {
 	glob
 	not  bool
-	dirs bool // for folders alone
+	dirs bool // folders only
 }
 
-// rules are those that hold in one folder: those of its own file, and above them those of the folders above. nil: none. Safe for concurrent use.
+// rules holds the rules that apply in one folder: those of its own .gitignore, and through above
+// those of its parent folders. A nil *rules has no rules. It is safe for concurrent use.
 type rules struct {
 	above *rules
-	base  string // the folder of the file; "." is the root
+	base  string // folder of the file; "." is the root
 	list  []rule
-	total int // with those above
+	total int // including the rules above
 }
 
-// vcs are the folders in which systems of versions keep their own.
+// vcs lists the folders in which version control systems keep their data.
 var vcs = []string{".git", ".hg", ".svn", ".jj"}
 
-// errIgnore is the error of a .gitignore that exceeds a limit.
+// errIgnore reports a .gitignore file that exceeds a limit.
 type errIgnore struct{ dir, what string }
 
 func (e *errIgnore) Error() string {
 	return fmt.Sprintf("[the contents of %s are left out: %s/.gitignore has more than %s; set the option ignore_vcs: false to show them]", e.dir, e.dir, e.what)
 }
 
-// below gives the rules that hold in dir, which those of its own .gitignore are added to. Errors: *errIgnore; ctx's.
+// below returns the rules that apply in dir: rs and the rules of the .gitignore in dir. It returns
+// a *errIgnore or the error of ctx.
 func (c call) below(ctx context.Context, dir string, rs *rules) (*rules, error) {
 	if dir == "." {
 		var err error
@@ -54,14 +57,14 @@ func (c call) below(ctx context.Context, dir string, rs *rules) (*rules, error) 
 	return c.readRules(ctx, path.Join(dir, ".gitignore"), dir, rs)
 }
 
-// readRules adds the rules of a file to those above. A link is not followed, as git does it.
+// readRules adds the rules of a file to those above. Like git, it does not follow a link.
 func (c call) readRules(ctx context.Context, name, dir string, above *rules) (*rules, error) {
 	if st, err := c.root.Lstat(name); err != nil || !st.Mode().IsRegular() {
-		return above, nil // none, or none that is a file
+		return above, nil // missing or not a file
 	}
 	f, _, err := c.open(ctx, name)
 	if err != nil {
-		return above, nil // it cannot be read, by git neither
+		return above, nil // unreadable, for git as well
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxIgnoreBytes+1))
@@ -89,7 +92,8 @@ func (c call) readRules(ctx context.Context, name, dir string, above *rules) (*r
 	return rs, nil
 }
 
-// parseRules reads a file as gitignore(5) has it, and ends after maxIgnorePatterns+1 rules. Error: errPatternLength.
+// parseRules parses a file as described in gitignore(5) and stops after maxIgnorePatterns+1 rules.
+// It returns errPatternLength if a pattern is too long.
 func parseRules(text string) (list []rule, err error) {
 	for line := range strings.SplitSeq(strings.TrimPrefix(text, "\uFEFF"), "\n") {
 		line, _, _ = strings.Cut(strings.TrimSuffix(line, "\r"), "\x00")
@@ -107,7 +111,8 @@ func parseRules(text string) (list []rule, err error) {
 	return list, nil
 }
 
-// parseRule reads a line; false for lines that are no rule, or one that matches nothing. Error: errPatternLength.
+// parseRule parses a line. ok is false for lines that are not rules and for rules that match
+// nothing. It returns errPatternLength if the pattern is too long.
 func parseRule(line string) (r rule, ok bool, err error) {
 	if strings.HasPrefix(line, "#") {
 		return rule{}, false, nil
@@ -125,11 +130,11 @@ func parseRule(line string) (r rule, ok bool, err error) {
 	case err != nil:
 		return rule{}, false, err
 	}
-	r.text = strings.Clone(r.text) // of a file of which little else may be kept
+	r.text = strings.Clone(r.text) // do not retain the whole file
 	return r, true, nil
 }
 
-// trimBlanks takes away the blanks at the end that no backslash keeps.
+// trimBlanks removes trailing blanks that are not escaped by a backslash.
 func trimBlanks(line string) string {
 	end := 0
 	for i := 0; i < len(line); i++ {
@@ -146,7 +151,8 @@ func trimBlanks(line string) string {
 	return line[:end]
 }
 
-// ignores tells whether what is at name is left out: the last rule that matches decides, those of deeper folders before those above. Error: ctx's.
+// ignores reports whether the entry at name is ignored. The last rule that matches decides, and the
+// rules of deeper folders take precedence. It returns only the error of ctx.
 func (rs *rules) ignores(ctx context.Context, name string, dir bool) (bool, error) {
 	if dir && slices.Contains(vcs, path.Base(name)) {
 		return true, nil

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Item 29 of issue 12: where a .gitignore exceeds a limit, its folder are left out, the limit is named, and all other folders are shown.
+// TestIgnoreLimits checks that if a .gitignore exceeds a limit, its folders are left out, the limit
+// is named, and all other folders are shown (item 29 of issue 12).
 func TestIgnoreLimits(t *testing.T) {
 	t.Parallel()
 	lines := func(n int) string { return strings.Repeat("none\n", n) }
@@ -47,7 +48,8 @@ func TestIgnoreLimits(t *testing.T) {
 	}
 }
 
-// Item 29 of issue 12: the rules of folders inside one another are bounded together, and so are the notes about them.
+// TestIgnoreInForce checks that the rules of nested folders are limited in total, and so are the
+// notes about them (item 29 of issue 12).
 func TestIgnoreInForce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -71,7 +73,8 @@ func TestIgnoreInForce(t *testing.T) {
 	}
 }
 
-// Item 29 of issue 12: eight files of 256 KB inside one another take some MB, not GB. Nothing else runs beside this test.
+// TestIgnoreMemory checks that eight nested files of 256 KB take some MB of memory, not GB (item 29
+// of issue 12). No other test runs in parallel.
 func TestIgnoreMemory(t *testing.T) { //nolint:paralleltest // it measures what is allocated
 	for name, line := range map[string]string{"short": "a\n", "stars": "*a*b*c*d*e*f*g*h*\n", "classes": "[[:alnum:]][a-z][!é]?\n", "longest": strings.Repeat("*a", 499) + "\n"} {
 		dir, at := t.TempDir(), ""

@@ -18,14 +18,15 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/files"
 )
 
-// repository is a folder with files in which git says what is ignored.
+// repository is a folder of files in which git decides what is ignored.
 type repository struct {
 	dir   string
 	env   []string
-	paths []string // all files and folders but those of git, folders with a slash at the end
+	paths []string // all files and folders except git's own; folders end with a slash
 }
 
-// newRepository makes one with the files of paths; the test is skipped where there is no git to be asked.
+// newRepository creates a repository with the files of paths; it skips the test if git is not
+// installed.
 func newRepository(t *testing.T, paths ...string) *repository {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -58,25 +59,26 @@ func (r *repository) git(t testing.TB, in []byte, args ...string) []byte {
 	c := exec.Command("git", args...)
 	c.Dir, c.Env, c.Stdin = r.dir, r.env, bytes.NewReader(in)
 	out, err := c.Output()
-	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || exit.ExitCode() != 1) { // 1: nothing is ignored
+	// 1 means nothing is ignored
+	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || exit.ExitCode() != 1) {
 		t.Fatalf("git %q: %v", args, err)
 	}
 	return out
 }
 
-// shown gives what git does not ignore.
+// shown returns the paths that git does not ignore.
 func (r *repository) shown(t testing.TB) []string {
 	t.Helper()
 	var in []byte
 	for _, p := range r.paths {
-		in = append(in, strings.TrimSuffix(p, "/")+"\x00"...) // with the slash git would ask about what is in the folder
+		in = append(in, strings.TrimSuffix(p, "/")+"\x00"...) // with the slash git would look inside the folder
 	}
 	out := r.git(t, in, "check-ignore", "--no-index", "-z", "--stdin")
 	ignored := strings.Split(string(out), "\x00")
 	return slices.DeleteFunc(slices.Clone(r.paths), func(p string) bool { return slices.Contains(ignored, strings.TrimSuffix(p, "/")) })
 }
 
-// found gives what a toolset finds.
+// found returns the paths that a toolset finds.
 func (r *repository) found(t *testing.T, ts *files.Toolset) []string {
 	t.Helper()
 	text := do(t, ts, "search_files", obj{"pattern": "**/*"}).Text
@@ -90,12 +92,12 @@ func (r *repository) found(t *testing.T, ts *files.Toolset) []string {
 	return list
 }
 
-// names are of files and folders on which patterns can go wrong.
+// names holds names of files and folders on which pattern matching can go wrong.
 var names = []string{
 	"a", "b", "ab", "abc", "a b", "a ", "log", "a.log", ".log", "{a,b}", "[ab]", "[", "]", "a]", "*", "**", "a*b", "é", "aéb", "#a", "!a", `a\b`, "a-b", "-", "^", "A", "1", "a\tb", "build", "x.tar.gz", "?", "~",
 }
 
-// tree gives paths of three levels.
+// tree returns paths of three levels.
 func tree() (list []string) {
 	for _, n := range names {
 		list = append(list, "files/"+n)
@@ -107,7 +109,8 @@ func tree() (list []string) {
 	return append(list, "top", "a/top.log", "a/b.log")
 }
 
-// Item 29 of issue 12: what tools leave out is what git ignores, for files of patterns on which matchers differ.
+// TestIgnoreAsGit checks that the tools leave out exactly what git ignores, for pattern files on
+// which matchers differ (item 29 of issue 12).
 func TestIgnoreAsGit(t *testing.T) {
 	t.Parallel()
 	r := newRepository(t, tree()...)
@@ -133,7 +136,7 @@ func compare(t *testing.T, r *repository, ts *files.Toolset) {
 	}
 }
 
-// differ words what differs between two lists.
+// differ describes the difference between two lists.
 func differ(git, toolset []string) string {
 	missing := slices.DeleteFunc(slices.Clone(git), func(p string) bool { return slices.Contains(toolset, p) })
 	more := slices.DeleteFunc(slices.Clone(toolset), func(p string) bool { return slices.Contains(git, p) })
@@ -143,10 +146,12 @@ func differ(git, toolset []string) string {
 	return fmt.Sprintf("git alone shows %q, the toolset alone %q", missing[:min(5, len(missing))], more[:min(5, len(more))])
 }
 
-// unsure are patterns such as `a**/b`, of which git before 2.41 compares the addresses of the pattern and the path.
+// unsure matches patterns such as `a**/b`, for which git before 2.41 compares the memory addresses
+// of the pattern and the path.
 var unsure = regexp.MustCompile(`[^/]\*\*+(/|\\/)`)
 
-// Item 29 of issue 12: the same for patterns at random, in folders inside one another and in .git/info/exclude.
+// TestIgnoreAsGitRandom checks the same for random patterns, in nested folders and in
+// .git/info/exclude (item 29 of issue 12).
 func TestIgnoreAsGitRandom(t *testing.T) {
 	t.Parallel()
 	r := newRepository(t, tree()...)
@@ -170,7 +175,8 @@ func TestIgnoreAsGitRandom(t *testing.T) {
 	})
 }
 
-// Item 29 of issue 12: a link is not followed, as git does not, and nothing else that is not a regular file either.
+// TestIgnoreNoFile checks that a .gitignore that is a link is not followed, as in git, and that
+// nothing else that is not a regular file is read (item 29 of issue 12).
 func TestIgnoreNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

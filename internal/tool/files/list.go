@@ -12,18 +12,18 @@ import (
 	"strings"
 )
 
-// Limits of what lists and searches go through and give.
+// Limits of what lists and searches visit and return.
 const (
-	maxVisited  = 200_000 // files and folders that one call looks at
-	maxListed   = 2000    // lines of one answer
+	maxVisited  = 200_000 // files and folders visited per call
+	maxListed   = 2000    // lines per result
 	maxDepth    = 64
-	defaultTree = 4 // folders below each other in a tree
+	defaultTree = 4 // levels of folders in a tree
 )
 
-// errFull ends a walk whose answer is full.
+// errFull stops a walk when the result is full.
 var errFull = errors.New("answer is full")
 
-// item is what a walk comes by.
+// item is an entry found by a walk.
 type item struct {
 	name  string
 	depth int // 1 for entries of the folder itself
@@ -33,8 +33,9 @@ type item struct {
 
 func (i item) dir() bool { return i.mode.IsDir() }
 
-// walk visits what is below dir, in the order of names, folders before what is in them. Links are visited, not followed. visit gives fs.SkipDir to
-// leave a folder out, and errFull to end. Folders that cannot be read are left out.
+// walk visits everything below dir in order of name, folders before their content. Links are
+// visited but not followed. visit returns fs.SkipDir to skip a folder, and errFull to stop. Folders
+// that cannot be read are skipped.
 func (c call) walk(ctx context.Context, dir string, visit func(item) error) (note string, err error) {
 	st, err := c.root.Stat(dir)
 	switch {
@@ -54,19 +55,19 @@ func (c call) walk(ctx context.Context, dir string, visit func(item) error) (not
 	return strings.Join(w.notes, "\n"), nil
 }
 
-// maxNotes bounds the notes about folders that are left out.
+// maxNotes is the maximum number of notes about folders that are left out.
 const maxNotes = 5
 
 type walker struct {
 	c       call
 	visit   func(item) error
-	ignore  bool // what git leaves out is not visited
+	ignore  bool // do not visit what git ignores
 	visited int
 	notes   []string
-	more    int // folders that are left out and not named in notes
+	more    int // skipped folders not named in notes
 }
 
-// from walks what is below dir, where the rules of the folders above hold too.
+// from walks everything below dir, applying the rules of the folders above as well.
 func (w *walker) from(ctx context.Context, dir string) error {
 	rs, ok, err := w.rules(ctx, ".", nil)
 	at := "."
@@ -85,7 +86,8 @@ func (w *walker) from(ctx context.Context, dir string) error {
 	return w.in(ctx, dir, 1, rs)
 }
 
-// rules gives the rules that hold in dir; false where the folder is left out since there are none that can be followed.
+// rules returns the rules that apply in dir. ok is false if the folder is left out because its
+// rules cannot be applied.
 func (w *walker) rules(ctx context.Context, dir string, above *rules) (rs *rules, ok bool, err error) {
 	if !w.ignore {
 		return nil, true, nil
@@ -149,12 +151,12 @@ func (w *walker) in(ctx context.Context, dir string, depth int, rs *rules) error
 		}
 		if err != nil && (errors.Is(err, errFull) || ctx.Err() != nil) {
 			return err
-		} // else it went away, or may not be read
+		} // otherwise it has gone, or may not be read
 	}
 	return nil
 }
 
-// entries gives what is in a folder, at most limit of it, by name.
+// entries returns at most limit entries of a folder, sorted by name.
 func (c call) entries(ctx context.Context, dir string, limit int) ([]fs.DirEntry, error) {
 	f, err := c.openPlain(dir)
 	if err != nil {
@@ -246,7 +248,8 @@ func searchFiles(ctx context.Context, c call, a findArgs) (string, error) {
 	})
 }
 
-// lines walks a folder and gives one line for each item that line has one for; what is left out is told.
+// lines walks a folder and returns one line for each item for which line returns one. The result
+// states what was left out.
 func (c call) lines(ctx context.Context, dir string, line func(item) (string, error)) (string, error) {
 	name, err := c.reach("path", orRoot(dir))
 	if err != nil {
@@ -280,7 +283,7 @@ func (c call) lines(ctx context.Context, dir string, line func(item) (string, er
 	return b.String() + note, nil
 }
 
-// addNote adds a line to the notes about what is left out.
+// addNote appends a line to the notes about what is left out.
 func addNote(note, line string) string { return strings.TrimPrefix(note+"\n"+line, "\n") }
 
 func orRoot(p string) string {

@@ -4,5 +4,5 @@ package files
 
 import "syscall"
 
-// noWait keeps opening a pipe from waiting for its other end.
+// noWait prevents opening a pipe from blocking until its other end is open.
 const noWait = syscall.O_NONBLOCK

@@ -9,12 +9,13 @@ import (
 	"unicode"
 )
 
-// Own tells whether a file is the operator's own: by its absolute path without links, by what it is where info is not nil (a hard link has another name),
-// and with below also whether one of them is in the folder path.
+// Own reports whether a file belongs to the operator. It decides by the absolute path without links
+// and, if info is not nil, by the identity of the file (a hard link has another name). With below,
+// it also reports true if the folder path contains such a file.
 type Own func(path string, info fs.FileInfo, below bool) bool
 
-// guard refuses what is the operator's own: his configuration, tokens, keys and stores, and what makes git start programs. info is the file that was
-// opened; nil: none was.
+// guard rejects the operator's own files (configuration, tokens, keys and stores) and files that
+// make git start programs. info describes the opened file; nil means that no file was opened.
 func (c call) guard(name string, info fs.FileInfo) error {
 	t := c.set
 	own := startsPrograms(name, c.at.below) || c.at.entry && strings.EqualFold(path.Base(name), ".git") ||
@@ -25,7 +26,7 @@ func (c call) guard(name string, info fs.FileInfo) error {
 	return refuse("%q is one of the operator's own files, which tools can access only if own_files of their toolset lists it", name)
 }
 
-// isNamed tells whether own_files names a file, or a folder that it is in.
+// isNamed reports whether own_files names the file, or a folder that contains it.
 func (t *Toolset) isNamed(name string) bool {
 	return slices.ContainsFunc(t.opts.OwnFiles, func(own string) bool {
 		own = path.Clean(filepath.ToSlash(own))
@@ -33,9 +34,11 @@ func (t *Toolset) isNamed(name string) bool {
 	})
 }
 
-// startsPrograms tells whether git takes programs to run from a name: hooks, and configurations, which name them; what says where those are; and the list
-// of a rebase that is under way. With whole also other names in a .git folder: a folder that is moved there brings such files, and one that is moved away
-// leaves their protection. The case of letters does not count, as on some file systems, nor do characters that HFS+ ignores.
+// startsPrograms reports whether git runs programs that the named file specifies: hooks,
+// configuration files (which name programs), files that say where those are, and the todo list of a
+// rebase in progress. With whole, it covers other names in a .git folder as well: moving a folder
+// there brings such files, and moving one away removes their protection. Letter case is ignored, as
+// on some file systems, and so are characters that HFS+ ignores.
 func startsPrograms(name string, whole bool) bool {
 	parts := strings.Split(strings.ToLower(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {

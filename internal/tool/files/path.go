@@ -15,29 +15,31 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// maxPathBytes bounds a path, as systems do.
+// maxPathBytes is the maximum length of a path, as in operating systems.
 const maxPathBytes = 4096
 
-// refusal is a failure that the model is told as the tool's answer.
+// refusal is a failure that is reported to the model as the tool's result.
 type refusal struct{ message string }
 
 func (r *refusal) Error() string { return r.message }
 
 func refuse(format string, args ...any) error { return &refusal{fmt.Sprintf(format, args...)} }
 
-// encoded are percent-encoded dots, slashes, backslashes and NUL: they are not decoded here, so that a path which holds them is not what was meant.
+// encoded matches percent-encoded dots, slashes, backslashes and NUL. They are not decoded here, so
+// a path that contains them is not what was meant.
 var encoded = regexp.MustCompile(`(?i)%(25)*(2e|2f|5c|00)`)
 
-// scheme is the beginning of a URL.
+// scheme matches the start of a URL.
 var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:/`)
 
-// drive is the beginning of a path that Windows takes for one of a drive.
+// drive matches the start of a path that Windows would interpret as a drive letter.
 var drive = regexp.MustCompile(`^[A-Za-z]:`)
 
-// devices are names that Windows keeps, with any extension.
+// devices matches names that Windows reserves, with any extension.
 var devices = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)\s*([.:]|$)`)
 
-// resolve gives the name within the root of a path as a model wrote it, or says why there is none (SEC16). The root itself judges links.
+// resolve returns the name within the root for a path written by a model, or an error that explains
+// why there is none (SEC16). Links are checked by the root itself.
 func (t *Toolset) resolve(p string) (string, error) {
 	switch {
 	case p == "":
@@ -69,7 +71,8 @@ func (t *Toolset) resolve(p string) (string, error) {
 	return path.Clean(p), nil
 }
 
-// resolveNew is resolve for what may be made: it also refuses names that are devices on some system, and the folder itself.
+// resolveNew is resolve for paths that may be created: it also rejects names that are devices on
+// some system, and the folder itself.
 func (t *Toolset) resolveNew(p string) (string, error) {
 	name, err := t.resolve(p)
 	switch {
@@ -87,7 +90,8 @@ func (t *Toolset) outside(p string) error {
 	return refuse("path %q is outside of the folder %s; only paths inside it are accessible", p, t.dir)
 }
 
-// report words a failure for the model. What is no failure of files counts as the tool's own error.
+// report describes a failure for the model. An error that is not about files is returned as the
+// tool's own error.
 func report(name string, err error) (tool.Result, error) {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return tool.Result{Text: r.message, IsError: true}, nil

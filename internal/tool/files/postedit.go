@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// Limits of a command of post_edit.
+// Limits of a post_edit command.
 const (
 	postEditTimeout = 60 * time.Second
 	postEditBytes   = 8 << 10
@@ -31,8 +31,9 @@ func newPostEdit(p tool.PostEdit) (postEdit, error) {
 	return postEdit{pattern: pattern, cmd: p.Cmd}, nil
 }
 
-// edited runs what is to run after the file was written and adds what it said to the answer. The path of the file is given to a command as the
-// variable file, which it writes as "${file}", and is never put into its text: a name is not code.
+// edited runs the post_edit commands for a written file and appends their failures to the answer. A
+// command gets the path of the file in the variable file, which it writes as "${file}"; the path is
+// never inserted into the command text, because a name is not code.
 func (c call) edited(ctx context.Context, name, answer string) (string, error) {
 	for _, p := range c.set.after {
 		if !p.pattern.match(name) {

@@ -9,20 +9,21 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a regular expression. The time of a match grows with the product of its size and the length of the line.
+// Limits of a regular expression. The time of a match grows with the product of its size and the
+// length of the line.
 const (
-	maxProgram = 10_000  // instructions that it is compiled to
-	maxAtOnce  = 1 << 20 // instructions and bytes of a line, multiplied, that are matched without a look at the context
+	maxProgram = 10_000  // instructions of the compiled expression
+	maxAtOnce  = 1 << 20 // instructions times bytes of a line that are matched between checks of the context
 )
 
-// query is what is searched for. Safe for concurrent use.
+// query is a search query. It is safe for concurrent use.
 type query struct {
-	text []byte         // literally, where re is nil
-	re   *regexp.Regexp // nil: text
+	text []byte         // literal; used if re is nil
+	re   *regexp.Regexp // nil means text is used
 	size int            // instructions of re
 }
 
-// newQuery reads a query. Errors: *refusal.
+// newQuery parses a query. Errors are of type *refusal.
 func newQuery(text string, isRegex bool) (query, error) {
 	if !isRegex {
 		return query{text: []byte(text)}, nil
@@ -45,7 +46,8 @@ func newQuery(text string, isRegex bool) (query, error) {
 	return query{re: re, size: len(prog.Inst)}, nil
 }
 
-// find gives the place of the first match in a line, nil where there is none. Error: ctx's; a match under way ends within some thousand characters.
+// find returns the location of the first match in a line, or nil if there is none. It returns only
+// the error of ctx; a match in progress stops within a few thousand characters.
 func (q query) find(ctx context.Context, line []byte) ([]int, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -64,13 +66,13 @@ func (q query) find(ctx context.Context, line []byte) ([]int, error) {
 	return at, r.err
 }
 
-// runes gives the characters of a text until ctx is done, which it looks at now and then.
+// runes reads the characters of a string until ctx is done, which it checks from time to time.
 type runes struct {
 	ctx   context.Context
 	text  []byte
-	every int // characters between two looks
+	every int // characters between two checks
 	n     int
-	err   error // ctx's
+	err   error // error of ctx
 }
 
 // ReadRune implements io.RuneReader.

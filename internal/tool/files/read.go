@@ -13,21 +13,21 @@ import (
 	"strings"
 )
 
-// Limits of what one call gives.
+// Limits of the result of one call.
 const (
-	maxTextBytes = 128 << 10 // of the text of one answer
-	maxFiles     = 50        // of one call of read_multiple_files
-	sniffBytes   = 8000      // by which text is told from other data
+	maxTextBytes = 128 << 10 // text per result
+	maxFiles     = 50        // per call of read_multiple_files
+	sniffBytes   = 8000      // to tell text from binary data
 )
 
-// Pieces of work, between which a call looks whether it is to end.
+// Sizes of the pieces of work between which a call checks its context.
 const (
-	maxRead    = 64 << 10 // bytes that are read at once
-	maxPiece   = 1024     // entries of a folder that are read at once
-	checkEvery = 64       // patterns that are compared at once
+	maxRead    = 64 << 10 // bytes per read
+	maxPiece   = 1024     // folder entries per read
+	checkEvery = 64       // patterns between two checks
 )
 
-// open opens a regular file for reading, which ends with ctx.
+// open opens a regular file for reading; reads fail once ctx is done.
 func (c call) open(ctx context.Context, name string) (file, os.FileInfo, error) {
 	f, err := c.openPlain(name)
 	if err != nil {
@@ -79,7 +79,8 @@ func readFile(ctx context.Context, c call, a readArgs) (string, error) {
 	return c.read(ctx, name, a.Offset, a.Limit, maxTextBytes)
 }
 
-// read gives the lines of a file from offset on, counted from 1; 0: the first. limit 0 is as many as maxBytes allows. What is left out is told.
+// read returns the lines of a file starting at offset, which counts from 1; 0 means the first line.
+// A limit of 0 means as many lines as maxBytes allows. The result states what was left out.
 func (c call) read(ctx context.Context, name string, offset, limit, maxBytes int) (string, error) {
 	f, st, err := c.open(ctx, name)
 	if err != nil {
@@ -132,7 +133,8 @@ func (c call) read(ctx context.Context, name string, offset, limit, maxBytes int
 	return b.String(), nil
 }
 
-// readLine reads a line with its end. It keeps at most room bytes of it, and only where it is wanted; whole tells that this was all.
+// readLine reads a line including its end. It keeps at most room bytes, and only if want is set;
+// whole reports whether that was the complete line.
 func readLine(br *bufio.Reader, want bool, room int) (text []byte, whole bool, err error) {
 	for {
 		part, err := br.ReadSlice('\n')

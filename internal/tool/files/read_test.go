@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// SEC17: what is read is bounded, and what was left out is told.
+// TestRead checks that reads are limited and that the result states what was left out (SEC17).
 func TestRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -33,7 +33,7 @@ func TestRead(t *testing.T) {
 	ts := open(t, dir, "")
 	for name, c := range map[string]struct {
 		args    obj
-		want    string // a part of the answer
+		want    string // part of the answer
 		isError bool
 	}{
 		"whole":            {obj{"path": "a.txt"}, "one\ntwo\nthree\nfour", false},
@@ -44,7 +44,7 @@ func TestRead(t *testing.T) {
 		"line ends":        {obj{"path": "crlf.txt"}, "one\r\ntwo\r\n", false},
 		"empty":            {obj{"path": "empty.txt"}, "", false},
 		"no text":          {obj{"path": "binary.png"}, "[binary.png is not a text file: 10 bytes of image/png]", false},
-		"other encoding":   {obj{"path": "latin1.txt"}, "caf\xe9", false}, // the Set makes text of it
+		"other encoding":   {obj{"path": "latin1.txt"}, "caf\xe9", false}, // the Set converts it to text
 		"a long line":      {obj{"path": "long.txt"}, "[line 1 is longer than the 131072 bytes of an answer; the rest of it and of the file is left out; the file has 300000 bytes]", false},
 		"many lines":       {obj{"path": "many.txt"}, "[lines from 8193 on are left out, since an answer has at most 131072 bytes; continue with offset 8193; the file has 320000 bytes]", false},
 		"go on":            {obj{"path": "many.txt", "offset": 19_999}, "0123456789abcde\n0123456789abcde\n", false},
@@ -143,7 +143,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// SEC17: answers of lists and searches are bounded.
+// TestBounds checks that the results of lists and searches are limited (SEC17).
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -14,16 +14,18 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// maxLinks bounds the links that one path leads through, as systems do.
+// maxLinks is the maximum number of links that one path may pass through, as in operating systems.
 const maxLinks = 40
 
-// places are the arguments of a tool that hold paths.
+// places describes the arguments of a tool that hold paths.
 type places struct {
 	one  []string
 	many string
-	// entry tells that the tool acts on what is at the path itself, and follows no link there.
+	// entry is set if the tool acts on the entry at the path itself and does not follow a link
+	// there.
 	entry bool
-	// below tells that a folder at the path is reached with all that is in it, by its name alone.
+	// below is set if the tool reaches a folder at the path with everything in it, through the
+	// folder's name alone.
 	below bool
 }
 
@@ -33,7 +35,8 @@ var placesOf = map[string]places{
 	"create_directory": {many: "paths", entry: true}, "remove_directory": {many: "paths", entry: true, below: true}, "move_file": {one: []string{"source", "destination"}, entry: true, below: true},
 }
 
-// Resources gives what the paths of a call lead to: as they are written, below the folder of the toolset, and where links lead (SEC13).
+// Resources returns what the paths of a call lead to: the paths as written, relative to the folder
+// of the toolset, and the targets of links (SEC13).
 func (f fileTool) Resources(ctx context.Context, c tool.Call) ([]tool.Resource, error) {
 	root, _, done, err := f.set.begin(ctx)
 	if err != nil {
@@ -42,7 +45,7 @@ func (f fileTool) Resources(ctx context.Context, c tool.Call) ([]tool.Resource, 
 	defer done()
 	var args map[string]json.RawMessage
 	if len(c.Arguments) > 0 && json.Unmarshal(c.Arguments, &args) != nil {
-		return nil, nil // the call itself says what is wrong
+		return nil, nil // the call itself reports the error
 	}
 	at := placesOf[f.def.Name]
 	var out []tool.Resource
@@ -51,12 +54,12 @@ func (f fileTool) Resources(ctx context.Context, c tool.Call) ([]tool.Resource, 
 		if json.Unmarshal(args[name], &p) != nil {
 			p = ""
 		}
-		r, _, _ := f.set.resource(root, at, name, orRoot(p)) // the call itself says what is wrong
+		r, _, _ := f.set.resource(root, at, name, orRoot(p)) // the call itself reports the error
 		out = append(out, r)
 	}
 	if slices.ContainsFunc(out, func(r tool.Resource) bool { return r.Below }) {
 		for i := range out {
-			out[i].Below = true // what is in a folder is at both of its names
+			out[i].Below = true // the content of a folder is reachable under both names
 		}
 	}
 	var many []string
@@ -70,7 +73,8 @@ func (f fileTool) Resources(ctx context.Context, c tool.Call) ([]tool.Resource, 
 	return out, nil
 }
 
-// resource gives what one path comes to, and the name without links that a tool acts on. A path that leads nowhere has no names; err says why.
+// resource returns what one path refers to, and the name without links that a tool acts on. A path
+// that leads nowhere has no names, and err says why.
 func (t *Toolset) resource(root *os.Root, at places, argument, p string) (r tool.Resource, target string, err error) {
 	r.Argument = argument
 	name, err := t.resolve(p)
@@ -105,7 +109,8 @@ func (t *Toolset) resource(root *os.Root, at places, argument, p string) (r tool
 	return r, target, nil
 }
 
-// spellings are the names that rules may use for a file: below the folder of the toolset, and absolute.
+// spellings returns the names that rules may use for a file: relative to the folder of the toolset,
+// and absolute.
 func (t *Toolset) spellings(name string) []string {
 	abs := filepath.ToSlash(filepath.Join(t.dir, filepath.FromSlash(name)))
 	out := []string{name, abs}
@@ -114,13 +119,14 @@ func (t *Toolset) spellings(name string) []string {
 	}
 	if home, err := os.UserHomeDir(); err == nil {
 		if rel, err := filepath.Rel(home, filepath.FromSlash(abs)); err == nil && filepath.IsLocal(rel) {
-			out = append(out, "~/"+filepath.ToSlash(rel)) // as rules of the operator may have it
+			out = append(out, "~/"+filepath.ToSlash(rel)) // as in the operator's rules
 		}
 	}
 	return out
 }
 
-// entryName gives the name without links of an entry of a folder: links to the folder are followed, one at the name itself is not.
+// entryName returns the name, without links, of an entry of a folder: links on the way to the
+// folder are followed, but a link at the name itself is not.
 func entryName(root *os.Root, name string) (string, error) {
 	if name == "." {
 		return name, nil
@@ -129,7 +135,8 @@ func entryName(root *os.Root, name string) (string, error) {
 	return path.Join(dir, path.Base(name)), err
 }
 
-// realName gives the name without links of what a name leads to. What is not there yet keeps its name.
+// realName returns the target of a name with all links resolved. Elements that do not exist yet
+// keep their names.
 func realName(root *os.Root, name string) (string, error) {
 	var at []string
 	rest := strings.Split(name, "/")
@@ -171,24 +178,25 @@ func realName(root *os.Root, name string) (string, error) {
 	return path.Join(at...), nil
 }
 
-// errEscapes has the text of what an os.Root says, which report looks for.
+// errEscapes has the same message as the error of os.Root, which report looks for.
 var errEscapes = errors.New("path escapes from parent")
 
-// reach gives the name, without links, of what the path of an argument leads to now, if that is what the call was decided on.
+// reach returns the name, without links, of what the path of an argument leads to now, if that is
+// what the decision about the call was based on.
 func (c call) reach(argument, p string) (string, error) {
 	now, name, err := c.set.resource(c.root, c.at, argument, p)
 	if err != nil {
 		return "", err
 	}
 	both := now
-	both.Below = true // as the other argument of the call has it
+	both.Below = true // as for the other argument of the call
 	if err := c.scope.Check(now); err != nil && (!c.at.below || c.scope.Check(both) != nil) {
 		return "", refuse("path %q: %v", p, err)
 	}
 	return name, c.guard(name, nil)
 }
 
-// reachNew is reach for what may be made.
+// reachNew is reach for paths that may be created.
 func (c call) reachNew(argument, p string) (string, error) {
 	if _, err := c.set.resolveNew(p); err != nil {
 		return "", err
@@ -196,13 +204,13 @@ func (c call) reachNew(argument, p string) (string, error) {
 	return c.reach(argument, p)
 }
 
-// hidden tells whether rules keep something from a walk that comes by it.
+// hidden reports whether rules hide an entry from a walk.
 func (c call) hidden(name string) bool {
 	return c.scope.Hides(tool.Resource{Argument: "path", Names: [][]string{c.set.spellings(name)}})
 }
 
-// folder opens the folder of a name without links, and follows none: a link that was put there since the name was found out is not what was decided on.
-// The caller closes the folder.
+// folder opens the folder of a name without links, and follows none: a link that was put there
+// after the name was resolved is not what was decided on. The caller closes the folder.
 func (c call) folder(name string) (dir *os.Root, base string, err error) {
 	if dir, err = c.root.OpenRoot("."); err != nil {
 		return nil, "", err
@@ -219,7 +227,7 @@ func (c call) folder(name string) (dir *os.Root, base string, err error) {
 	return dir, parts[len(parts)-1], nil
 }
 
-// within opens a folder in dir that is no link.
+// within opens a folder in dir that is not a link.
 func within(dir *os.Root, part string) (*os.Root, error) {
 	before, err := dir.Lstat(part)
 	if err != nil {
@@ -239,7 +247,7 @@ func within(dir *os.Root, part string) (*os.Root, error) {
 	return next, nil
 }
 
-// openPlain opens what is at a name without links for reading, and follows none.
+// openPlain opens the file at a name without links for reading, and follows none.
 func (c call) openPlain(name string) (*os.File, error) {
 	dir, base, err := c.folder(name)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/files"
 )
 
-// ruled makes a Set whose one agent has the files of dir, under permissions.
+// ruled returns a Set whose only agent has access to the files of dir under the given permissions.
 func ruled(t *testing.T, dir, options string, rules tool.Permissions) *tool.Set {
 	t.Helper()
 	s, err := tool.NewSet(tool.Config{
@@ -27,7 +27,7 @@ func ruled(t *testing.T, dir, options string, rules tool.Permissions) *tool.Set 
 	return s
 }
 
-// decided makes a call and tells what became of it: made, asked or denied.
+// decided makes a call and returns its outcome: made, asked or denied.
 func decided(t *testing.T, s *tool.Set, name string, args any) (string, string) {
 	t.Helper()
 	raw, err := json.Marshal(args)
@@ -46,7 +46,7 @@ func decided(t *testing.T, s *tool.Set, name string, args any) (string, string) 
 	return "made", r.Text
 }
 
-// grove is a folder with a part that rules keep, and links to it.
+// grove returns a folder with a part that rules protect, and links to it.
 func grove(t *testing.T) string {
 	t.Helper()
 	return groveIn(t, t.TempDir())
@@ -72,7 +72,7 @@ func groveIn(t *testing.T, above string) string {
 	return dir
 }
 
-// detours are spellings of private/diary.md.
+// detours returns alternative spellings of private/diary.md.
 func detours(dir string) map[string]string {
 	return map[string]string{
 		"plain": "private/diary.md", "dot": "./private/diary.md", "detour": "a/../private/diary.md", "long detour": "./private/../private/./diary.md", "slashes": "private//diary.md",
@@ -81,7 +81,8 @@ func detours(dir string) map[string]string {
 	}
 }
 
-// SEC13, issue 12 item 27: a rule that forbids or asks means a file however its path is written and whatever links lead to it, with every tool.
+// TestRulesMeanFiles checks that a rule that denies or asks applies to the file, however its path
+// is written and whatever links lead to it, with every tool (SEC13, issue 12 item 27).
 func TestRulesMeanFiles(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -120,7 +121,8 @@ func TestRulesMeanFiles(t *testing.T) {
 	}
 }
 
-// What a call reaches without naming it: a search and a list leave out what is forbidden, and a folder is not removed or moved with it in it.
+// TestRulesMeanWhatIsBelow checks what a call reaches without naming it: searches and lists leave
+// out forbidden files, and a folder that contains one is not removed or moved.
 func TestRulesMeanWhatIsBelow(t *testing.T) {
 	t.Parallel()
 	dir := grove(t)
@@ -145,7 +147,8 @@ func TestRulesMeanWhatIsBelow(t *testing.T) {
 	}
 }
 
-// A rule that allows means where a path leads, not what it says: `pub/*` does not follow a link out of pub.
+// TestRulesAllowWhereAPathLeads checks that a rule that allows applies to the target of a path, not
+// to its spelling: `pub/*` does not follow a link out of pub.
 func TestRulesAllowWhereAPathLeads(t *testing.T) {
 	t.Parallel()
 	dir := grove(t)
@@ -171,7 +174,8 @@ func TestRulesAllowWhereAPathLeads(t *testing.T) {
 	}
 }
 
-// SEC12: a person's yes is for the file that the path led to. When the link leads elsewhere by then, the person is asked again.
+// TestApprovalIsForWhereAPathLeads checks that an approval applies to the file that the path led to
+// (SEC12). If the link leads elsewhere by then, the person is asked again.
 func TestApprovalIsForWhereAPathLeads(t *testing.T) {
 	t.Parallel()
 	dir := grove(t)
@@ -198,7 +202,8 @@ func TestApprovalIsForWhereAPathLeads(t *testing.T) {
 	}
 }
 
-// What was decided on is what is opened, whatever links are put in the way meanwhile.
+// TestLinksThatChange checks that the file that was decided on is the file that is opened, whatever
+// links are put in the way meanwhile.
 func TestLinksThatChange(t *testing.T) {
 	t.Parallel()
 	dir := grove(t)
@@ -233,10 +238,11 @@ func TestLinksThatChange(t *testing.T) {
 	}
 }
 
-// Issue 12 item 37: the operator's own files are out of reach, by links, hard links and in any case of letters too, unless the toolset names them.
+// TestOwnFiles checks that the operator's own files are out of reach, also through links, hard
+// links and in any letter case, unless the toolset names them (issue 12 item 37).
 func TestOwnFiles(t *testing.T) {
 	t.Parallel()
-	dir, err := filepath.EvalSymlinks(t.TempDir()) // macOS has a link above it
+	dir, err := filepath.EvalSymlinks(t.TempDir()) // on macOS a parent is a link
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +274,7 @@ func TestOwnFiles(t *testing.T) {
 		".git/commondir", ".git/worktrees/w/gitdir", ".git/rebase-merge/git-rebase-todo", ".git/hooks./new", ".g\u200cit/config", "git~1/config"} {
 		for name, args := range map[string]obj{"read_file": {"path": p}, "write_file": {"path": p, "content": "x"}, "move_file": {"source": "other", "destination": p}} {
 			if p == "hard" && name != "read_file" {
-				continue // writing makes a new file of that name
+				continue // writing creates a new file with that name
 			}
 			if r := do(t, ts, name, args); !r.IsError || strings.Contains(r.Text, "canary") {
 				t.Errorf("%s %s: %+v, want it refused", name, p, r)

@@ -15,11 +15,11 @@ import (
 // Limits of one search in the content of files.
 const (
 	maxMatches     = 200
-	maxMatchBytes  = 300 // of a line that is shown
+	maxMatchBytes  = 300 // of a matching line that is shown
 	maxSearchBytes = 5 << 20
 )
 
-// matcher holds patterns of names; one that has a slash is of whole paths.
+// matcher holds patterns for names; a pattern with a slash matches whole paths.
 type matcher []glob
 
 func newMatcher(patterns []string) (matcher, error) {
@@ -37,7 +37,7 @@ func newMatcher(patterns []string) (matcher, error) {
 	return m, nil
 }
 
-// matches tells whether one of the patterns matches. Error: ctx's.
+// matches reports whether one of the patterns matches. It returns only the error of ctx.
 func (m matcher) matches(ctx context.Context, name string) (bool, error) {
 	for _, g := range m {
 		if ctx.Err() != nil {
@@ -112,7 +112,7 @@ func searchContent(ctx context.Context, c call, a searchArgs) (string, error) {
 	return s.out.String() + note, nil
 }
 
-// search goes through files for one call.
+// search searches files for one call.
 type search struct {
 	c     call
 	query query
@@ -121,7 +121,7 @@ type search struct {
 	big   int
 }
 
-// file searches one file; what holds no text is passed over, as is a file that cannot be read.
+// file searches one file; it skips files that are not text and files that cannot be read.
 func (s *search) file(ctx context.Context, name string, size int64) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -132,7 +132,7 @@ func (s *search) file(ctx context.Context, name string, size int64) error {
 	}
 	f, _, err := s.c.open(ctx, name)
 	if err != nil {
-		return nil // others can be read
+		return nil // other files may be readable
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxSearchBytes))

@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-// works are calls whose work is large, with the number of pieces in which it must be done at least.
+// works holds calls that do a large amount of work, with the minimum number of pieces in which they
+// must do it.
 var works = []struct {
 	name, tool, args string
 	pieces           int
@@ -58,7 +59,7 @@ func content(t *testing.T, dir, name, text string) {
 	}
 }
 
-// sparse makes a file that begins with text and has size bytes.
+// sparse creates a file of size bytes that begins with text.
 func sparse(t *testing.T, dir, name string, size int64) {
 	t.Helper()
 	content(t, dir, name, "first\n"+strings.Repeat("text\n", 2000))
@@ -88,10 +89,12 @@ func deep(t *testing.T, dir string) {
 	}
 }
 
-// Item 30 of issue 12: the work of each tool is done in pieces, before each of which the context is asked, and nothing is done once it is over.
+// TestWorkEndsWithContext checks that each tool does its work in pieces, that the context is
+// checked before each piece, and that nothing is done once the context is done (item 30 of issue
+// 12).
 func TestWorkEndsWithContext(t *testing.T) {
 	t.Parallel()
-	tried := map[string]bool{"write_file": true, "move_file": true} // one operation of the system each
+	tried := map[string]bool{"write_file": true, "move_file": true} // a single system operation each
 	for _, w := range works {
 		tried[w.tool] = true
 		t.Run(w.name, func(t *testing.T) {
@@ -121,7 +124,7 @@ func TestWorkEndsWithContext(t *testing.T) {
 			if err == nil {
 				t.Fatalf("it went on to its end, and asked %d times", half.Asked)
 			}
-			// The call itself asks once more why it ended, at each level at most.
+			// The call itself asks again why it ended, at most once per level.
 			if more := half.Asked - half.Until; more > 8 {
 				t.Errorf("it asked %d times after the end", more)
 			}
@@ -141,7 +144,8 @@ func TestWorkEndsWithContext(t *testing.T) {
 	}
 }
 
-// Item 30 of issue 12: what is not a regular file is not read, for it might have no end.
+// TestDevicesAreNotRead checks that anything that is not a regular file is not read, because it
+// might be endless (item 30 of issue 12).
 func TestDevicesAreNotRead(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/dev/zero"); err != nil {
@@ -168,7 +172,8 @@ func TestDevicesAreNotRead(t *testing.T) {
 	}
 }
 
-// Item 30 of issue 12: the size of a regular expression has a limit that names itself.
+// TestQueryLimit checks that the size of a regular expression is limited and that the error names
+// the limit (item 30 of issue 12).
 func TestQueryLimit(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`(.{100}){10}`, strings.Repeat("(.{1000})", 9)} {

@@ -14,9 +14,9 @@ import (
 
 // Limits of what one call changes.
 const (
-	maxEditBytes = 10 << 20 // of a file that edit_file changes
-	maxEdits     = 100      // of one call of edit_file
-	maxPaths     = 100      // of one call of create_directory and remove_directory
+	maxEditBytes = 10 << 20 // of a file changed by edit_file
+	maxEdits     = 100      // per call of edit_file
+	maxPaths     = 100      // per call of create_directory and remove_directory
 )
 
 type writeArgs struct {
@@ -42,10 +42,11 @@ func writeFile(ctx context.Context, c call, a writeArgs) (string, error) {
 	return c.edited(ctx, name, fmt.Sprintf("wrote %d bytes to %s", len(a.Content), name))
 }
 
-// replace gives a file new content: a reader meanwhile, or after a crash, finds the old one or the new one. A link is not
-// followed: what it names should be named.
+// replace replaces the content of a file atomically: a concurrent reader, or a reader after a
+// crash, finds either the old or the new content. It does not follow a link; the caller must name
+// its target instead.
 func (c call) replace(name string, data []byte) (err error) {
-	// A handle of the folder itself, so that what happens to the path meanwhile changes nothing.
+	// A handle on the folder itself, so that changes to the path in the meantime have no effect.
 	dir, base, err := c.folder(name)
 	if err != nil {
 		return err
@@ -131,7 +132,7 @@ func editFile(ctx context.Context, c call, a editArgs) (string, error) {
 	return c.edited(ctx, name, fmt.Sprintf("edited %s:\n%s", name, strings.Join(lines, "\n")))
 }
 
-// apply makes all edits, one after another, or none. lines tells what each did.
+// apply makes all edits in order, or none. lines describes what each edit did.
 func apply(ctx context.Context, text string, edits []edit) (_ string, lines []string, err error) {
 	for i, e := range edits {
 		if ctx.Err() != nil {
@@ -170,7 +171,7 @@ type pathsArgs struct {
 	Recursive bool     `json:"recursive"`
 }
 
-// names resolves all paths before anything is done to any of them.
+// names resolves all paths before any of them is acted on.
 func (c call) names(paths []string) ([]string, error) {
 	if len(paths) > maxPaths {
 		return nil, refuse("%d folders are more than the limit of %d for one call", len(paths), maxPaths)
@@ -224,7 +225,8 @@ func removeDirectory(ctx context.Context, c call, a pathsArgs) (string, error) {
 	return "removed " + strings.Join(names, ", "), nil
 }
 
-// remove removes a folder. What its name leads to is found out once, and the folder is removed there.
+// remove removes a folder. The target of its name is resolved once, and the folder is removed
+// there.
 func (c call) remove(ctx context.Context, name string, recursive bool) error {
 	dir, base, err := c.folder(name)
 	if err != nil {
@@ -243,8 +245,9 @@ func (c call) remove(ctx context.Context, name string, recursive bool) error {
 	return dir.Remove(base)
 }
 
-// removeAll removes a folder of root with what is in it. Unlike [os.Root.RemoveAll] it ends with ctx. It holds a handle of each folder on its way, so that no link is followed
-// that is put in the place of one meanwhile.
+// removeAll removes a folder of root with its content. Unlike [os.Root.RemoveAll], it stops when
+// ctx is done. It holds a handle on each folder on its way, so that it does not follow a link that
+// is put in place of one in the meantime.
 func removeAll(ctx context.Context, root *os.Root, name string) error {
 	dir, err := within(root, name)
 	if err != nil {
@@ -304,7 +307,7 @@ func moveFile(_ context.Context, c call, a moveArgs) (string, error) {
 	c.set.edit.Lock()
 	defer c.set.edit.Unlock()
 	for _, name := range []string{from, to} {
-		dir, _, err := c.folder(name) // no link has come into the way
+		dir, _, err := c.folder(name) // no link was put in the way
 		if err != nil {
 			return "", err
 		}

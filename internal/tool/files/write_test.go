@@ -17,7 +17,7 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	ts := open(t, dir, "")
-	for range 2 { // the same call again comes to the same (P12)
+	for range 2 { // repeating the call has the same result (P12)
 		if r := do(t, ts, "write_file", obj{"path": "a/b/new.txt", "content": "text"}); r.IsError || r.Text != "wrote 4 bytes to a/b/new.txt" {
 			t.Errorf("%+v", r)
 		}
@@ -44,7 +44,7 @@ func TestEdit(t *testing.T) {
 	for name, c := range map[string]struct {
 		content string
 		edits   []obj
-		after   string // "" : as before
+		after   string // "" means unchanged
 		answer  string
 		isError bool
 	}{
@@ -78,7 +78,7 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// Edits made at once are all there in the end.
+// TestEditsAtOnce checks that no edit is lost when edits are made concurrently.
 func TestEditsAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -126,7 +126,8 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// Commands of post_edit get the path as a variable: a name is no code (SEC3), and what fails is told.
+// TestPostEdit checks that post_edit commands get the path as a variable, because a name is not
+// code (SEC3), and that failures are reported.
 func TestPostEdit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

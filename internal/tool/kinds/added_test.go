@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/kinds"
 )
 
-// telescope is a type of toolset that only this test program has. No other place lists it.
+// telescope is a toolset type that exists only in this test program and is listed nowhere else.
 var telescope = kinds.Kind{
 	Name: "telescope", Keys: []string{"aperture", "atlas"}, Tools: []string{"observe_star"}, Path: "atlas",
 	Check: func(options map[string]any) []kinds.Problem {
@@ -63,7 +63,7 @@ func TestAddedTypeIsParsed(t *testing.T) {
 	}
 }
 
-// TestAddedTypeChecksItsOptions: what a type finds is reported at the option.
+// TestAddedTypeChecksItsOptions checks that a problem that a type finds is reported at the option.
 func TestAddedTypeChecksItsOptions(t *testing.T) {
 	for options, want := range map[string]string{
 		"aperture: wide": "tools.yaml:2:33: error: aperture must be a number (bad-value); hint: write centimetres",
@@ -77,7 +77,8 @@ func TestAddedTypeChecksItsOptions(t *testing.T) {
 	}
 }
 
-// TestAddedTypeNeedsTrust: what a type reaches of the machine is shown, and needs trust (SEC5).
+// TestAddedTypeNeedsTrust checks that what a type reaches on the machine is shown, and needs trust
+// (SEC5).
 func TestAddedTypeNeedsTrust(t *testing.T) {
 	for options, want := range map[string][]string{
 		`{"aperture":8}`:    nil,
@@ -118,7 +119,7 @@ func TestAddedTypeIsKnownToFormats(t *testing.T) {
 	}
 }
 
-// TestAddedTypeIsCompleted: editors complete the type and its keys by the schemas.
+// TestAddedTypeIsCompleted checks that the schemas let editors complete the type and its keys.
 func TestAddedTypeIsCompleted(t *testing.T) {
 	for _, name := range docschema.Names() {
 		schema, err := docschema.Get(name)
@@ -153,7 +154,8 @@ func TestAddedTypeIsReported(t *testing.T) {
 	}
 }
 
-// TestRegisteredTypes: what each type says of itself is whole, and its page exists.
+// TestRegisteredTypes checks that the description of each type is complete, and that its page
+// exists.
 func TestRegisteredTypes(t *testing.T) {
 	for _, k := range kinds.Supported() {
 		if k.How == "" || k.Gives == "" || k.Wants == "" {

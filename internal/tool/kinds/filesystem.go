@@ -2,7 +2,8 @@ package kinds
 
 import "strings"
 
-// PostEdit is a command of a toolset of type filesystem, run after a file was written whose path matches the pattern Path.
+// PostEdit is a command of a toolset of type filesystem that runs after a file whose path matches
+// the pattern Path was written.
 type PostEdit struct {
 	Path string `json:"path"`
 	Cmd  string `json:"cmd"`

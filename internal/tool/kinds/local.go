@@ -9,41 +9,45 @@ import (
 	"strings"
 )
 
-// Local is what toolsets reach of this machine by themselves, beside the program that a spec names as its command (SEC5).
+// Local describes what toolsets reach on this machine by themselves, in addition to the program
+// that a spec names as its command (SEC5).
 type Local struct {
-	// Lines say it to the person who decides whether a document is trusted; nil: nothing is reached.
+	// Lines describe it to the person who decides whether a document is trusted; nil means that
+	// nothing is reached.
 	Lines []string
-	// InStore: what is reached is in the store, and the same on all machines.
+	// InStore is set if what is reached is in the store, and therefore the same on all machines.
 	InStore bool
-	// Programs are those that a toolset may start, as the options name them.
+	// Programs are the programs that a toolset may start, as named in the options.
 	Programs Programs
 }
 
-// Programs are the programs that a toolset may start at a model's request, and the files that it reads like programs: as the options name them.
+// Programs are the programs that a toolset may start at a model's request, and the files that it
+// reads like programs, as named in the options.
 type Programs struct {
 	// Commands are resolved against WorkingDir.
 	Commands   []string
 	WorkingDir string
-	// Lines are read by a shell, Argv by none.
+	// Lines are run by a shell, Argv without one.
 	Lines []ProgramLine
 	Argv  []ProgramWords
 	// File is an OpenAPI document.
 	File string
 }
 
-// ProgramLine is a line for a shell, with the folder that it runs in.
+// ProgramLine is a command line for a shell, with its working directory.
 type ProgramLine struct{ Text, Dir string }
 
-// ProgramWords are a program and its words, with the folder that it runs in.
+// ProgramWords is a program with its arguments and working directory.
 type ProgramWords struct {
 	Words []string
 	Dir   string
 }
 
-// At gives the place that a path of options has, below the folder against which they are resolved.
+// At returns the location of a path in the options, resolved against their base folder.
 type At func(parts ...string) string
 
-// local makes a [Kind.Local] of a function of decoded options. Fields that cannot be decoded keep their zero values, beside the error.
+// local turns a function of decoded options into a [Kind.Local]. Fields that cannot be decoded keep
+// their zero values, and an error is returned as well.
 func local[T any](of func(o T, at At) Local) func(options []byte, at At) (Local, error) {
 	return func(options []byte, at At) (Local, error) {
 		var o T
@@ -55,10 +59,11 @@ func local[T any](of func(o T, at At) Local) func(options []byte, at At) (Local,
 	}
 }
 
-// Variables are variables of an environment by name. In JSON a value may be a number or a boolean too, as YAML reads `PORT: 8080`.
+// Variables holds environment variables by name. In JSON a value may also be a number or a boolean,
+// because YAML reads `PORT: 8080` as a number.
 type Variables map[string]string
 
-// UnmarshalJSON reads the values as text.
+// UnmarshalJSON decodes the values as strings.
 func (v *Variables) UnmarshalJSON(data []byte) error {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(data, &raw); err != nil {
@@ -84,7 +89,7 @@ func (v *Variables) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// withEnv shows variables as they are written, never their values.
+// withEnv shows variables as written in the document, never their values.
 func withEnv(envs ...map[string]string) string {
 	all := map[string]string{}
 	for _, e := range envs {
@@ -100,10 +105,11 @@ func withEnv(envs ...map[string]string) string {
 	return " with " + strings.Join(parts, " ")
 }
 
-// oneLine joins the lines of a command; nothing of it is left out, since a person decides by it.
+// oneLine joins the lines of a command without leaving anything out, because a person decides based
+// on it.
 func oneLine(s string) string { return strings.Join(strings.Split(strings.TrimSpace(s), "\n"), "; ") }
 
-// below resolves a folder against an outer one.
+// below resolves a folder against an outer folder.
 func below(outer, dir string) string {
 	if dir == "" {
 		return outer

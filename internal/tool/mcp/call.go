@@ -19,10 +19,10 @@ import (
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// MetaKey is where a call's `_meta` holds its idempotency key (P12).
+// MetaKey is the key of the idempotency key in the `_meta` of a call (P12).
 const MetaKey = "hocket/idempotencyKey"
 
-// remoteTool is one tool as a server listed it once.
+// remoteTool is one tool as listed by a server at some point.
 type remoteTool struct {
 	set    *Toolset
 	def    chat.ToolDef
@@ -32,10 +32,12 @@ type remoteTool struct {
 
 func (t *remoteTool) Def() chat.ToolDef { return t.def }
 
-// Policy is retry for tools that their server declares to be read-only or idempotent, if the operator trusts the server: MCP's annotations are claims (P12).
+// Policy returns retry for tools that their server declares to be read-only or idempotent, if the
+// operator trusts the server, because MCP annotations are only claims (P12).
 func (t *remoteTool) Policy() tool.Policy { return t.policy }
 
-// Resources gives what the texts of a call could be taken for: what a server makes of them is not known. A server that was started here works in its folder.
+// Resources returns what the strings of a call could be interpreted as, since it is not known what
+// a server does with them. A server started by Hocket works in its configured folder.
 func (t *remoteTool) Resources(ctx context.Context, c tool.Call) ([]tool.Resource, error) {
 	dir := ""
 	if t.set.dial.endpoint == nil {
@@ -64,7 +66,7 @@ func (t *remoteTool) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 		}
 		if attempt == 0 && !sent && t.set.life.Err() == nil && ctx.Err() == nil {
 			if !refused(err) {
-				conn.broken.Store(true) // the next round connects anew
+				conn.broken.Store(true) // the next attempt reconnects
 				continue
 			}
 			if sleep(ctx, t.set.cfg.ReconnectDelay) == nil {
@@ -75,7 +77,8 @@ func (t *remoteTool) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 	}
 }
 
-// send makes one attempt. Its own limit is the time without a sign of life. sent tells whether the server may have seen the request.
+// send makes one attempt. Its own limit is the idle time without a heartbeat. sent reports whether
+// the server may have seen the request.
 func (t *remoteTool) send(ctx context.Context, conn *conn, c tool.Call) (res *sdk.CallToolResult, sent bool, err error) {
 	ctx, cancel := t.set.join(ctx)
 	defer cancel(nil)
@@ -100,7 +103,7 @@ func (t *remoteTool) send(ctx context.Context, conn *conn, c tool.Call) (res *sd
 	return res, sent, err
 }
 
-// callError says why there is no answer.
+// callError returns an error that says why there is no response.
 func (t *remoteTool) callError(ctx context.Context, conn *conn, sent bool, err error) error {
 	name := t.def.Name
 	if ctx.Err() != nil {
@@ -130,7 +133,8 @@ func (t *remoteTool) callError(ctx context.Context, conn *conn, sent bool, err e
 	return e
 }
 
-// answer finds the error that the server itself sent, or nil. The SDK uses the same type for what it says of its own transport.
+// answer returns the error that the server itself sent, or nil. The SDK uses the same type for
+// errors of its own transport.
 func answer(err error) *jsonrpc.Error {
 	switch e := err.(type) { //nolint:errorlint // it walks the tree itself, past those of the transport
 	case nil:
@@ -152,7 +156,7 @@ func answer(err error) *jsonrpc.Error {
 	return answer(errors.Unwrap(err))
 }
 
-// worded gives err a text of its own.
+// worded wraps err with a different message.
 type worded struct {
 	text string
 	err  error
@@ -161,25 +165,27 @@ type worded struct {
 func (w *worded) Error() string { return w.text }
 func (w *worded) Unwrap() error { return w.err }
 
-// plain takes out of err's text what the SDK says to itself.
+// plain removes the SDK's internal wording from the message of err.
 func plain(err error) error {
 	return &worded{strings.ReplaceAll(err.Error(), "rejected by transport: ", ""), err}
 }
 
-// unsent tells that the server cannot have seen the whole request: it may be sent again over a new connection.
+// unsent reports whether the server cannot have seen the whole request, which may then be sent
+// again over a new connection.
 func unsent(err error) bool {
 	switch {
-	case errors.Is(err, sdk.ErrConnectionClosed): // the SDK found the connection closed before it wrote
+	case errors.Is(err, sdk.ErrConnectionClosed): // the SDK found the connection closed before writing
 		return true
-	case errors.Is(err, sdk.ErrSessionMissing): // refused: the server has forgotten the session
+	case errors.Is(err, sdk.ErrSessionMissing): // rejected: the server has forgotten the session
 		return true
-	case errors.Is(err, syscall.EPIPE): // the line was not taken to its end
+	case errors.Is(err, syscall.EPIPE): // the line was not written completely
 		return true
 	}
 	return refused(err)
 }
 
-// refused tells that no network connection could be made; the session, if there is one, may be as good as ever.
+// refused reports whether no network connection could be made; an existing session may still be
+// valid.
 func refused(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"

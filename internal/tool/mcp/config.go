@@ -10,26 +10,35 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// Config is what all MCP toolsets of a process have in common. The zero Config is enough for commands that refer to no variables.
+// Config holds the settings shared by all MCP toolsets of a process. The zero Config is sufficient
+// for commands that refer to no variables.
 type Config struct {
-	// HTTPClient reaches remote servers; nil refuses them. Its Timeout is not used, because streams stay open: the limits below hold instead. A
-	// toolset that is closed closes the client's idle connections.
+	// HTTPClient is used for remote servers; nil disables them. Its Timeout is not used, because
+	// streams stay open; the limits below apply instead. Closing a toolset closes the client's idle
+	// connections.
 	HTTPClient *http.Client
-	// Lookup gives the values of the references in a spec (${NAME}, ${env.NAME}, $NAME, and ${file:PATH} as file:PATH); nil: none has a value. Only what a spec names is looked up.
+	// Lookup returns the values of the references in a spec (${NAME}, ${env.NAME}, $NAME, and
+	// ${file:PATH} as file:PATH); if it is nil, no reference has a value. Only names that a spec
+	// refers to are looked up.
 	Lookup func(name string) (string, bool)
-	// Environ gives our environment, of which a server gets a few harmless variables; nil: os.Environ.
+	// Environ returns the environment of the process, from which a server gets a few harmless
+	// variables. If nil, os.Environ is used.
 	Environ func() []string
-	// Version is the version of the client that servers are sent; "": "dev".
+	// Version is the client version that is sent to servers; empty means "dev".
 	Version string
-	// ConnectTimeout bounds starting, greeting and listing; 0: 30 s. IdleTimeout bounds how long a call may show no sign of life (its answer or a
-	// progress notification); 0: 5 minutes. A spec may say otherwise. The total of a call is the Set's matter.
+	// ConnectTimeout limits starting a server, the handshake and listing the tools; 0 means 30 s.
+	// IdleTimeout limits how long a call may go without a heartbeat (its response or a progress
+	// notification); 0 means 5 minutes. A spec may override both. The total time of a call is
+	// limited by the Set.
 	ConnectTimeout time.Duration
 	IdleTimeout    time.Duration
-	// ReconnectDelay is waited before a broken connection is made anew; 0: 500 ms.
+	// ReconnectDelay is the delay before a broken connection is re-established; 0 means 500 ms.
 	ReconnectDelay time.Duration
-	// CloseGrace is given to each of the three ways of ending a server (closed input, SIGTERM, SIGKILL) before the next; 0: 1 s.
+	// CloseGrace is how long each of the three ways of stopping a server (closing its input,
+	// SIGTERM, SIGKILL) is given before the next; 0 means 1 s.
 	CloseGrace time.Duration
-	// Logger gets what servers write to standard error, at debug level; nil: dropped.
+	// Logger receives what servers write to standard error, at debug level; if nil, it is
+	// discarded.
 	Logger *slog.Logger
 }
 
@@ -58,7 +67,7 @@ func (c Config) withDefaults(spec tool.Spec) Config {
 	return c
 }
 
-// Type opens toolsets of type `mcp`.
+// Type returns the tool type that opens toolsets of type `mcp`.
 func Type(cfg Config) tool.Type {
 	return tool.Type{Open: func(spec tool.Spec) (tool.Toolset, error) { return New(cfg, spec) }}
 }

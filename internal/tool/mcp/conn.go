@@ -17,14 +17,16 @@ import (
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// greetFirst is the protocol version that is tried first: its `initialize` is what nearly every server understands, while a server that does not
-// know the newer `server/discover` may hang or end on it. A server that knows only the newer greeting says so, and is greeted so.
+// greetFirst is the protocol version that is tried first: nearly every server understands its
+// `initialize`, while a server that does not know the newer `server/discover` may hang or exit when
+// it receives it. A server that knows only the newer handshake says so and is then contacted with
+// it.
 const greetFirst = "2025-11-25"
 
-// dialer knows how to reach one server.
+// dialer connects to one server.
 type dialer struct {
 	name     string
-	cfg      Config // with defaults
+	cfg      Config // with defaults applied
 	argv     []string
 	dir      string
 	env      []string
@@ -36,13 +38,14 @@ type dialer struct {
 // conn is one connection to a server.
 type conn struct {
 	sess *sdk.ClientSession
-	// kill breaks the transport at once: pending reads and writes return, the process and its children end.
+	// kill breaks the transport immediately: pending reads and writes return, and the process and
+	// its children end.
 	kill func()
 	proc *process.Process // nil over HTTP
-	// dead is closed when the session has ended, from whichever side.
+	// dead is closed when either side has ended the session.
 	dead  chan struct{}
-	stale atomic.Bool // the server announced that its list changed
-	// broken is set when requests can no longer be written, whatever may still be read.
+	stale atomic.Bool // the server announced a changed tool list
+	// broken is set when requests can no longer be written, even if responses can still be read.
 	broken atomic.Bool
 	grace  time.Duration
 
@@ -51,13 +54,13 @@ type conn struct {
 	calls map[string]*inFlight // by progress token
 }
 
-// inFlight is a call that waits for its answer.
+// inFlight is a call that waits for its response.
 type inFlight struct {
-	alive func() // called on a sign of life
-	sent  bool   // the whole request was written; known for processes only
+	alive func() // called on each heartbeat
+	sent  bool   // whole request written; known for processes only
 }
 
-// dial connects and greets. Whatever it started is gone again when it fails.
+// dial connects and performs the handshake. If it fails, everything it started has been stopped.
 func (d *dialer) dial(ctx context.Context) (*conn, error) {
 	c, err := d.dialWith(ctx, greetFirst)
 	if refused := answer(err); refused != nil && (refused.Code == sdk.CodeUnsupportedProtocolVersion || refused.Code == codeMethodNotFound) {
@@ -84,9 +87,10 @@ func (d *dialer) dialWith(ctx context.Context, version string) (*conn, error) {
 			c.alive(fmt.Sprint(req.Params.ProgressToken))
 		},
 	})
-	// The SDK's Connect does not always return when ctx is done: it may be stuck writing to a server that does not read.
+	// The SDK's Connect does not always return when ctx is done: it may be blocked writing to a
+	// server that does not read.
 	unwatch := context.AfterFunc(ctx, c.kill)
-	// A connection serves many calls, so it is of no call's trace.
+	// A connection serves many calls, so it belongs to no single call's trace.
 	sess, err := client.Connect(tracecontext.Outgoing(ctx, tracecontext.SpanContext{}), transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if !unwatch() && err == nil {
 		err = context.Cause(ctx)
@@ -114,7 +118,7 @@ func (d *dialer) transport(c *conn) (sdk.Transport, error) {
 			}),
 		}}
 		c.kill = func() {
-			cancel() // first, so that nothing that closing sends is waited for
+			cancel() // first, so that closing waits for nothing it sends
 			t.close()
 		}
 		return t, nil
@@ -133,7 +137,8 @@ func (d *dialer) transport(c *conn) (sdk.Transport, error) {
 	}), Writer: c}, nil
 }
 
-// capture is a transport whose connection can be closed past the session, which would wait for its calls.
+// capture is a transport whose connection can be closed directly, bypassing the session, which
+// would wait for its calls.
 type capture struct {
 	sdk.Transport
 	mu   sync.Mutex
@@ -157,7 +162,8 @@ func (t *capture) close() {
 	}
 }
 
-// giveUp ends what dialWith started and says why it failed, with the last words of a server that ended by itself.
+// giveUp stops what dialWith started and returns an error that says why it failed, including the
+// last output of a server that exited by itself.
 func (d *dialer) giveUp(ctx context.Context, c *conn, err error) error {
 	if c.proc == nil {
 		c.kill()
@@ -179,7 +185,7 @@ func (d *dialer) giveUp(ctx context.Context, c *conn, err error) error {
 	return fmt.Errorf("the server %s: %w", c.proc.ExitMessage(d.red), err)
 }
 
-// isDead tells whether the session has ended or is of no more use.
+// isDead reports whether the session has ended or is no longer usable.
 func (c *conn) isDead() bool {
 	if c.broken.Load() {
 		return true
@@ -192,11 +198,12 @@ func (c *conn) isDead() bool {
 	}
 }
 
-// end closes the session and the process. It returns when both are gone, at the latest after some multiples of the grace.
+// end closes the session and the process. It returns when both have ended, at the latest after a
+// few multiples of the grace period.
 func (c *conn) end() error {
 	closed := make(chan struct{})
 	go func() {
-		_ = c.sess.Close() // a session that ends badly has ended as well
+		_ = c.sess.Close() // a session that fails to close has ended as well
 		close(closed)
 	}()
 	t := time.NewTimer(c.grace)
@@ -218,7 +225,7 @@ func (c *conn) end() error {
 	return nil
 }
 
-// watch registers a call and gives its progress token.
+// watch registers a call and returns its progress token.
 func (c *conn) watch(alive func()) (token string) {
 	token = "call-" + strconv.FormatInt(c.token.Add(1), 10)
 	c.mu.Lock()
@@ -227,7 +234,7 @@ func (c *conn) watch(alive func()) (token string) {
 	return token
 }
 
-// unwatch forgets a call and tells whether its request may have reached the server.
+// unwatch removes a call and reports whether its request may have reached the server.
 func (c *conn) unwatch(token string) (sent bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -244,8 +251,9 @@ func (c *conn) alive(token string) {
 	}
 }
 
-// Write hands a message on to the process and notes which call it was. When a connection breaks, the SDK fails calls with the same error whether
-// or not they were written before, and only those that were not may be made again over another connection.
+// Write forwards a message to the process and records which call it belonged to. When a connection
+// breaks, the SDK fails calls with the same error whether or not they were written before, and only
+// those that were not written may be retried over another connection.
 func (c *conn) Write(line []byte) (int, error) {
 	n, err := c.proc.Stdin.Write(line)
 	if err != nil {
@@ -262,7 +270,8 @@ func (c *conn) Write(line []byte) (int, error) {
 // Close closes the process's input.
 func (c *conn) Close() error { return c.proc.Stdin.Close() }
 
-// do makes a request and returns when ctx is done, even if the server does not read what it is sent.
+// do makes a request and returns when ctx is done, even if the server does not read what it is
+// sent.
 func do[R any](ctx context.Context, c *conn, request func(context.Context) (R, error)) (R, error) {
 	type outcome struct {
 		res R
@@ -278,7 +287,8 @@ func do[R any](ctx context.Context, c *conn, request func(context.Context) (R, e
 		return o.res, o.err
 	case <-ctx.Done():
 	}
-	// The SDK returns now and tells the server, unless it hangs in a write into a full pipe that is not read. Such a server is past use.
+	// The SDK now returns and notifies the server, unless it is blocked writing to a full pipe that
+	// nobody reads. Such a server is no longer usable.
 	t := time.NewTimer(c.grace)
 	defer t.Stop()
 	select {

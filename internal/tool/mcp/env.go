@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/refs"
 )
 
-// environment gives what a server gets: the inherited variables and what the spec names, which wins.
+// environment returns the environment of a server: the inherited variables and those that the spec
+// names, which take precedence.
 func environment(e *refs.Expander, environ []string, vars map[string]string) ([]string, error) {
 	out := process.Inherited(environ)
 	for name, text := range vars {

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// maxBodyBytes bounds an answer that is not a stream; the SDK bounds the events of streams likewise.
+// maxBodyBytes is the maximum size of a response that is not a stream; the SDK limits the events of
+// streams to the same size.
 const maxBodyBytes = 16 << 20
 
 var (
@@ -21,18 +22,21 @@ var (
 	errNoStream = errors.New("no notification stream")
 )
 
-// scoped is a RoundTripper that ties requests to the life of one connection, adds the spec's headers, and bounds what is read. All of the SDK's
-// requests go through it, those too that it makes with contexts of its own.
+// scoped is a RoundTripper that ties requests to the lifetime of one connection, adds the spec's
+// headers, and limits what is read. All requests of the SDK go through it, including those that the
+// SDK makes with its own contexts.
 type scoped struct {
 	base    http.RoundTripper
 	ctx     context.Context // ends with the connection
 	origin  string
 	headers map[string]string
-	// listenWait is how long the server may take to begin the stream on which it announces changes. The SDK waits for it without an end.
+	// listenWait is how long the server may take to start the stream on which it announces changes.
+	// The SDK would wait for it indefinitely.
 	listenWait time.Duration
 }
 
-// scopedClient gives client with its RoundTripper wrapped in s. Redirects and cookies stay the client's matter.
+// scopedClient returns a copy of client whose RoundTripper is wrapped in s. The client still
+// handles redirects and cookies.
 func scopedClient(client *http.Client, s scoped) *http.Client {
 	c := *client
 	c.Timeout = 0 // would cut streams
@@ -43,12 +47,13 @@ func scopedClient(client *http.Client, s scoped) *http.Client {
 	return &c
 }
 
-// unguarded stands for the transport of a client that has none of its own: http.DefaultTransport would go anywhere (SEC8).
+// unguarded replaces the transport of a client that has none: http.DefaultTransport would connect
+// to any address (SEC8).
 type unguarded struct{}
 
 var errUnguarded = errors.New("the HTTP client for MCP servers has no transport that checks addresses")
 
-// RoundTrip refuses.
+// RoundTrip always returns an error.
 func (unguarded) RoundTrip(*http.Request) (*http.Response, error) { return nil, errUnguarded }
 
 func (s *scoped) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -64,7 +69,7 @@ func (s *scoped) RoundTrip(req *http.Request) (*http.Response, error) {
 			req.Header.Set(name, value)
 		}
 	} else {
-		// A redirect elsewhere: credentials belong to the host that the spec named (SEC8).
+		// A redirect to another host: credentials belong to the host that the spec named (SEC8).
 		req.Header.Del("Authorization")
 		req.Header.Del("Cookie")
 	}
@@ -81,7 +86,8 @@ func (s *scoped) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// roundTrip sends req. A server that does not begin to answer the request for announcements is taken for one that has none.
+// roundTrip sends req. A server that does not start to respond to the request for announcements is
+// treated as one that has none.
 func (s *scoped) roundTrip(req *http.Request, cancel context.CancelCauseFunc) (*http.Response, error) {
 	if req.Method != http.MethodGet || req.Header.Get("Last-Event-ID") != "" {
 		resp, err := s.base.RoundTrip(req)
@@ -102,11 +108,13 @@ func (s *scoped) roundTrip(req *http.Request, cancel context.CancelCauseFunc) (*
 	return resp, err
 }
 
-// maxComplaintBytes bounds what is read of a refusal before it is known what it says.
+// maxComplaintBytes is the maximum number of bytes of an error response that are read to find out
+// what it says.
 const maxComplaintBytes = 16 << 10
 
-// forgotten makes the 404 that the protocol asks for of a 400 by which a server says that it does not know the session. The reference server is one of many that do so.
-// Others stay as they are.
+// forgotten replaces a 400 with which a server says that it does not know the session by the 404
+// that the protocol requires. The reference server is one of many that do so. Other responses are
+// unchanged.
 func forgotten(resp *http.Response) error {
 	said, err := io.ReadAll(io.LimitReader(resp.Body, maxComplaintBytes))
 	if err != nil {
@@ -122,7 +130,8 @@ func forgotten(resp *http.Response) error {
 	return nil
 }
 
-// body bounds what is read of an answer and ends the request's context when it is closed. left < 0: no bound.
+// body limits what is read of a response and cancels the request's context when it is closed. left
+// < 0 means no limit.
 type body struct {
 	io.ReadCloser
 	left int64

@@ -26,7 +26,7 @@ func TestHTTPOpenFailures(t *testing.T) {
 		return func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "secret page", code) }
 	}
 	hang := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // else the end of the request is not noticed
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the end of the request goes unnoticed
 		<-r.Context().Done()
 	})
 	for _, tc := range []struct {
@@ -66,7 +66,8 @@ func TestHTTPOpenFailures(t *testing.T) {
 	})
 }
 
-// TestSilentStream: a server that accepts the request for announcements and never answers it does not hold up the connection.
+// TestSilentStream checks that a server that accepts the request for announcements and never
+// responds to it does not block the connection.
 func TestSilentStream(t *testing.T) {
 	t.Parallel()
 	h := streamable(t, nil)
@@ -78,14 +79,15 @@ func TestSilentStream(t *testing.T) {
 		h.ServeHTTP(w, r)
 	}))
 	cfg := httpConfig(t)
-	cfg.ConnectTimeout = 30 * time.Second // a sixth of it is waited for the stream
+	cfg.ConnectTimeout = 30 * time.Second // waits a sixth of this for the stream
 	r, err := call(t, open(t, cfg, remote(srv.URL)), "echo", `{"text":"hi"}`)
 	if err != nil || r.Text != "hi" {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
 
-// TestSessionLost: a server that was started anew has forgotten the session; the call is made over a new one, once, unless the tool is another.
+// TestSessionLost checks that after a restart, when the server has forgotten the session, the call
+// is made over a new session, once, unless the tool has changed.
 func TestSessionLost(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -111,7 +113,8 @@ func TestSessionLost(t *testing.T) {
 	}
 }
 
-// TestSessionRefused: servers that refuse an unknown session by 400 instead of 404 get a new one too; any other 400 is an answer, and nothing is repeated.
+// TestSessionRefused checks that servers that reject an unknown session with 400 instead of 404 get
+// a new session too; any other 400 is a response, and nothing is repeated.
 func TestSessionRefused(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -153,12 +156,13 @@ func TestSessionRefused(t *testing.T) {
 	}
 }
 
-// TestServerGone: a call that could not be sent was not carried out.
+// TestServerGone checks that a call that could not be sent is reported as not executed.
 func TestServerGone(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, streamable(t, nil))
 	cfg := httpConfig(t)
-	// A connection that is kept alive may be reset after the request was sent; a new one is always refused.
+	// A connection that is kept alive may be reset after the request was sent; a new one is always
+	// refused.
 	cfg.HTTPClient.Transport.(*http.Transport).DisableKeepAlives = true
 	ts := open(t, cfg, remote(srv.URL))
 	echo := named(t, ts, "echo")
@@ -168,14 +172,15 @@ func TestServerGone(t *testing.T) {
 	wantError(t, err, tool.KindNetwork, false, "refused")
 }
 
-// TestHTTPCallFailures: calls end in time, and what may have been carried out is said to be unknown.
+// TestHTTPCallFailures checks that calls end in time, and that calls that may have been executed
+// are reported as unknown.
 func TestHTTPCallFailures(t *testing.T) {
 	t.Parallel()
 	t.Run("never answers", func(t *testing.T) {
 		t.Parallel()
 		srv, dir := serve(t, streamable(t, nil)), t.TempDir()
 		spec := remote(srv.URL)
-		spec.IdleTimeout = 10 * time.Second // the server begins before
+		spec.IdleTimeout = 10 * time.Second // the server starts earlier
 		ts := open(t, httpConfig(t), spec)
 		_, err := call(t, ts, "hang", `{"dir":"`+dir+`"}`)
 		wantError(t, err, tool.KindTimeout, true, "sent no data")

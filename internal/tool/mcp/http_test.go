@@ -20,7 +20,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-// client gives an HTTP client whose idle connections end with the test.
+// client returns an HTTP client whose idle connections are closed when the test ends.
 func client(t *testing.T) *http.Client {
 	t.Helper()
 	tr := &http.Transport{}
@@ -28,7 +28,7 @@ func client(t *testing.T) *http.Client {
 	return &http.Client{Transport: tr, Timeout: time.Minute}
 }
 
-// remote gives the spec of a server at url.
+// remote returns the spec of a server at url.
 func remote(url string) tool.Spec {
 	return tool.Spec{Type: tool.TypeMCP, Name: "srv", Remote: &tool.Remote{URL: url}}
 }
@@ -40,7 +40,7 @@ func httpConfig(t *testing.T) mcp.Config {
 	return cfg
 }
 
-// serve starts h and ends it with the test, cutting what is still open.
+// serve starts h and stops it when the test ends, closing connections that are still open.
 func serve(t *testing.T, h http.Handler) *httptest.Server {
 	t.Helper()
 	srv := httptest.NewServer(h)
@@ -51,8 +51,8 @@ func serve(t *testing.T, h http.Handler) *httptest.Server {
 	return srv
 }
 
-// streamable serves the test server. One sdk.Server for all sessions, so that a change reaches them all. Sessions and calls that the client left
-// behind end with the test.
+// streamable serves the test server. All sessions share one sdk.Server, so that a change reaches
+// them all. Sessions and calls that the client left behind end with the test.
 func streamable(t *testing.T, opts *sdk.StreamableHTTPOptions) http.Handler {
 	t.Helper()
 	return streamableMode(t, "basic", opts)
@@ -60,7 +60,7 @@ func streamable(t *testing.T, opts *sdk.StreamableHTTPOptions) http.Handler {
 
 func streamableMode(t *testing.T, mode string, opts *sdk.StreamableHTTPOptions) http.Handler {
 	t.Helper()
-	s := newServer(mode, t.Context().Done()) // is done before the cleanups run
+	s := newServer(mode, t.Context().Done()) // done before the cleanups run
 	t.Cleanup(func() {
 		for session := range s.Sessions() {
 			_ = session.Close()
@@ -85,8 +85,9 @@ func TestConformHTTP(t *testing.T) {
 	}
 }
 
-// TestHints: what a server says of its tools decides about calls of unknown outcome (P12) where the server is trusted, and nowhere else: a document can name any
-// server without asking anybody.
+// TestHints checks that a server's tool annotations determine how calls of unknown outcome are
+// handled (P12) only if the server is trusted: a document can name any server without anyone's
+// consent.
 func TestHints(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, streamable(t, nil))
@@ -94,7 +95,8 @@ func TestHints(t *testing.T) {
 		spec := remote(srv.URL)
 		spec.Trusted = trusted
 		ts := open(t, httpConfig(t), spec)
-		for name, want := range map[string]tool.Policy{"echo": want, "put": want, "buy": tool.PolicyAsk} { // read-only, idempotent, neither
+		// read-only, idempotent, neither
+		for name, want := range map[string]tool.Policy{"echo": want, "put": want, "buy": tool.PolicyAsk} {
 			if got := named(t, ts, name).Policy(); got != want {
 				t.Errorf("trusted %t: %s has policy %s, want %s", trusted, name, got, want)
 			}
@@ -113,7 +115,8 @@ func (c *counted) CloseIdleConnections() {
 	c.Transport.CloseIdleConnections()
 }
 
-// TestCloseFreesConnections: a run's remote servers hold no connection after it.
+// TestCloseFreesConnections checks that the remote servers of a run hold no connections after it
+// ends.
 func TestCloseFreesConnections(t *testing.T) {
 	t.Parallel()
 	tr := &counted{Transport: &http.Transport{}}
@@ -131,7 +134,8 @@ func TestCloseFreesConnections(t *testing.T) {
 	}
 }
 
-// TestLiteralHeader: what a header holds that is written into the file is no less a secret (SEC11).
+// TestLiteralHeader checks that a header value that is written in the file is treated as a secret
+// too (SEC11).
 func TestLiteralHeader(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -154,7 +158,8 @@ func TestLiteralHeader(t *testing.T) {
 	}
 }
 
-// TestHTTPChanged: an announcement over the listening stream makes the list be read again (SEC14).
+// TestHTTPChanged checks that an announcement over the listening stream causes the list to be read
+// again (SEC14).
 func TestHTTPChanged(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, streamable(t, nil))
@@ -168,7 +173,7 @@ func TestHTTPChanged(t *testing.T) {
 	wantError(t, err, tool.KindChanged, false)
 }
 
-// TestHeaders: the spec's headers go to the named host, and to no other (SEC8).
+// TestHeaders checks that the spec's headers are sent to the named host, and to no other (SEC8).
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

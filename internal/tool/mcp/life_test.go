@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/mcp"
 )
 
-// TestCallFailures: what the caller learns when there is no good answer.
+// TestCallFailures checks what the caller is told when there is no valid response.
 func TestCallFailures(t *testing.T) {
 	t.Parallel()
 	t.Run("the server refuses", func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestCallFailures(t *testing.T) {
 		ts := open(t, quick(), stdio(t, "basic"))
 		_, err := call(t, ts, "crash", `{}`)
 		wantError(t, err, tool.KindNetwork, true, "exit status 3", "out of luck")
-		// The next call finds the connection broken and makes it anew.
+		// The next call finds the connection broken and reconnects.
 		if r, err := call(t, ts, "echo", `{"text":"again"}`); err != nil || r.Text != "again" {
 			t.Errorf("after the crash: %+v, %v", r, err)
 		}
@@ -48,7 +48,7 @@ func TestCallFailures(t *testing.T) {
 		if err := kill(pid); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, func() bool { return reaped(pid) }) // before that, its pipes may still take what is never read
+		waitFor(t, func() bool { return reaped(pid) }) // until then its pipes may still accept unread data
 		if r, err := echo.Call(t.Context(), tool.Call{Arguments: json.RawMessage(`{"text":"again"}`)}); err != nil || r.Text != "again" {
 			t.Errorf("%+v, %v", r, err)
 		}
@@ -73,15 +73,15 @@ func TestCallFailures(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantError(t, <-failed, tool.KindNetwork, true, "signal: killed")
-		waitFor(t, func() bool { return !alive(child) }) // the group goes with its leader
+		waitFor(t, func() bool { return !alive(child) }) // the group ends with its leader
 	})
 	t.Run("never answers: idle timeout (P11)", func(t *testing.T) {
 		t.Parallel()
 		spec, dir := stdio(t, "basic"), t.TempDir()
-		spec.IdleTimeout = 10 * time.Second // the server begins before
+		spec.IdleTimeout = 10 * time.Second // the server starts earlier
 		_, err := call(t, open(t, quick(), spec), "hang", `{"dir":"`+dir+`"}`)
 		wantError(t, err, tool.KindTimeout, true, "sent no data for 10s")
-		waitFor(t, func() bool { return exists(dir, "cancelled") }) // the server was told
+		waitFor(t, func() bool { return exists(dir, "cancelled") }) // the server was notified
 	})
 	t.Run("progress is a sign of life", func(t *testing.T) {
 		t.Parallel()
@@ -106,7 +106,8 @@ func TestCallFailures(t *testing.T) {
 	})
 }
 
-// TestCancel: a cancelled call returns at once, the server is told, and the connection stays good.
+// TestCancel checks that a cancelled call returns immediately, that the server is notified, and
+// that the connection remains usable.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	ts, dir := open(t, quick(), stdio(t, "basic")), t.TempDir()
@@ -128,7 +129,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestClose: no process is left, however the server behaves, and calls in flight end (P11).
+// TestClose checks that no process is left, however the server behaves, and that calls in flight
+// end (P11).
 func TestClose(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"basic", "stubborn"} {
@@ -157,7 +159,7 @@ func TestClose(t *testing.T) {
 			if alive(pid) {
 				t.Error("the server is still there")
 			}
-			waitFor(t, func() bool { return !alive(child) }) // killed already; the kernel takes its time
+			waitFor(t, func() bool { return !alive(child) }) // already killed; the kernel takes a moment
 		})
 	}
 	t.Run("while it connects", func(t *testing.T) {
@@ -180,7 +182,8 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// TestChanged: a Tool is not called any more once the server lists another definition under its name (SEC14).
+// TestChanged checks that a Tool is no longer called once the server lists another definition under
+// its name (SEC14).
 func TestChanged(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -194,7 +197,7 @@ func TestChanged(t *testing.T) {
 			if _, err := call(t, ts, "change", `{"how":"`+tc.how+`"}`); err != nil {
 				t.Fatal(err)
 			}
-			// The announcement comes on its own.
+			// The announcement arrives asynchronously.
 			waitFor(t, func() bool { return !slices.Equal(hashes(t, ts), before) })
 			r, err := echo.Call(t.Context(), tool.Call{Arguments: json.RawMessage(`{"text":"x"}`)})
 			if tc.refused {
@@ -219,7 +222,7 @@ func hashes(t *testing.T, ts *mcp.Toolset) []string {
 	return out
 }
 
-// TestParallelCalls: calls do not wait for each other (P40).
+// TestParallelCalls checks that calls do not wait for each other (P40).
 func TestParallelCalls(t *testing.T) {
 	t.Parallel()
 	ts, dir := open(t, quick(), stdio(t, "basic")), t.TempDir()

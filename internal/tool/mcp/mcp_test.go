@@ -21,7 +21,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-// stdio gives the spec of a server that is this test binary in the given mode.
+// stdio returns the spec of a server that is this test binary in the given mode.
 func stdio(t *testing.T, mode string) tool.Spec {
 	t.Helper()
 	exe, err := os.Executable()
@@ -31,20 +31,21 @@ func stdio(t *testing.T, mode string) tool.Spec {
 	return tool.Spec{Type: tool.TypeMCP, Name: "srv", Command: exe, Env: map[string]string{modeVar: mode}, Trusted: true}
 }
 
-// patience is the time of what has to happen, on a machine with much else to do.
+// patience is the time limit for what must happen, on a busy machine.
 const patience = 5 * time.Minute
 
-// quick are limits for a server that heeds what it is told: however slow the machine is, it is not killed meanwhile.
+// quick returns limits for a server that obeys requests to stop: however slow the machine is, the
+// server is not killed in the meantime.
 func quick() mcp.Config {
 	return mcp.Config{ReconnectDelay: time.Millisecond, CloseGrace: patience}
 }
 
-// brusque are limits that let a test of an unresponsive server end soon.
+// brusque returns limits that let a test of an unresponsive server end soon.
 func brusque() mcp.Config {
 	return mcp.Config{ReconnectDelay: time.Millisecond, CloseGrace: 500 * time.Millisecond}
 }
 
-// open makes a toolset that is closed with the test.
+// open returns a toolset that is closed when the test ends.
 func open(t *testing.T, cfg mcp.Config, spec tool.Spec) *mcp.Toolset {
 	t.Helper()
 	ts, err := mcp.New(cfg, spec)
@@ -79,7 +80,7 @@ func call(t *testing.T, ts *mcp.Toolset, name, args string) (tool.Result, error)
 	return named(t, ts, name).Call(t.Context(), tool.Call{Name: name, Arguments: json.RawMessage(args), Key: "run/1/call/7"})
 }
 
-// wantError checks an error's kind, words and whether the outcome is known.
+// wantError checks an error's kind and wording, and whether the outcome is known.
 func wantError(t *testing.T, err error, kind tool.ErrorKind, unknown bool, words ...string) {
 	t.Helper()
 	var e *tool.Error
@@ -112,7 +113,7 @@ func TestList(t *testing.T) {
 	for _, tl := range tools {
 		got[tl.Def().Name] = tl.Policy()
 	}
-	if len(got) < 12 { // the server's pages hold 5
+	if len(got) < 12 { // the server's pages hold 5 tools each
 		t.Errorf("%d tools; want those of all pages", len(got))
 	}
 	for name, want := range map[string]tool.Policy{"echo": tool.PolicyRetry, "put": tool.PolicyRetry, "buy": tool.PolicyAsk} {
@@ -161,7 +162,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestModernServer: a server that knows only the newer greeting is greeted so.
+// TestModernServer checks that a server that knows only the newer handshake is contacted with it.
 func TestModernServer(t *testing.T) {
 	t.Parallel()
 	r, err := call(t, open(t, quick(), stdio(t, "modern")), "echo", `{"text":"hi"}`)
@@ -170,7 +171,7 @@ func TestModernServer(t *testing.T) {
 	}
 }
 
-// TestUntrusted: nothing starts unless it is trusted (SEC5).
+// TestUntrusted checks that nothing starts unless it is trusted (SEC5).
 func TestUntrusted(t *testing.T) {
 	t.Parallel()
 	spec := stdio(t, "basic")
@@ -209,7 +210,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestEnvironment: a server sees what the spec names and basics, never our keys.
+// TestEnvironment checks that a server sees the variables that the spec names and basic ones, never
+// the keys of the process.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	spec := stdio(t, "basic")
@@ -229,8 +231,8 @@ func TestEnvironment(t *testing.T) {
 
 const canary = "canary-4711-secret"
 
-// TestSecrets: a secret that a server got is in no result, error or log line, whatever the server does with it (SEC11), be it referred to as it
-// should be or written into the file.
+// TestSecrets checks that a secret passed to a server is in no result, error or log line, whatever
+// the server does with it (SEC11), whether the spec refers to it properly or contains it literally.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	for name, token := range map[string]string{"reference": "$API_TOKEN", "literal": canary, "literal in words": "token " + canary} {
@@ -312,7 +314,7 @@ func exists(dir, name string) bool {
 	return err == nil
 }
 
-// waitFor polls for something that another process does.
+// waitFor polls until another process has done something.
 func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

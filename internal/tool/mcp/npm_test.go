@@ -22,7 +22,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-// npmProgram finds a program that `npm ci` in scripts/mcp installs, written by the people of the protocol. Without it the test is skipped, unless HOCKET_MCP is set.
+// npmProgram returns a program by the authors of the protocol that `npm ci` in scripts/mcp
+// installs. If it is missing, the test is skipped, unless HOCKET_MCP is set.
 func npmProgram(t *testing.T, pkg string) (node, program string) {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("..", "..", "..", "scripts", "mcp", "node_modules", "@modelcontextprotocol", pkg, "dist", "index.js"))
@@ -42,7 +43,7 @@ func npmProgram(t *testing.T, pkg string) (node, program string) {
 	return node, dir
 }
 
-// everything is the reference server over streamable HTTP, as a process that can be killed.
+// everything is the reference server over streamable HTTP, running as a process that can be killed.
 type everything struct {
 	t    *testing.T
 	port string
@@ -67,7 +68,7 @@ func (e *everything) start() {
 	for lines.Scan() {
 		if strings.Contains(lines.Text(), "listening on port") {
 			go func() {
-				for lines.Scan() { // so that it does not block
+				for lines.Scan() { // so that the process does not block
 				}
 			}()
 			return
@@ -77,7 +78,7 @@ func (e *everything) start() {
 }
 
 func (e *everything) kill() {
-	_ = e.cmd.Process.Kill() // it may have ended
+	_ = e.cmd.Process.Kill() // it may have exited already
 	_ = e.cmd.Wait()         // killed
 }
 
@@ -97,7 +98,7 @@ func startEverything(t *testing.T) *everything {
 	return e
 }
 
-// TestEverything drives the official reference server over both transports.
+// TestEverything exercises the official reference server over both transports.
 func TestEverything(t *testing.T) {
 	t.Parallel()
 	node, program := npmProgram(t, "server-everything")
@@ -130,12 +131,12 @@ func TestEverything(t *testing.T) {
 					t.Errorf("get-sum of %s gives %+v", args, r)
 				}
 			}
-			// Longer than a call may show no sign of life: progress is one.
+			// Longer than a call may go without a heartbeat; progress counts as one.
 			r, err := call(t, ts, "trigger-long-running-operation", `{"duration":12,"steps":24}`)
 			if err != nil || r.IsError || !strings.Contains(r.Text, "completed") {
 				t.Errorf("a long call with progress: %+v, %v", r, err)
 			}
-			// P11: without progress it ends in time, and its outcome is unknown.
+			// Without progress the call ends in time, and its outcome is unknown (P11).
 			_, err = call(t, ts, "trigger-long-running-operation", `{"duration":600,"steps":1}`)
 			wantError(t, err, tool.KindTimeout, true)
 			long := named(t, ts, "trigger-long-running-operation")
@@ -162,7 +163,8 @@ func TestConformEverything(t *testing.T) {
 	})
 }
 
-// TestEverythingRestarts: a server that was killed and started anew knows no session; the next call goes over a new one. While it is gone, calls fail as not carried out.
+// TestEverythingRestarts checks that after a server was killed and restarted and knows no session,
+// the next call uses a new one. While it is down, calls fail as not executed.
 func TestEverythingRestarts(t *testing.T) {
 	t.Parallel()
 	e := startEverything(t)
@@ -174,7 +176,7 @@ func TestEverythingRestarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.kill()
-	cfg.HTTPClient.CloseIdleConnections() // what goes out on one of them may have arrived
+	cfg.HTTPClient.CloseIdleConnections() // a request sent on an idle one may have arrived
 	_, err := echo.Call(t.Context(), hello)
 	wantError(t, err, tool.KindNetwork, false)
 	e.start()
@@ -185,7 +187,8 @@ func TestEverythingRestarts(t *testing.T) {
 	}
 }
 
-// TestEverythingForgets: a session that the server ended is 404 by the protocol, and the call is made over a new one.
+// TestEverythingForgets checks that for a session that the server ended, which is 404 by the
+// protocol, the call is made over a new session.
 func TestEverythingForgets(t *testing.T) {
 	t.Parallel()
 	e := startEverything(t)
@@ -224,7 +227,8 @@ type tripper func(*http.Request) (*http.Response, error)
 
 func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// TestFilesystemServer: the reference server for files, which is given its folder by argument.
+// TestFilesystemServer exercises the reference server for files, which receives its folder as an
+// argument.
 func TestFilesystemServer(t *testing.T) {
 	t.Parallel()
 	node, program := npmProgram(t, "server-filesystem")
@@ -256,7 +260,8 @@ func TestFilesystemServer(t *testing.T) {
 	}
 }
 
-// conformanceClient is the client that the conformance suite starts: it opens a toolset on the scenario's server, and calls what that offers.
+// conformanceClient is the client that the conformance suite starts: it opens a toolset on the
+// scenario's server and calls the tools that it offers.
 func conformanceClient(url string) error {
 	ts, err := mcp.New(mcp.Config{HTTPClient: &http.Client{Transport: &http.Transport{}}}, remote(url))
 	if err != nil {
@@ -276,7 +281,8 @@ func conformanceClient(url string) error {
 	return errors.Join(err, ts.Close())
 }
 
-// TestConformanceSuite runs the protocol's own conformance suite for clients, as far as its scenarios ask for what we do: we answer no elicitation and hold no OAuth tokens.
+// TestConformanceSuite runs the protocol's own conformance suite for clients, limited to the
+// scenarios for features that Hocket supports: it answers no elicitation and holds no OAuth tokens.
 func TestConformanceSuite(t *testing.T) {
 	t.Parallel()
 	node, program := npmProgram(t, "conformance")

@@ -10,10 +10,11 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// result turns a server's answer into a tool's.
+// result converts a server's response into a tool result.
 //
-// Text is all text in order; what is no text is named in square brackets in its place. Structured is the server's structured content; for an
-// answer with images, sounds or resources it is the answer's `content` and `structuredContent` as the protocol writes them.
+// Text is all text content in order; other content is named in square brackets in its place.
+// Structured is the server's structured content; for a response with images, sounds or resources it
+// is the response's `content` and `structuredContent` as the protocol encodes them.
 func (ts *Toolset) result(res *sdk.CallToolResult) (tool.Result, error) {
 	var parts []string
 	onlyText := true
@@ -34,7 +35,7 @@ func (ts *Toolset) result(res *sdk.CallToolResult) (tool.Result, error) {
 	case res.StructuredContent != nil:
 		out.Structured, err = json.Marshal(res.StructuredContent)
 		if out.Text == "" {
-			out.Text = string(out.Structured) // a model reads text only
+			out.Text = string(out.Structured) // a model reads only text
 		}
 	}
 	if err != nil {
@@ -44,7 +45,7 @@ func (ts *Toolset) result(res *sdk.CallToolResult) (tool.Result, error) {
 	return out, nil
 }
 
-// describe gives a block's text and whether that is all of it.
+// describe returns a block's text and whether that is the whole block.
 func describe(c sdk.Content) (text string, plain bool) {
 	switch c := c.(type) {
 	case *sdk.TextContent:
@@ -67,7 +68,7 @@ func describe(c sdk.Content) (text string, plain bool) {
 	return note("content of an unknown kind"), false
 }
 
-// note writes what a block is: [image: image/png, 70 bytes].
+// note formats what a block is: [image: image/png, 70 bytes].
 func note(kind string, facts ...string) string {
 	var known []string
 	for _, f := range facts {

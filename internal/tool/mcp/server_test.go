@@ -23,7 +23,7 @@ import (
 	"github.com/hocket-run/hocket/internal/leaktest"
 )
 
-// modeVar makes the test binary a server instead of a test.
+// modeVar is the environment variable that turns the test binary into a server.
 const modeVar = "HOCKET_TEST_MCP_MODE"
 
 func TestMain(m *testing.M) {
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "cannot read the licence file", os.Getenv("API_TOKEN"))
 		os.Exit(3)
 	case "stubborn":
-		// Ends neither at the end of its input nor when asked to.
+		// The server exits neither when its input is closed nor on SIGTERM.
 		signal.Ignore(syscall.SIGTERM)
 		_ = newServer(mode, nil).Run(context.Background(), &sdk.StdioTransport{})
 		select {}
@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// newServer is a server with a tool for each thing that can happen. Its calls that hang end with stop.
+// newServer returns a server with a tool for each case under test. Its hanging calls end with stop.
 func newServer(mode string, stop <-chan struct{}) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ServerOptions{Instructions: "Ask nicely.", PageSize: 5})
 	if mode == "modern" {
@@ -138,7 +138,8 @@ func newServer(mode string, stop <-chan struct{}) *sdk.Server {
 	})
 	add(&sdk.Tool{Name: "progress"}, func(ctx context.Context, req *sdk.CallToolRequest, args map[string]any) (*sdk.CallToolResult, error) {
 		for i := range int(args["times"].(float64)) {
-			time.Sleep(time.Duration(args["ms"].(float64) * float64(time.Millisecond))) // the passing of time is what is tested
+			// the test is about elapsed time
+			time.Sleep(time.Duration(args["ms"].(float64) * float64(time.Millisecond)))
 			_ = req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: float64(i)})
 		}
 		return text("done")
@@ -164,14 +165,14 @@ func newServer(mode string, stop <-chan struct{}) *sdk.Server {
 	return s
 }
 
-// touch makes an empty file in the folder that a test watches.
+// touch creates an empty file in the folder that a test watches.
 func touch(args map[string]any, name string) {
 	if dir, ok := args["dir"].(string); ok {
 		_ = os.WriteFile(filepath.Join(dir, name), nil, 0o600)
 	}
 }
 
-// rawServer speaks the protocol by hand, as no decent server does.
+// rawServer speaks the protocol by hand, in ways that no well-behaved server does.
 func rawServer(mode string) {
 	in := bufio.NewReader(os.Stdin)
 	for {
@@ -199,17 +200,17 @@ func rawServer(mode string) {
 			}
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"say","inputSchema":{"type":"object"}}]%s}}`+"\n", req.ID, next)
 			if mode == "deaf" {
-				// Reads nothing more, and lives on after its input has ended.
+				// It reads nothing more, and keeps running after its input was closed.
 				select {}
 			}
 		}
 	}
 }
 
-// reaped tells that nothing at all is left of a process.
+// reaped reports whether nothing at all is left of a process.
 func reaped(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
-// alive tells whether a process is there and is no zombie.
+// alive reports whether a process exists and is not a zombie.
 func alive(pid int) bool {
 	if reaped(pid) {
 		return false

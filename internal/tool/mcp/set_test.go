@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/mcp"
 )
 
-// set makes a Set whose agent `a` has all of specs.
+// set returns a Set whose agent `a` has all of specs.
 func set(t *testing.T, specs ...tool.Spec) *tool.Set {
 	t.Helper()
 	s, err := tool.NewSet(tool.Config{
@@ -29,7 +29,8 @@ func set(t *testing.T, specs ...tool.Spec) *tool.Set {
 	return s
 }
 
-// TestClash: tools keep their names; the toolset's is the prefix only where two clash (contract.md).
+// TestClash checks that tools keep their names, and that the toolset's name is a prefix only if two
+// tools clash (contract.md).
 func TestClash(t *testing.T) {
 	t.Parallel()
 	one, two := stdio(t, "basic"), stdio(t, "basic")
@@ -58,7 +59,8 @@ func TestClash(t *testing.T) {
 	wantError(t, err, tool.KindInvalidArguments, false, "/text: must be a string, not a number")
 }
 
-// TestSetRefuses: what may not start is an error with a reason; what Hocket cannot do is missing, and calls say so.
+// TestSetRefuses checks that a toolset that may not be started is an error with a reason, and that
+// one that Hocket cannot open is missing and calls report that.
 func TestSetRefuses(t *testing.T) {
 	t.Parallel()
 	untrusted := stdio(t, "basic")
@@ -78,7 +80,8 @@ func TestSetRefuses(t *testing.T) {
 	wantError(t, err, tool.KindUnknownTool, false, "needs the Docker catalog (docker:context7), which is not supported")
 }
 
-// TestSetPins: what a server announces in the run changes neither what is offered nor what is called (SEC14).
+// TestSetPins checks that a change that a server announces during the run changes neither the tools
+// offered nor the tools called (SEC14).
 func TestSetPins(t *testing.T) {
 	t.Parallel()
 	s := set(t, stdio(t, "basic"))

@@ -19,7 +19,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/refs"
 )
 
-// What one server may list. Beyond that it is broken or hostile.
+// Limits of what one server may list. A server that exceeds them is broken or hostile.
 const (
 	maxPages       = 100
 	maxTools       = 1000
@@ -31,33 +31,35 @@ var (
 	errIdleTimeout    = errors.New("idle timeout")
 )
 
-// Toolset is the tools of one server. It implements [tool.Toolset] and [tool.Instructor]. The connection is made on first use and, when it breaks,
-// anew on next use.
+// Toolset holds the tools of one server. It implements [tool.Toolset] and [tool.Instructor]. It
+// connects on first use and, if the connection breaks, again on next use.
 type Toolset struct {
 	dial dialer
 	cfg  Config
 	red  process.Redactor
-	// believed: what the server says of its tools decides about calls of unknown outcome.
+	// believed is set if the server's annotations determine how calls of unknown outcome are
+	// handled.
 	believed bool
 
-	// life ends with Close; whatever waits, waits for it too.
+	// life is cancelled by Close; every wait also ends with it.
 	life   context.Context
 	end    context.CancelFunc
-	gate   chan struct{} // one token: who has it may connect and list
-	closed chan struct{} // closed when Close is through
+	gate   chan struct{} // one token; its holder may connect and list
+	closed chan struct{} // closed when Close has finished
 	once   sync.Once
-	err    error // of Close
+	err    error // result of Close
 
 	mu           sync.Mutex
 	conn         *conn
 	tools        []tool.Tool
-	listed       bool // tools are those of conn
+	listed       bool // tools were listed by conn
 	everListed   bool
 	instructions string
 }
 
-// New checks spec and resolves its references; it starts nothing. Errors: *tool.UntrustedError for a command that is not trusted; *tool.Error of
-// kind not_supported for a catalog reference, another transport, or a remote server without a client to reach it.
+// New checks spec and resolves its references; it starts nothing. It returns a *tool.UntrustedError
+// for an untrusted command, and a *tool.Error of kind not_supported for a catalog reference,
+// another transport, or a remote server if there is no client to reach it.
 func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 	cfg = cfg.withDefaults(spec)
 	name := spec.Title()
@@ -106,7 +108,8 @@ func (d *dialer) prepareRemote(exp *refs.Expander, r tool.Remote) error {
 	}
 	d.endpoint, err = url.Parse(text)
 	if err != nil || (d.endpoint.Scheme != "http" && d.endpoint.Scheme != "https") || d.endpoint.Host == "" {
-		return fmt.Errorf("url %q is not an absolute http or https URL", r.URL) // as written: what it became may hold a secret
+		// as written: the expanded URL may hold a secret
+		return fmt.Errorf("url %q is not an absolute http or https URL", r.URL)
 	}
 	d.headers = map[string]string{}
 	for name, value := range r.Headers {
@@ -119,7 +122,7 @@ func (d *dialer) prepareRemote(exp *refs.Expander, r tool.Remote) error {
 
 func (ts *Toolset) Name() string { return ts.dial.name }
 
-// Instructions is what the server says about its use.
+// Instructions returns the server's own instructions for its use.
 func (ts *Toolset) Instructions() string {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -131,11 +134,11 @@ func (ts *Toolset) Tools(ctx context.Context) ([]tool.Tool, error) {
 	return tools, err
 }
 
-// Close ends the connection and the server. Calls in flight fail with ErrClosed.
+// Close closes the connection and stops the server. Calls in flight fail with ErrClosed.
 func (ts *Toolset) Close() error {
 	ts.once.Do(func() {
 		ts.end()
-		ts.gate <- struct{}{} // a connection attempt gives up now; never given back
+		ts.gate <- struct{}{} // a connection attempt aborts now; never released
 		ts.mu.Lock()
 		c := ts.conn
 		ts.conn = nil
@@ -152,7 +155,7 @@ func (ts *Toolset) Close() error {
 	return ts.err
 }
 
-// ready gives a live connection and its tools, connecting and listing where need be.
+// ready returns a live connection and its tools, connecting and listing if necessary.
 func (ts *Toolset) ready(ctx context.Context) (*conn, []tool.Tool, error) {
 	if c, tools := ts.live(); c != nil {
 		return c, tools, nil
@@ -182,7 +185,7 @@ func (ts *Toolset) ready(ctx context.Context) (*conn, []tool.Tool, error) {
 	return c, tools, nil
 }
 
-// live gives the connection if it can be used as it is.
+// live returns the connection and its tools if the connection can be used as it is.
 func (ts *Toolset) live() (*conn, []tool.Tool) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -192,7 +195,7 @@ func (ts *Toolset) live() (*conn, []tool.Tool) {
 	return ts.conn, ts.tools
 }
 
-// join gives a context that ends with ctx and with the toolset.
+// join returns a context that ends with ctx and with the toolset.
 func (ts *Toolset) join(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(ts.life, func() { cancel(tool.ErrClosed) })
@@ -202,7 +205,8 @@ func (ts *Toolset) join(ctx context.Context) (context.Context, context.CancelCau
 	}
 }
 
-// connect makes the connection, unless it is alive, and lists. The caller holds the gate.
+// connect establishes the connection, unless it is alive, and lists the tools. The caller holds the
+// gate.
 func (ts *Toolset) connect(ctx context.Context) (*conn, []tool.Tool, error) {
 	ts.mu.Lock()
 	c, again := ts.conn, ts.everListed
@@ -226,10 +230,10 @@ func (ts *Toolset) connect(ctx context.Context) (*conn, []tool.Tool, error) {
 		ts.conn, ts.listed = c, false
 		ts.mu.Unlock()
 	}
-	c.stale.Store(false) // before listing: a change during it is not lost
+	c.stale.Store(false) // before listing, so as not to miss a change
 	tools, err := ts.list(ctx, c)
 	if err != nil && reused && ctx.Err() == nil && unsent(err) && !refused(err) {
-		c.broken.Store(true) // the server announced a change and then forgot the session
+		c.broken.Store(true) // the server announced a change, then lost the session
 		return ts.connect(ctx)
 	}
 	if err != nil {
@@ -297,7 +301,7 @@ func (ts *Toolset) newTool(t *sdk.Tool, schema json.RawMessage) *remoteTool {
 	return r
 }
 
-// openError makes a *tool.Error of a failure to connect or list.
+// openError converts a failure to connect or list into a *tool.Error.
 func (ts *Toolset) openError(ctx context.Context, err error) error {
 	kind := tool.KindNetwork
 	if ts.dial.endpoint == nil || answer(err) != nil {
@@ -327,7 +331,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// find gives the tool of that name, or nil.
+// find returns the tool with the given name, or nil.
 func find(tools []tool.Tool, name string) *remoteTool {
 	i := slices.IndexFunc(tools, func(t tool.Tool) bool { return t.Def().Name == name })
 	if i < 0 {

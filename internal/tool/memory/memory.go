@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// Limits of one entry and one answer (SEC17).
+// Limits of one entry and one result (SEC17).
 const (
 	maxText     = 16 << 10
 	maxCategory = 200
@@ -25,16 +25,17 @@ const (
 	maxAnswer   = 64 << 10
 )
 
-// Config says where a run's memories are.
+// Config specifies where a run's memories are stored.
 type Config struct {
-	// Store keeps them; nil: the type is not supported here.
+	// Store stores the memories; nil means that the type is not supported here.
 	Store Store
-	// Owner is whose the memories are: where the workflow that runs comes from, never a name that it gives itself. Nil: the workflow has none but those that it
-	// shares with others by name.
+	// Owner identifies whose memories they are: it is the origin of the workflow that runs, never a
+	// name that the workflow assigns itself. If nil, the workflow has only memories that it shares
+	// with other workflows by name.
 	Owner []string
 }
 
-// Type opens toolsets of type `memory`.
+// Type returns the tool type that opens toolsets of type `memory`.
 func Type(cfg Config) tool.Type {
 	return tool.Type{Open: func(spec tool.Spec) (tool.Toolset, error) { return New(cfg, spec) }}
 }
@@ -43,7 +44,7 @@ func Type(cfg Config) tool.Type {
 type Toolset struct {
 	name  string
 	store Store
-	// base begins the space of every call; perAgent adds the agent.
+	// base is the prefix of the space of every call; perAgent appends the agent.
 	base     []string
 	perAgent bool
 
@@ -51,14 +52,15 @@ type Toolset struct {
 	closed bool
 }
 
-// Kinds of owners of spaces, apart from each other in every space.
+// Kinds of space owners. They keep the spaces of different kinds apart.
 const (
 	ofOwner  = "owner"
 	ofShared = "shared"
 )
 
-// New makes the toolset that spec describes. Errors: *tool.Error for options that are none, where there is no store, and where neither an owner nor a name says
-// whose the memory is; *tool.UntrustedError for a memory that workflows share and that was not allowed.
+// New creates the toolset that spec describes. It returns a *tool.Error for invalid options, if
+// there is no store, and if neither an owner nor a name identifies whose memory it is; and a
+// *tool.UntrustedError for a memory that workflows share and that was not allowed.
 func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 	t := &Toolset{name: spec.Title(), store: cfg.Store}
 	if cfg.Store == nil {
@@ -120,7 +122,8 @@ func (t *Toolset) Close() error {
 	return nil
 }
 
-// space is whose memories a call reaches. JSON keeps the parts apart, whatever they hold.
+// space returns the space that a call of the agent reaches. JSON encoding keeps its parts apart,
+// whatever they contain.
 func (t *Toolset) space(agent string) string {
 	parts := t.base
 	if t.perAgent {
@@ -136,7 +139,7 @@ const (
 	idProperty       = `"id":{"type":"string","description":"Id of the memory"}`
 )
 
-// object is a schema of an object whose required properties are those given.
+// object returns the schema of an object with the given properties and required properties.
 func object(properties, required string) json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":[` + required + `],"additionalProperties":false}`)
 }
@@ -171,7 +174,8 @@ type memoryTool struct {
 
 func (m memoryTool) Def() chat.ToolDef { return m.def }
 
-// Policy is retry: adding heeds the key, and the others come to the same when they are made again.
+// Policy returns retry: adding is idempotent by key, and the other operations have the same result
+// when repeated.
 func (m memoryTool) Policy() tool.Policy { return tool.PolicyRetry }
 
 func (m memoryTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
@@ -223,7 +227,8 @@ func remove(ctx context.Context, t *Toolset, space, _ string, a arguments) (stri
 	return "deleted memory " + a.ID, t.store.Remove(ctx, space, a.ID)
 }
 
-// list gives the entries that match, as JSON. The newest are given where not all fit, and the rest is told.
+// list returns the entries that match, as JSON. If not all fit, it returns the newest and states
+// what was left out.
 func list(ctx context.Context, t *Toolset, space, _ string, a arguments) (string, error) {
 	all, err := t.store.All(ctx, space)
 	if err != nil {

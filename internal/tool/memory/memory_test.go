@@ -56,7 +56,7 @@ func call(t *testing.T, ts *memory.Toolset, agent, name, key, args string) tool.
 	return tool.Result{}
 }
 
-// found gives the texts of an answer.
+// found returns the texts in a result.
 func found(t *testing.T, r tool.Result) string {
 	t.Helper()
 	var entries []memory.Entry
@@ -79,7 +79,7 @@ func TestCalls(t *testing.T) {
 		isError               bool
 	}{
 		{"add_memory", "1", `{"memory":"Likes TEA, no milk","category":"Preference"}`, "added memory 1", false},
-		{"add_memory", "1", `{"memory":"Likes TEA, no milk"}`, "added memory 1", false}, // P12: the same call again
+		{"add_memory", "1", `{"memory":"Likes TEA, no milk"}`, "added memory 1", false}, // the same call again (P12)
 		{"add_memory", "2", `{"memory":"Tea is at four","category":"fact"}`, "added memory 2", false},
 		{"add_memory", "", `{"memory":"a"}`, "added memory 3", false},
 		{"add_memory", "", `{"memory":"a"}`, "added memory 4", false},
@@ -107,7 +107,9 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// Memories belong to a workflow and an agent, unless agents share them or name one memory. A name is no path (SEC16), and no name reaches another's.
+// TestSpaces checks that memories belong to a workflow and an agent, unless agents share them or
+// name a memory; that a name is not a path (SEC16); and that no name reaches another owner's
+// memory.
 func TestSpaces(t *testing.T) {
 	t.Parallel()
 	path := func(p string) tool.Spec {
@@ -148,7 +150,7 @@ func TestSpaces(t *testing.T) {
 	}
 }
 
-// SEC17: an answer is bounded and tells what it leaves out.
+// TestBound checks that a result is limited and states what it leaves out (SEC17).
 func TestBound(t *testing.T) {
 	t.Parallel()
 	ts := open(t, &memory.Kept{}, "w", tool.Spec{})
@@ -161,7 +163,8 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// TestOwners: a memory is reached by its owner, or by the name that it is shared under where that was allowed, and by nothing that an option can spell (SEC13, SEC16).
+// TestOwners checks that a memory can be reached by its owner, or by the name that it is shared
+// under if that was allowed, and by nothing that an option can spell (SEC13, SEC16).
 func TestOwners(t *testing.T) {
 	t.Parallel()
 	s := &memory.Kept{}

@@ -9,18 +9,19 @@ import (
 	"time"
 )
 
-// Errors of stores.
+// Errors returned by stores.
 var (
-	// ErrNone: the space has no entry of that id.
+	// ErrNone is returned when the space has no entry with that ID.
 	ErrNone = errors.New("there is no such memory")
-	// ErrFull: the space has MaxEntries entries.
+	// ErrFull is returned when the space has MaxEntries entries.
 	ErrFull = errors.New("the memory is full")
 )
 
-// MaxEntries bounds the entries of one space.
+// MaxEntries is the maximum number of entries of one space.
 const MaxEntries = 5000
 
-// Entry is one thing that was remembered. ID is given by the store and never used again; At is when it was written last, UTC, in seconds.
+// Entry is one memory. The store assigns ID and never reuses it; At is when the entry was last
+// written, in UTC with a resolution of seconds.
 type Entry struct {
 	ID       string    `json:"id"`
 	Category string    `json:"category,omitempty"`
@@ -28,20 +29,22 @@ type Entry struct {
 	At       time.Time `json:"at"`
 }
 
-// Store keeps entries by space. Every call reaches the entries of its space alone. Safe for concurrent use.
+// Store stores entries by space. Each call reaches only the entries of its own space.
+// Implementations are safe for concurrent use.
 type Store interface {
-	// Add keeps an entry and gives its id; e.ID is not read. A key that the space has had gives the id of its entry and changes nothing. Errors:
-	// ErrFull; those of the store.
+	// Add stores an entry and returns its ID; e.ID is ignored. If the key was used in the space
+	// before, Add returns the ID of its entry and changes nothing. It returns ErrFull or an error
+	// of the store.
 	Add(ctx context.Context, space, key string, e Entry) (id string, err error)
-	// All gives the entries, those that were added first before others.
+	// All returns the entries in the order in which they were added.
 	All(ctx context.Context, space string) ([]Entry, error)
-	// Change replaces the entry of e.ID. Errors: ErrNone; those of the store.
+	// Change replaces the entry with the ID e.ID. It returns ErrNone or an error of the store.
 	Change(ctx context.Context, space string, e Entry) error
-	// Remove forgets an entry. Errors: ErrNone; those of the store.
+	// Remove deletes an entry. It returns ErrNone or an error of the store.
 	Remove(ctx context.Context, space, id string) error
 }
 
-// Kept keeps entries as long as it lives. The zero value is empty and ready.
+// Kept is a Store that keeps entries in memory. The zero value is empty and ready to use.
 type Kept struct {
 	mu     sync.Mutex
 	spaces map[string][]kept

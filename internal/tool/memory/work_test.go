@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-// Item 30 of issue 12: a search looks at its context before each entry, and its words are bounded.
+// TestSearchEndsWithContext checks that a search checks its context before each entry, and that the
+// number of its words is limited (item 30 of issue 12).
 func TestSearchEndsWithContext(t *testing.T) {
 	t.Parallel()
 	ts := open(t, &memory.Kept{}, "w", tool.Spec{})

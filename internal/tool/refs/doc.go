@@ -1,7 +1,8 @@
-// Package refs replaces the references to variables that toolsets hold where a document must not hold a value (SEC11): `${NAME}`, `${env.NAME}` and `$NAME`.
+// Package refs replaces references to variables in toolsets, which a document uses instead of
+// values that it must not hold (SEC11): `${NAME}`, `${env.NAME}` and `$NAME`.
 //
-// It refuses to look anything up by itself: the wiring gives the lookup, and gives none to untrusted toolsets. It expands once: what a value
-// holds is never read as a reference.
+// It looks up nothing by itself: the wiring provides the lookup function, and provides none for
+// untrusted toolsets. References are expanded once: a value is never scanned for references.
 //
-// Invariant: an expanded secret can be redacted again, with [Expander.Redactor].
+// Invariant: an expanded secret can be redacted, with [Expander.Redactor].
 package refs

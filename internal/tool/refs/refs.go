@@ -8,18 +8,22 @@ import (
 	"github.com/hocket-run/hocket/internal/process"
 )
 
-// filePrefix begins the name of a secret in a file.
+// filePrefix is the prefix of the name of a secret in a file.
 const filePrefix = "file:"
 
-// Expander replaces references and remembers which values are secrets. Not safe for concurrent use.
+// Expander replaces references and records which values are secrets. It is not safe for concurrent
+// use.
 type Expander struct {
-	// Lookup gives the value of a variable, and of a file by the name file:PATH; nil: none has one.
+	// Lookup returns the value of a variable, or of a file under the name file:PATH; if it is nil,
+	// nothing has a value.
 	Lookup  func(name string) (string, bool)
 	secrets []string
 }
 
-// Expand replaces `${NAME}`, `${env.NAME}`, `$NAME` and `${file:PATH}` in text; `$$` is a dollar sign, and one that begins nothing stays. A name without a value
-// is an error: an empty key would look like one that was refused. What is inserted is not expanded again. secret: every value is one, whatever its name.
+// Expand replaces `${NAME}`, `${env.NAME}`, `$NAME` and `${file:PATH}` in text; `$$` is a dollar
+// sign, and a dollar sign that starts no reference is kept. A name without a value is an error,
+// because an empty key would look like a rejected one. Inserted values are not expanded again. If
+// secret is set, every value is a secret, whatever its name.
 func (e *Expander) Expand(text string, secret bool) (string, error) {
 	var b strings.Builder
 	for {
@@ -54,7 +58,7 @@ func (e *Expander) Expand(text string, secret bool) (string, error) {
 	}
 }
 
-// reference reads the name after a dollar sign.
+// reference parses the name after a dollar sign.
 func reference(s string) (name, after string, ok bool) {
 	if inner, found := strings.CutPrefix(s, "{"); found {
 		name, after, ok = strings.Cut(inner, "}")
@@ -80,7 +84,7 @@ func nameRune(r rune) bool {
 	return r == '_' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9'
 }
 
-// Redactor blots out what was expanded so far and is secret.
+// Redactor returns a redactor of the secrets expanded so far.
 func (e *Expander) Redactor() process.Redactor { return process.NewRedactor(e.secrets) }
 
 func (e *Expander) keep(value string) {
@@ -89,8 +93,9 @@ func (e *Expander) keep(value string) {
 	}
 }
 
-// Named expands the value of a variable or a header and remembers it, if its name suggests a secret, even where it is written into the file:
-// the whole, and what follows a first word such as Bearer.
+// Named expands the value of a variable or a header. If the name suggests a secret, it records the
+// value as one, even if it is written literally in the file: the whole value, and what follows a
+// first word such as Bearer.
 func (e *Expander) Named(name, text string, secret bool) (string, error) {
 	value, err := e.Expand(text, secret || process.LooksSecret(name))
 	if err != nil || !process.LooksSecret(name) {

@@ -25,7 +25,7 @@ func TestExpand(t *testing.T) {
 		"5 $ and ${":         "5 $ and ${",
 		"${file:/k}":         "of a file",
 		"${ file:/k }":       "of a file",
-		"${env.file:/k}":     "${env.file:/k}", // not a reference, about which no person would be asked (SEC5)
+		"${env.file:/k}":     "${env.file:/k}", // not a reference, so no person would be asked (SEC5)
 		"${NESTED}":          "${KEY}",
 		"[${EMPTY}]":         "[]",
 		"https://$HOST/$KEY": "https://example.com/canary-1",
@@ -42,7 +42,8 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// SEC11: what is a secret, by its name or because the caller says so, can be blotted out; what is none stays readable.
+// TestRedactor checks that a secret, by its name or because the caller says so, can be redacted,
+// and that other values stay readable (SEC11).
 func TestRedactor(t *testing.T) {
 	t.Parallel()
 	e := refs.Expander{Lookup: lookup}

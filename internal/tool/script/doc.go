@@ -1,10 +1,14 @@
-// Package script gives agents the commands that a document declares, each as a tool with typed arguments: toolsets of type `script`.
+// Package script provides agents with the commands that a document declares, each as a tool with
+// typed arguments: toolsets of type `script`.
 //
-// It refuses to serve an untrusted spec (SEC4, SEC5), to put an argument into the text of a command (SEC3), arguments whose names would change
-// what programs do, and values that a program would take for an option.
+// It does not serve an untrusted spec (SEC4, SEC5), never puts an argument into the text of a
+// command (SEC3), and rejects arguments whose names would change what programs do and values that a
+// program would interpret as an option.
 //
-// The flow of a call: arguments were checked against the schema by the tool's Set; they become variables of the environment, which a line of `cmd`
-// reads as "$name", or words of `argv`; package command runs the program and ends what is left.
+// The flow of a call: the tool's Set has checked the arguments against the schema; they become
+// environment variables, which a `cmd` line reads as "$name", or words of `argv`; package command
+// runs the program and stops whatever is left.
 //
-// Invariants: what a model writes is data to the shell, whatever it holds; no program outlives the toolset (P11).
+// Invariants: what a model writes is data to the shell, whatever it contains; no program outlives
+// the toolset (P11).
 package script

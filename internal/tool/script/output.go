@@ -9,8 +9,9 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/command"
 )
 
-// output makes the result of a script that succeeded and declares what it writes. What is too long, or is not JSON where JSON was declared, is an error of the
-// call. A model reads the beginning of a long text.
+// output builds the result of a script that succeeded and declares its output. Output that is too
+// long, or that is not JSON although JSON was declared, is an error of the call. A model reads only
+// the start of a long text.
 func output(res tool.Result, kind string) (tool.Result, error) {
 	var a command.Answer
 	if err := json.Unmarshal(res.Structured, &a); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/command"
 )
 
-// A declared output is a value, never a part of one.
+// TestOutput checks that a declared output is a complete value, never part of one.
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	ts := open(t, command.Config{}, `{"shell":{
@@ -22,7 +22,7 @@ func TestOutput(t *testing.T) {
 		"long":   {"cmd":"printf '\"'; head -c 1000000 /dev/zero | tr '\\0' x; printf '\"'", "output":"json"},
 		"over":   {"cmd":"head -c 1100000 /dev/zero | tr '\\0' 1", "output":"json"}}}`)
 	for name, want := range map[string]struct {
-		text, structured string // the beginnings
+		text, structured string // prefixes
 		isError          bool
 	}{
 		"plain":  {"a", `{"exitCode":0,"stdout":"a\n"`, false},

@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/script"
 )
 
-// Issue 12 item 27: rules about the arguments of a script mean the file that a text could name in the folder of the script.
+// TestRulesMeanFiles checks that rules about the arguments of a script apply to the file that a
+// string could name in the script's folder (issue 12 item 27).
 func TestRulesMeanFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

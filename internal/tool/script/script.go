@@ -19,25 +19,28 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/command"
 )
 
-// maxOutputBytes bounds what a script with a declared output may write. It must not be cut, since a part of a value is not the value.
+// maxOutputBytes is the maximum output of a script that declares its output. It must not be
+// truncated, because part of a value is not the value.
 const maxOutputBytes = 1 << 20
 
-// maxValueBytes bounds one argument: systems refuse variables and words that are longer.
+// maxValueBytes is the maximum size of one argument: operating systems reject longer variables and
+// words.
 const maxValueBytes = 100_000
 
-// Type opens toolsets of type `script`.
+// Type returns the tool type that opens toolsets of type `script`.
 func Type(cfg command.Config) tool.Type {
 	return tool.Type{Open: func(spec tool.Spec) (tool.Toolset, error) { return New(cfg, spec) }}
 }
 
-// options are the keys of the type. Env and WorkingDir hold for all scripts, whose own win.
+// options holds the keys of the type. Env and WorkingDir apply to all scripts; a script's own take
+// precedence.
 type options struct {
 	Shell      map[string]tool.Script `json:"shell"`
 	Env        tool.Variables         `json:"env"`
 	WorkingDir string                 `json:"working_dir"`
 }
 
-// Toolset is the declared commands. It implements [tool.Toolset].
+// Toolset holds the declared commands. It implements [tool.Toolset].
 type Toolset struct {
 	name   string
 	runner *command.Runner
@@ -47,7 +50,8 @@ type Toolset struct {
 	closed bool
 }
 
-// New makes the toolset that spec describes. It starts nothing. Errors: *tool.UntrustedError; *tool.Error for options that are none.
+// New creates the toolset that spec describes. It starts nothing. It returns a *tool.UntrustedError
+// for an untrusted spec and a *tool.Error for invalid options.
 func New(cfg command.Config, spec tool.Spec) (*Toolset, error) {
 	if err := spec.CheckTrusted(); err != nil {
 		return nil, err
@@ -97,7 +101,8 @@ func (t *Toolset) read(spec tool.Spec) error {
 	return nil
 }
 
-// definition tells a model of a script. The arguments are the properties of a schema; all must be given, unless the script says which.
+// definition returns the definition of a script for the model. The arguments are the properties of
+// a schema; all are required unless the script lists the required ones.
 func definition(name string, sc tool.Script) (chat.ToolDef, error) {
 	required := sc.Required
 	if required == nil {
@@ -129,7 +134,7 @@ func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
 	return slices.Clone(t.tools), nil
 }
 
-// Close ends all programs.
+// Close stops all programs.
 func (t *Toolset) Close() error {
 	t.mu.Lock()
 	t.closed = true
@@ -151,7 +156,8 @@ func (s scriptTool) Def() chat.ToolDef { return s.def }
 
 func (s scriptTool) Policy() tool.Policy { return cmp.Or(s.script.Policy, tool.PolicyAsk) }
 
-// Resources gives what the texts of a call could be taken for in the folder of the script, which does with them what it likes.
+// Resources returns what the strings of a call could be interpreted as in the folder of the script,
+// which may use them in any way.
 func (s scriptTool) Resources(ctx context.Context, c tool.Call) ([]tool.Resource, error) {
 	return tool.Guess(ctx, s.dir, c.Arguments)
 }
@@ -182,13 +188,14 @@ func (s scriptTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) 
 	return output(res, s.script.Output)
 }
 
-// notRun tells the model why nothing was done.
+// notRun tells the model why nothing was run.
 func notRun(err error) tool.Result {
 	return tool.Result{Text: "the script was not run: " + err.Error(), IsError: true}
 }
 
-// values gives the arguments as text: strings as they are, other values as JSON writes them; null is none. Names that the script does not declare are
-// refused here too, also where a caller checked before: they would be variables.
+// values returns the arguments as strings: strings as they are, other values as JSON; null counts
+// as absent. Names that the script does not declare are rejected here too, even if a caller checked
+// before, because they would become variables.
 func (s scriptTool) values(raw json.RawMessage) (map[string]string, error) {
 	var args map[string]json.RawMessage
 	if len(raw) > 0 {

@@ -74,7 +74,7 @@ func TestConform(t *testing.T) {
 	})
 }
 
-// SEC4, SEC5: no spec without trust is served.
+// TestUntrusted checks that no untrusted spec is served (SEC4, SEC5).
 func TestUntrusted(t *testing.T) {
 	t.Parallel()
 	sp := spec(`{"shell":{"a":{"cmd":"echo"}}}`)
@@ -141,7 +141,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// injections are values that would run something if they were ever code.
+// injections holds values that would run something if they were ever treated as code.
 var injections = []string{
 	"$(touch hacked)", "`touch hacked`", "; touch hacked", "| touch hacked", "|| touch hacked", "&& touch hacked", "& touch hacked", "\ntouch hacked\n", "\r\ntouch hacked",
 	"'; touch hacked; '", `"; touch hacked; "`, `"$(touch hacked)"`, `'$(touch hacked)'`, `\$(touch hacked)`, `\\$(touch hacked)`, "${IFS}touch${IFS}hacked", "$((touch hacked))",
@@ -150,7 +150,8 @@ var injections = []string{
 	"eval touch hacked", "\u2028touch hacked", "；touch hacked", "\x1b]0;touch hacked\x07", "a\\", "a'", `a"`, "a`", "$(", "${", "))", "<<X", "touch hacked &", "x=1 touch hacked",
 }
 
-// SEC3, SEC13: what a model writes as an argument is data to the shell, in every place where a command has it, whatever it holds.
+// TestInjections checks that an argument written by a model is data to the shell, in every place
+// where a command uses it, whatever it contains (SEC3, SEC13).
 func TestInjections(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -170,7 +171,7 @@ func TestInjections(t *testing.T) {
 			case "word":
 				want = "--" + value
 			case "bare":
-				continue // words and patterns are taken apart, and nothing is run
+				continue // split and globbed, but nothing runs
 			}
 			if got != want || r.IsError {
 				t.Errorf("%s: %q came out as %q, error %v", name, value, got, r.IsError)
@@ -194,7 +195,7 @@ func stdout(t interface {
 	return a.Stdout
 }
 
-// SEC3, as a law: any value arrives as it was given.
+// TestAnyValue checks the property that any value arrives unchanged (SEC3).
 func TestAnyValue(t *testing.T) {
 	t.Parallel()
 	ts := open(t, command.Config{Dir: t.TempDir()}, `{"shell":{"a":{"cmd":"printf %s \"$v\"","args":{"v":{}}}}}`)
@@ -206,7 +207,8 @@ func TestAnyValue(t *testing.T) {
 	})
 }
 
-// What a document declares is judged before anything runs: at its place by validate, and when it is opened.
+// TestProblems checks that declarations in a document are checked before anything runs: at their
+// positions by validate, and when the toolset is opened.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ options, want string }{
@@ -253,7 +255,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// A Set checks types before anything runs, and a script is what its entry says: its description, its policy, what it requires (P12).
+// TestInSet checks that a Set checks types before anything runs, and that the description, policy
+// and required arguments of a script are those of its entry (P12).
 func TestInSet(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -287,7 +290,8 @@ func TestInSet(t *testing.T) {
 	}
 }
 
-// P12, D6: a script gets the idempotency key of its call, the same for each attempt.
+// TestIdempotencyKey checks that a script gets the idempotency key of its call, the same for each
+// attempt (P12, D6).
 func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	ts := open(t, command.Config{Dir: t.TempDir()}, `{"shell":{"say":{"cmd":"printf '<%s>' \"$`+tool.EnvKey+`\""},

@@ -12,18 +12,18 @@ import (
 	"strings"
 )
 
-// Query is what is searched for.
+// Query is a search query.
 type Query struct {
 	Text string
-	// Count is how many results are wanted, at least 1.
+	// Count is the number of results wanted, at least 1.
 	Count int
-	// Freshness is day, week, month or year; "": any time.
+	// Freshness is day, week, month or year; empty means any time.
 	Freshness string
-	// Site is the host that results must be of; "": any.
+	// Site is the host that results must belong to; empty means any.
 	Site string
 }
 
-// Hit is one result.
+// Hit is one search result.
 type Hit struct {
 	Title   string `json:"title"`
 	URL     string `json:"url"`
@@ -31,17 +31,18 @@ type Hit struct {
 	Date    string `json:"date,omitempty"`
 }
 
-// provider writes requests of one search service and reads its answers.
+// provider writes requests to one search service and parses its responses.
 type provider struct {
-	// base is where it is; "": the operator must say.
+	// base is the default address; "" means that the operator must configure it.
 	base string
-	// keyEnv and urlEnv are variables that hold its key and its address by custom; "": it has none.
+	// keyEnv and urlEnv are the variables that conventionally hold its key and its address; ""
+	// means that it has none.
 	keyEnv, urlEnv string
 	request        func(ctx context.Context, base, key string, q Query) (*http.Request, error)
 	hits           func(body []byte) ([]Hit, error)
 }
 
-// order is the order in which providers are looked for where none is named.
+// order is the order in which providers are looked for if none is named.
 var order = []string{"tavily", "brave", "searxng"}
 
 var providers = map[string]provider{
@@ -70,7 +71,7 @@ func tavilyRequest(ctx context.Context, base, key string, q Query) (*http.Reques
 	return req, err
 }
 
-// listed is one result as Tavily and SearXNG write it.
+// listed is one result as encoded by Tavily and SearXNG.
 type listed struct {
 	Title   string `json:"title"`
 	URL     string `json:"url"`
@@ -145,7 +146,8 @@ func withSite(q Query) string {
 
 var tags = regexp.MustCompile(`<[^<>]{0,100}>`)
 
-// plain writes what providers mark up as text on one line, of at most limit bytes.
+// plain strips the markup of providers and returns plain text on one line, at most limit bytes
+// long.
 func plain(s string, limit int) string {
 	s = strings.Join(strings.Fields(html.UnescapeString(tags.ReplaceAllString(s, ""))), " ")
 	if len(s) > limit {

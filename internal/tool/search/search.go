@@ -27,21 +27,24 @@ const (
 // Name is the tool's name.
 const Name = "web_search"
 
-// Config is what all search toolsets of a process have in common. HTTP is required.
+// Config holds the settings shared by all search toolsets of a process. HTTP is required.
 type Config struct {
-	// HTTP gives a guarded client (SEC8). allow is the provider's address where the operator named it himself, "" for others.
+	// HTTP returns a guarded client (SEC8). allow is the provider's address if the operator
+	// configured it, and empty otherwise.
 	HTTP func(allow string) *http.Client
-	// Lookup gives the operator's variables: keys and addresses by custom (TAVILY_API_KEY, BRAVE_API_KEY, SEARXNG_URL), and the references of trusted specs; nil: none has
-	// a value.
+	// Lookup returns the operator's variables: the conventional keys and addresses (TAVILY_API_KEY,
+	// BRAVE_API_KEY, SEARXNG_URL), and the references of trusted specs; if it is nil, none has a
+	// value.
 	Lookup func(name string) (string, bool)
 }
 
-// Type opens toolsets of type `web_search`.
+// Type returns the tool type that opens toolsets of type `web_search`.
 func Type(cfg Config) tool.Type {
 	return tool.Type{Open: func(spec tool.Spec) (tool.Toolset, error) { return New(cfg, spec) }}
 }
 
-// Keys gives the variables that hold a provider's key by custom; "": those of all providers, of which the environment chooses one.
+// Keys returns the variables that conventionally hold a provider's key. With an empty provider it
+// returns those of all providers, of which the environment selects one.
 func Keys(provider string) []string {
 	var out []string
 	for _, name := range order {
@@ -52,7 +55,7 @@ func Keys(provider string) []string {
 	return out
 }
 
-// Configured tells whether the operator's variables name a provider.
+// Configured reports whether the operator's variables configure a provider.
 func Configured(cfg Config) bool { return chosen(cfg) != "" }
 
 func chosen(cfg Config) string {
@@ -78,7 +81,7 @@ type options struct {
 	BaseURL  string `json:"base_url"`
 }
 
-// Toolset has the one tool. It implements [tool.Toolset].
+// Toolset contains the one tool. It implements [tool.Toolset].
 type Toolset struct {
 	name     string
 	by       string
@@ -88,8 +91,9 @@ type Toolset struct {
 	client   *exchange.Client
 }
 
-// New makes the toolset that spec describes. It makes no request. Errors: *tool.Error of kind not_supported where no provider is configured, failed for options that
-// cannot be, untrusted for an address that a document names and the operator did not allow.
+// New creates the toolset that spec describes. It makes no request. It returns a *tool.Error of
+// kind not_supported if no provider is configured, failed for invalid options, and untrusted for an
+// address that a document names and the operator did not allow.
 func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 	name := spec.Title()
 	var o options
@@ -124,7 +128,7 @@ func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 	return t, nil
 }
 
-// locate finds address and key: what the spec says, else what the operator's variables do.
+// locate determines address and key, from the spec or else from the operator's variables.
 func (t *Toolset) locate(cfg Config, exp *refs.Expander, o options) error {
 	var err error
 	if t.base, err = exp.Expand(o.BaseURL, false); err != nil {
@@ -166,7 +170,7 @@ func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
 	return []tool.Tool{t}, nil
 }
 
-// Def is that of every provider.
+// Def returns the definition, which is the same for every provider.
 func (t *Toolset) Def() chat.ToolDef { return definition() }
 
 func definition() chat.ToolDef {
@@ -182,7 +186,7 @@ func definition() chat.ToolDef {
 	}
 }
 
-// Policy is retry: searching changes nothing.
+// Policy returns retry, because searching changes nothing.
 func (t *Toolset) Policy() tool.Policy { return tool.PolicyRetry }
 
 func (t *Toolset) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
@@ -231,7 +235,7 @@ func readQuery(c tool.Call) (Query, error) {
 	return Query{Text: args.Query, Count: min(max(cmp.Or(args.Count, defaultCount), 1), maxCount), Freshness: args.Freshness, Site: site}, nil
 }
 
-// write tells the results.
+// write writes the results.
 func write(q Query, hits []Hit) (tool.Result, error) {
 	if len(hits) == 0 {
 		return tool.Result{Text: "No results.", Structured: json.RawMessage("[]")}, nil
@@ -255,7 +259,8 @@ func write(q Query, hits []Hit) (tool.Result, error) {
 	return tool.Result{Text: strings.TrimSuffix(b.String(), "\n"), Structured: structured}, nil
 }
 
-// Tool gives the tool for agents that name it without a toolset. It holds no connection between calls.
+// Tool returns the tool for agents that name it without a toolset. It holds no connection between
+// calls.
 func Tool(cfg Config) tool.Tool { return single{cfg} }
 
 type single struct{ cfg Config }

@@ -30,7 +30,7 @@ func config(env map[string]string) search.Config {
 	}
 }
 
-// engine answers as all three providers do and keeps the last request.
+// engine starts a server that responds like all three providers and records the last request.
 func engine(t *testing.T) (*httptest.Server, chan string) {
 	t.Helper()
 	asked := make(chan string, 10)
@@ -71,7 +71,8 @@ func TestConform(t *testing.T) {
 	})
 }
 
-// Each provider is asked in its own words, and what it says is told in ours.
+// TestProviders checks that each provider is queried in its own format, and that its response is
+// converted to ours.
 func TestProviders(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ options, want string }{
@@ -100,7 +101,8 @@ func TestProviders(t *testing.T) {
 	}
 }
 
-// SEC8, SEC11: a document without trust chooses no address and reads no variable; without a provider the toolset says which variables there are.
+// TestChoice checks that an untrusted document selects no address and reads no variable, and that
+// without a provider the toolset says which variables exist (SEC8, SEC11).
 func TestChoice(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -146,7 +148,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// The tool without a toolset leaves nothing behind between calls: see TestMain.
+// TestTool checks that the tool without a toolset leaves nothing behind between calls; see
+// TestMain.
 func TestTool(t *testing.T) {
 	t.Parallel()
 	srv, _ := engine(t)

@@ -14,12 +14,13 @@ const (
 	jobProperty     = `"job_id":{"type":"string","description":"Id of the job"}`
 )
 
-// object is a schema of an object whose required properties are those given.
+// object returns the schema of an object with the given properties and required properties.
 func object(properties, required string) json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":[` + required + `],"additionalProperties":false}`)
 }
 
-// catalog are the tools in the order in which they are offered. Where the spec lists commands there is exec alone.
+// catalog holds the tools in the order in which they are offered. If the spec lists commands, only
+// exec is offered.
 var catalog = []entry{
 	{
 		def:    chat.ToolDef{Name: "shell", Description: "Runs a command line in the system's shell and returns its output", Parameters: object(cmdProperty+","+cwdProperty+","+timeoutProperty, `"cmd"`)},

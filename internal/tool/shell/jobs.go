@@ -13,30 +13,31 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/command"
 )
 
-// maxJobs bounds the jobs that run at once, maxKept those that are remembered (SEC17).
+// maxJobs is the maximum number of jobs that run concurrently, and maxKept the number of jobs that
+// are remembered (SEC17).
 const (
 	maxJobs = 10
 	maxKept = 100
 	jobTime = 24 * time.Hour
 )
 
-// job is a program that goes on between calls.
+// job is a program that keeps running between calls.
 type job struct {
 	id   string
 	key  string
 	cmd  string
 	stop context.CancelFunc
-	done chan struct{} // closed at its end
+	done chan struct{} // closed when the job ends
 
-	// Of its end, set before done is closed.
+	// Outcome of the job, set before done is closed.
 	out process.Outcome
 	err error
 
 	mu   sync.Mutex
-	said func() process.Outcome // nil until it runs
+	said func() process.Outcome // nil until the job runs
 }
 
-// jobs are those of one toolset. The zero value is ready.
+// jobs holds the jobs of one toolset. The zero value is ready to use.
 type jobs struct {
 	mu   sync.Mutex
 	list []*job
@@ -66,7 +67,7 @@ func (j *job) over() bool {
 	}
 }
 
-// state words how far a job is.
+// state describes the state of a job.
 func (j *job) state() string {
 	switch {
 	case !j.over():
@@ -77,7 +78,7 @@ func (j *job) state() string {
 	return "ended, " + j.out.State
 }
 
-// outcome is what it said so far, or in the end.
+// outcome returns the output so far, or the final outcome.
 func (j *job) outcome() process.Outcome {
 	if j.over() {
 		return j.out
@@ -115,7 +116,7 @@ func startJob(_ context.Context, t *Toolset, key string, a arguments) (tool.Resu
 	}
 	t.jobs.last++
 	one := &job{id: "job_" + strconv.Itoa(t.jobs.last), key: key, cmd: a.Cmd, done: make(chan struct{})}
-	// The job outlives the call; the toolset's end is its end too.
+	// The job outlives the call and ends with the toolset.
 	ctx, cancel := context.WithCancel(context.Background())
 	one.stop = cancel
 	q.Started = func(said func() process.Outcome) {

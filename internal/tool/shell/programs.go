@@ -14,13 +14,14 @@ import (
 
 // program is one entry of commands.
 type program struct {
-	// name is the entry as the spec writes it, path the file that it means; "": it was not found, and err says why.
+	// name is the entry as written in the spec, path the file that it refers to; an empty path
+	// means that it was not found, and err says why.
 	name, path string
 	err        error
 }
 
-// programs finds the files that the entries of commands mean: a path is resolved against the folder of the toolset, a bare name is looked up on PATH, once, and never
-// in a working directory.
+// programs resolves the entries of commands to files: a path is resolved against the folder of the
+// toolset; a bare name is looked up on PATH, once, and never in a working directory.
 func (t *Toolset) programs() []program {
 	var out []program
 	for _, name := range t.opts.Commands {
@@ -37,7 +38,8 @@ func (t *Toolset) programs() []program {
 	return out
 }
 
-// program gives the program that the first word of argv means; ok is false where the spec lists others.
+// program returns the program that the first word of argv refers to; ok is false if the spec lists
+// commands and this is not one of them.
 func (t *Toolset) program(word string) (p program, ok bool) {
 	i := slices.IndexFunc(t.listed, func(p program) bool { return p.name == word || p.path == word && strings.ContainsAny(p.name, `/\`) })
 	if i < 0 {
@@ -46,7 +48,8 @@ func (t *Toolset) program(word string) (p program, ok bool) {
 	return t.listed[i], true
 }
 
-// folder gives the folder, without links, that a call runs in: below that of the toolset (SEC16).
+// folder returns the folder, without links, that a call runs in: the toolset's folder or a folder
+// below it (SEC16).
 func (t *Toolset) folder(cwd string) (string, error) {
 	root, err := filepath.EvalSymlinks(t.dir)
 	if err != nil {
@@ -72,7 +75,7 @@ func (t *Toolset) folder(cwd string) (string, error) {
 	return plain, nil
 }
 
-// Resources gives the folder that a call runs in: as it is written, and where links lead.
+// Resources returns the folder that a call runs in, as written and with links resolved.
 func (s shellTool) Resources(_ context.Context, c tool.Call) ([]tool.Resource, error) {
 	if !strings.Contains(string(s.def.Parameters), `"cwd"`) {
 		return nil, nil
@@ -101,7 +104,7 @@ func (s shellTool) Resources(_ context.Context, c tool.Call) ([]tool.Resource, e
 	return []tool.Resource{r}, nil
 }
 
-// below gives the names of a folder: below root and absolute.
+// below returns the names of a folder: relative to root, and absolute.
 func below(root, folder string) []string {
 	rel, err := filepath.Rel(root, folder)
 	if err != nil || !filepath.IsLocal(rel) {

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/shell"
 )
 
-// script writes a program that says where it is.
+// script writes a program that prints where it is.
 func script(t *testing.T, path, says string) {
 	t.Helper()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("#!/bin/sh\necho "+says+"\n"), 0o755)); err != nil {
@@ -23,8 +23,9 @@ func script(t *testing.T, path, says string) {
 	}
 }
 
-// SEC13, issue 12 item 34: `commands: [./build.sh]` is one file, whatever folder a call runs in; a bare name is looked up on PATH once, and never in the
-// folder of a call.
+// TestCommandsAreFiles checks that `commands: [./build.sh]` refers to one file, whatever folder a
+// call runs in, and that a bare name is looked up on PATH once, and never in the folder of a call
+// (SEC13, issue 12 item 34).
 func TestCommandsAreFiles(t *testing.T) {
 	dir, bin := t.TempDir(), t.TempDir()
 	t.Setenv("PATH", bin+":/usr/bin:/bin")
@@ -48,10 +49,11 @@ func TestCommandsAreFiles(t *testing.T) {
 	}
 }
 
-// SEC16, issue 12 item 34: a call runs in the folder of its toolset or below, links followed.
+// TestFolderIsConfined checks that a call runs in the folder of its toolset or below it, with links
+// resolved (SEC16, issue 12 item 34).
 func TestFolderIsConfined(t *testing.T) {
 	t.Parallel()
-	outside, err := filepath.EvalSymlinks(t.TempDir()) // macOS has a link above it
+	outside, err := filepath.EvalSymlinks(t.TempDir()) // on macOS a parent is a link
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +80,8 @@ func TestFolderIsConfined(t *testing.T) {
 	}
 }
 
-// Issue 12 item 27: rules about cwd mean the folder, however it is written.
+// TestRulesMeanFolders checks that rules about cwd apply to the folder, however it is written
+// (issue 12 item 27).
 func TestRulesMeanFolders(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

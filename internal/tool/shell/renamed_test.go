@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/shell"
 )
 
-// SEC13, issue 12 item 33: what forbids commands of the shell holds for a shell of another name.
+// TestRulesMeanARenamedShell checks that rules that forbid shell commands apply to a shell with
+// another name (SEC13, issue 12 item 33).
 func TestRulesMeanARenamedShell(t *testing.T) {
 	t.Parallel()
 	renamed := spec("{}")

@@ -13,27 +13,28 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/command"
 )
 
-// Type opens toolsets of type `shell`.
+// Type returns the tool type that opens toolsets of type `shell`.
 func Type(cfg command.Config) tool.Type {
 	return tool.Type{Open: func(spec tool.Spec) (tool.Toolset, error) { return New(cfg, spec) }}
 }
 
-// options are the keys of the type. Commands are the only programs that may be run: files by their
-// paths, which are resolved against WorkingDir, and names that are looked up on PATH; none: any.
+// options holds the keys of the type. Commands are the only programs that may be run: files by
+// path, resolved against WorkingDir, and names that are looked up on PATH; if empty, any program
+// may be run.
 type options struct {
 	Env        tool.Variables `json:"env"`
 	WorkingDir string         `json:"working_dir"`
 	Commands   []string       `json:"commands"`
 }
 
-// Toolset is the programs of this machine. It implements [tool.Toolset] and [tool.Instructor].
+// Toolset runs programs on this machine. It implements [tool.Toolset] and [tool.Instructor].
 type Toolset struct {
 	name   string
 	opts   options
-	listed []program // of opts.Commands
+	listed []program // resolved from opts.Commands
 	env    map[string]string
 	dir    string
-	limit  time.Duration // of the spec; 0: none
+	limit  time.Duration // from the spec; 0 means none
 	runner *command.Runner
 
 	mu     sync.Mutex
@@ -41,7 +42,8 @@ type Toolset struct {
 	jobs   jobs
 }
 
-// New makes the toolset that spec describes. It starts nothing. Errors: *tool.UntrustedError; *tool.Error for options that are none.
+// New creates the toolset that spec describes. It starts nothing. It returns a *tool.UntrustedError
+// for an untrusted spec and a *tool.Error for invalid options.
 func New(cfg command.Config, spec tool.Spec) (*Toolset, error) {
 	if err := spec.CheckTrusted(); err != nil {
 		return nil, err
@@ -95,7 +97,7 @@ func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
 	return out, nil
 }
 
-// Close ends all programs, background jobs too.
+// Close stops all programs, including background jobs.
 func (t *Toolset) Close() error {
 	t.mu.Lock()
 	t.closed = true
@@ -114,7 +116,7 @@ type arguments struct {
 	JobID   string   `json:"job_id"`
 }
 
-// entry is one tool.
+// entry is one tool of the toolset.
 type entry struct {
 	def    chat.ToolDef
 	policy tool.Policy
@@ -147,7 +149,7 @@ func (s shellTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return s.run(ctx, s.set, c.Key, a)
 }
 
-// request makes a program of arguments.
+// request converts arguments into a command request.
 func (t *Toolset) request(a arguments) (command.Request, error) {
 	dir, err := t.folder(a.Cwd)
 	if err != nil {
@@ -182,7 +184,7 @@ func notRun(err error) tool.Result {
 	return tool.Result{Text: "the program was not run: " + err.Error(), IsError: true}
 }
 
-// first gives the first word; "" where there is none.
+// first returns the first word, or "" if there is none.
 func first(argv []string) string {
 	if len(argv) == 0 {
 		return ""
@@ -190,7 +192,7 @@ func first(argv []string) string {
 	return argv[0]
 }
 
-// refuse keeps programs out that the spec does not list, and what is no program.
+// refuse rejects programs that the spec does not list, and requests that name no program.
 func (t *Toolset) refuse(a arguments) (_ tool.Result, no bool) {
 	switch {
 	case len(a.Argv) == 0 && strings.TrimSpace(a.Cmd) == "" || len(a.Argv) > 0 && a.Argv[0] == "":

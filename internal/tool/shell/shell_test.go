@@ -78,7 +78,7 @@ func call(t *testing.T, ts *shell.Toolset, name string, args obj) tool.Result {
 	return r
 }
 
-// SEC4, SEC5: no spec without trust is served.
+// TestUntrusted checks that no untrusted spec is served (SEC4, SEC5).
 func TestUntrusted(t *testing.T) {
 	t.Parallel()
 	sp := spec(`{"commands":["git"]}`)
@@ -90,14 +90,14 @@ func TestUntrusted(t *testing.T) {
 }
 
 func TestCalls(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir()) // macOS has a link above it
+	dir, err := filepath.EvalSymlinks(t.TempDir()) // on macOS a parent is a link
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// What is ours and not named reaches no program (SEC4).
+	// Variables of the process that are not named reach no program (SEC4).
 	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=/home/x", "OPENAI_API_KEY=canary-key", "HOCKET_DB=/canary.db", "HOCKET_HOME=/canary", "LD_PRELOAD=canary"}
 	ts := open(t, command.Config{
 		Dir: dir, Environ: func() []string { return environ },
@@ -147,7 +147,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// SEC13: where commands are listed, whole names alone are run, and no shell.
+// TestCommands checks that if commands are listed, only those exact names are run, and no shell
+// (SEC13).
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	ts := open(t, command.Config{}, `{"commands":["printf","/bin/echo"]}`)
@@ -184,7 +185,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// P11: a call that is cancelled, and a toolset that is closed, leave no process behind, whatever the program started.
+// TestEnds checks that a call that is cancelled, and a toolset that is closed, leave no process
+// behind, whatever the program started (P11).
 func TestEnds(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is no setsid")
@@ -219,7 +221,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// gone checks that no process of a file of process ids is there any more, or will be in a moment: one that was killed takes its time to die.
+// gone checks that no process in a file of process IDs exists any more, or will exist in a moment,
+// since a killed process takes a while to exit.
 func gone(t *testing.T, file string) {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -250,7 +253,8 @@ func alive(pid int) bool {
 
 var jobID = regexp.MustCompile(`^started job (job_\d+)$`)
 
-// Background jobs go on between calls, tell what they said, are started once for a key (P12), are bounded (SEC17), and end with the toolset (P11).
+// TestJobs checks that background jobs keep running between calls, report their output, are started
+// once per key (P12), are limited (SEC17), and end with the toolset (P11).
 func TestJobs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -309,7 +313,7 @@ func TestJobs(t *testing.T) {
 	gone(t, filepath.Join(dir, "pids"))
 }
 
-// view looks at a job until it has said what it wrote: what was written is read a moment later.
+// view polls a job until its output includes what it wrote, because output is read a moment later.
 func view(t *testing.T, ts *shell.Toolset, id, want string) {
 	t.Helper()
 	for deadline := time.Now().Add(5 * time.Minute); ; runtime.Gosched() {
@@ -331,7 +335,9 @@ func await(t *testing.T, dir, name string) {
 	}
 }
 
-// P12, D6: programs get the idempotency key of their call, the same for each attempt, jobs too. Neither the environment nor the spec sets another one.
+// TestIdempotencyKey checks that programs get the idempotency key of their call, the same for each
+// attempt, and jobs as well, and that neither the environment nor the spec can set another one
+// (P12, D6).
 func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	environ := func() []string { return []string{"PATH=" + os.Getenv("PATH"), tool.EnvKey + "=of another call"} }

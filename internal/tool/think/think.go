@@ -11,8 +11,9 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// maxEchoBytes bounds what one answer repeats of former thoughts: the whole list in every answer would make a conversation grow with its square
-// (P6). The new thought is always there.
+// maxEchoBytes is the maximum size of the former thoughts repeated in one result: returning the
+// whole list every time would make a conversation grow quadratically (P6). The new thought is
+// always included.
 const maxEchoBytes = 4096
 
 const instructions = `## Think tool
@@ -22,7 +23,7 @@ Use the think tool as a scratchpad before you act:
 - check that you have everything you need
 - go through the plan, and verify that it follows the rules`
 
-// Type opens toolsets of type `think`.
+// Type returns the tool type that opens toolsets of type `think`.
 func Type() tool.Type {
 	return tool.Type{
 		Stateful: true,
@@ -36,7 +37,7 @@ type Toolset struct {
 	tool *thinkTool
 }
 
-// New makes the toolset that spec describes.
+// New creates the toolset that spec describes.
 func New(spec tool.Spec) *Toolset {
 	return &Toolset{name: spec.Title(), tool: &thinkTool{shared: spec.Shared, thoughts: map[string][]string{}}}
 }
@@ -63,8 +64,8 @@ type thinkTool struct {
 	shared bool
 
 	mu       sync.Mutex
-	thoughts map[string][]string // by agent, or under "" where shared
-	keys     map[string]int      // by idempotency key: how many thoughts there were after that call
+	thoughts map[string][]string // by agent, or under "" if shared
+	keys     map[string]int      // by idempotency key: number of thoughts after that call
 	closed   bool
 }
 
@@ -110,7 +111,7 @@ func (t *thinkTool) Restore(c tool.Call, r tool.Result) {
 	}
 }
 
-// add appends a thought, once for each key, and gives the list up to it.
+// add appends a thought, once per key, and returns the list up to it.
 func (t *thinkTool) add(c tool.Call, thought string) []string {
 	who := c.Agent
 	if t.shared {
@@ -138,7 +139,7 @@ func read(c tool.Call) (string, error) {
 	return args.Thought, nil
 }
 
-// echo writes the list, leaving out the oldest thoughts where they would be too many.
+// echo writes the list, leaving out the oldest thoughts if it would be too long.
 func echo(thoughts []string) string {
 	first, size := len(thoughts)-1, 0
 	for first > 0 && size+len(thoughts[first-1]) <= maxEchoBytes {

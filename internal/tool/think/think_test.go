@@ -26,7 +26,7 @@ func TestThink(t *testing.T) {
 		name   string
 		shared bool
 		calls  []tool.Call
-		want   string // the last answer
+		want   string // the last result
 	}{
 		{"first", false, []tool.Call{call("a", "1", "one")}, "Thoughts:\none"},
 		{"list", false, []tool.Call{call("a", "1", "one"), call("a", "2", "two")}, "Thoughts:\none\ntwo"},
@@ -48,7 +48,8 @@ func TestThink(t *testing.T) {
 			if got := answers[len(answers)-1].Result.Text; got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
-			// The state is a function of the former calls: after restoring, one more call answers the same.
+			// The state is a function of the former calls: after restoring, one more call has the
+			// same result.
 			again := toolOf(t, tc.shared)
 			for _, f := range answers {
 				again.(tool.Restorer).Restore(f.Call, f.Result)
@@ -63,7 +64,8 @@ func TestThink(t *testing.T) {
 	}
 }
 
-// TestEchoIsBounded holds the answer to a size that does not grow with the number of thoughts (P6).
+// TestEchoIsBounded checks that the size of the result does not grow with the number of thoughts
+// (P6).
 func TestEchoIsBounded(t *testing.T) {
 	t.Parallel()
 	tl := toolOf(t, false)

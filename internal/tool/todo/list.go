@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// Status says how far a todo is.
+// Status is the progress of a todo.
 type Status string
 
 const (
@@ -17,25 +17,25 @@ const (
 	StatusCompleted  Status = "completed"
 )
 
-// Todo is one thing to do.
+// Todo is one item of the list.
 type Todo struct {
 	ID          string `json:"id"`
 	Description string `json:"description"`
 	Status      Status `json:"status"`
 }
 
-// Answer is what every call answers, as JSON text. Revision counts the changes of the list.
+// Answer is the result of every call, encoded as JSON. Revision counts the changes of the list.
 type Answer struct {
 	Created  []Todo   `json:"created,omitempty"`
 	Updated  []string `json:"updated,omitempty"`
 	NotFound []string `json:"not_found,omitempty"`
 	Todos    []Todo   `json:"todos"`
 	Revision int      `json:"revision"`
-	// Reminder names what is not completed yet.
+	// Reminder names the items that are not completed yet.
 	Reminder string `json:"reminder,omitempty"`
 }
 
-// list is one agent's list. The caller locks.
+// list is one agent's list. The caller must hold the lock.
 type list struct {
 	todos    []Todo
 	revision int
@@ -69,7 +69,8 @@ func (l *list) update(updates []update) (a Answer, nothing bool) {
 	return l.finish(a), len(a.Updated) == 0
 }
 
-// finish adds to an answer what all answers hold. The list is copied: it goes on changing.
+// finish adds to an answer what all answers contain. The list is copied, because it continues to
+// change.
 func (l *list) finish(a Answer) Answer {
 	a.Todos = append([]Todo{}, l.todos...)
 	a.Revision = l.revision
@@ -85,7 +86,7 @@ func (l *list) finish(a Answer) Answer {
 	return a
 }
 
-// restore takes the list over from a recorded answer, unless a later one was there already.
+// restore replaces the list with the one in a recorded answer, unless the current one is newer.
 func (l *list) restore(text string) bool {
 	var a Answer
 	if json.Unmarshal([]byte(text), &a) != nil {

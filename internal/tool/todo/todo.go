@@ -17,7 +17,7 @@ Keep track of the work with todos:
 - update several at once with update_todos
 - leave none pending or in-progress when you give your final answer`
 
-// Type opens toolsets of type `todo`.
+// Type returns the tool type that opens toolsets of type `todo`.
 func Type() tool.Type {
 	return tool.Type{
 		Stateful: true,
@@ -25,17 +25,18 @@ func Type() tool.Type {
 	}
 }
 
-// Toolset is the lists of one toolset. It implements [tool.Toolset] and [tool.Instructor]; its tools implement [tool.Restorer].
+// Toolset holds the lists of one toolset. It implements [tool.Toolset] and [tool.Instructor]; its
+// tools implement [tool.Restorer].
 type Toolset struct {
 	name   string
 	shared bool
 
 	mu     sync.Mutex
-	lists  map[string]*list // by agent, or under "" where shared
+	lists  map[string]*list // by agent, or under "" if shared
 	closed bool
 }
 
-// New makes the toolset that spec describes.
+// New creates the toolset that spec describes.
 func New(spec tool.Spec) *Toolset {
 	return &Toolset{name: spec.Title(), shared: spec.Shared, lists: map[string]*list{}}
 }
@@ -64,7 +65,7 @@ func (t *Toolset) Close() error {
 	return nil
 }
 
-// list gives the caller's list. The caller of this holds the lock.
+// list returns the list of an agent. The caller must hold the lock.
 func (t *Toolset) list(agent string) *list {
 	if t.shared {
 		agent = ""
@@ -82,7 +83,7 @@ const (
 	updateSchema      = `"id":{"type":"string","description":"Id of the todo"},"status":{"type":"string","enum":["pending","in-progress","completed"],"description":"New status"}`
 )
 
-// object is a schema of an object whose required properties are those given.
+// object returns the schema of an object with the given properties and required properties.
 func object(properties, required string) json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":[` + required + `],"additionalProperties":false}`)
 }
@@ -134,7 +135,7 @@ type todoTool struct {
 
 func (t todoTool) Def() chat.ToolDef { return t.def }
 
-// Policy is retry: a repeated key changes nothing.
+// Policy returns retry, because repeating a key changes nothing.
 func (t todoTool) Policy() tool.Policy { return tool.PolicyRetry }
 
 func (t todoTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
@@ -177,7 +178,7 @@ func (t todoTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return r, nil
 }
 
-// Restore takes the list from the recorded answer.
+// Restore restores the list from the recorded answer.
 func (t todoTool) Restore(c tool.Call, r tool.Result) {
 	t.set.mu.Lock()
 	defer t.set.mu.Unlock()

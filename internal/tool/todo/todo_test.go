@@ -22,7 +22,7 @@ func TestConform(t *testing.T) {
 	})
 }
 
-// step is one call and what its answer must hold.
+// step is one call and what its answer must contain.
 type step struct {
 	agent, name, args string
 	want              todo.Answer // Revision and Reminder are not compared
@@ -77,7 +77,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestReminder: what is not completed is named in every answer.
+// TestReminder checks that every answer names the items that are not completed.
 func TestReminder(t *testing.T) {
 	t.Parallel()
 	set := newSet(t, false)
@@ -88,7 +88,7 @@ func TestReminder(t *testing.T) {
 	}
 }
 
-// TestKey: the same key again changes nothing and answers the same (P12).
+// TestKey checks that repeating a key changes nothing and returns the same answer (P12).
 func TestKey(t *testing.T) {
 	t.Parallel()
 	set := newSet(t, false)
@@ -99,7 +99,8 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestRestore: whatever the order in which side-by-side calls were journaled, the list after a restart is the one before it (D1, P3).
+// TestRestore checks that whatever the order in which concurrent calls were journaled, the list
+// after a restart is the one before it (D1, P3).
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{false, true} {

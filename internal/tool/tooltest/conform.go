@@ -13,15 +13,17 @@ import (
 
 // Case is a toolset under test.
 type Case struct {
-	// Open makes a new toolset; it is called for each rule.
+	// Open returns a new toolset; it is called once per rule.
 	Open func(t *testing.T) tool.Toolset
 	// Good is a call of one of its tools that succeeds. Agent and Key are set by Conform.
 	Good tool.Call
-	// Holds is the kind of hold that Good comes to, in the place of a result; "": Good has a result.
+	// Holds is the kind of hold with which Good ends instead of a result; empty means that Good has
+	// a result.
 	Holds string
 }
 
-// Conform checks the rules that [tool.Tool] and [tool.Toolset] state and that hold for every toolset.
+// Conform checks the rules that [tool.Tool] and [tool.Toolset] document and that apply to every
+// toolset.
 func Conform(t *testing.T, c Case) {
 	t.Helper()
 	open := func(t *testing.T) (tool.Toolset, []tool.Tool) {
@@ -124,7 +126,7 @@ func find(t *testing.T, tools []tool.Tool, name string) tool.Tool {
 	return nil
 }
 
-// defs gives definitions in a form that compares by meaning.
+// defs returns definitions in a form that can be compared by meaning.
 func defs(tools []tool.Tool) []string {
 	var out []string
 	for _, tl := range tools {

@@ -2,11 +2,12 @@ package tooltest
 
 import "context"
 
-// Countdown is a context that is done once Err was called Until times. It is not safe for concurrent use.
+// Countdown is a context that is done after Err was called Until times. It is not safe for
+// concurrent use.
 type Countdown struct {
 	context.Context
 
-	// Asked counts the calls of Err, Until is how many of them give nil.
+	// Asked is the number of calls of Err; Until is how many of them return nil.
 	Asked, Until int
 }
 

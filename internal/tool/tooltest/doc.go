@@ -1,5 +1,6 @@
-// Package tooltest holds what tests of tools and of their callers share: tools made of a function, a toolset whose list can be changed while it
-// is in use, and [Conform], the rules that every toolset must keep.
+// Package tooltest provides helpers shared by the tests of tools and of their callers: tools made
+// from a function, a toolset whose list can be changed while it is in use, and [Conform], which
+// checks the rules that every toolset must follow.
 //
-// It refuses to be imported outside of tests.
+// It must not be imported outside of tests.
 package tooltest

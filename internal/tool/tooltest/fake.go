@@ -10,11 +10,12 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// Tool is a tool made of a function. The zero Fn answers with the arguments. It keeps every call.
+// Tool is a tool made from a function. If Fn is nil, it returns the arguments. It records every
+// call.
 type Tool struct {
 	Name   string
 	Desc   string
-	Params json.RawMessage // null: no arguments declared
+	Params json.RawMessage // null means no declared arguments
 	Retry  bool            // policy retry instead of ask
 	Fn     func(ctx context.Context, c tool.Call) (tool.Result, error)
 
@@ -43,7 +44,7 @@ func (t *Tool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return t.Fn(ctx, c)
 }
 
-// Calls gives the calls so far, in the order in which they began.
+// Calls returns the calls so far, in the order in which they started.
 func (t *Tool) Calls() []tool.Call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,7 +63,7 @@ type Toolset struct {
 	closed bool
 }
 
-// NewToolset makes a toolset.
+// NewToolset returns a toolset with the given tools.
 func NewToolset(name string, tools ...tool.Tool) *Toolset { return &Toolset{name: name, tools: tools} }
 
 func (t *Toolset) Name() string { return t.name }
@@ -87,21 +88,21 @@ func (t *Toolset) Close() error {
 	return nil
 }
 
-// SetTools changes the list, as a server does that announces new definitions.
+// SetTools changes the list, as a server does when it announces new definitions.
 func (t *Toolset) SetTools(tools ...tool.Tool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.tools = tools
 }
 
-// SetError makes listing fail with err; nil ends that.
+// SetError makes listing fail with err; nil lets it succeed again.
 func (t *Toolset) SetError(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.err = err
 }
 
-// Listed tells how often Tools was called, Closed whether Close was.
+// Listed returns how often Tools was called, and Closed whether Close was called.
 func (t *Toolset) Listed() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -114,7 +115,8 @@ func (t *Toolset) Closed() bool {
 	return t.closed
 }
 
-// Types gives a type "fake" that opens the toolset of the spec's name, and how often it was asked to.
+// Types returns a type "fake" that opens the toolset with the spec's name and counts how often it
+// was opened.
 func Types(sets ...*Toolset) map[string]tool.Type {
 	return map[string]tool.Type{"fake": {Open: func(spec tool.Spec) (tool.Toolset, error) {
 		for _, s := range sets {
@@ -129,12 +131,12 @@ func Types(sets ...*Toolset) map[string]tool.Type {
 	}}}
 }
 
-// Opened tells how often the toolset was opened through [Types].
+// Opened returns how often the toolset was opened through [Types].
 func (t *Toolset) Opened() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.opened
 }
 
-// Spec gives a spec that opens s through [Types].
+// Spec returns a spec that opens t through [Types].
 func (t *Toolset) Spec() tool.Spec { return tool.Spec{Type: "fake", Name: t.name} }

@@ -19,7 +19,8 @@ const instructions = `## Asking the user
 
 Use user_prompt when you need something that only the user can provide: a choice, a missing value, a confirmation. Ask one thing at a time.`
 
-// Type opens toolsets of type `user_prompt`. They need nothing, keep nothing and have no options.
+// Type returns the tool type that opens toolsets of type `user_prompt`. They need nothing, hold no
+// state and have no options.
 func Type() tool.Type {
 	return tool.Type{Open: func(spec tool.Spec) (tool.Toolset, error) { return &toolset{name: spec.Title()}, nil }}
 }
@@ -61,7 +62,7 @@ func (prompt) Def() chat.ToolDef {
 	}
 }
 
-// Policy is retry: to ask changes nothing.
+// Policy returns retry, because asking changes nothing.
 func (prompt) Policy() tool.Policy { return tool.PolicyRetry }
 
 func (p prompt) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
@@ -91,7 +92,7 @@ func (p prompt) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return tool.Result{}, &tool.HoldError{Hold: tool.Hold{Kind: tool.HoldQuestion, Prompt: words(c.Agent, args.Title, args.Message), Options: args.Options, Schema: args.Schema}}
 }
 
-// words says who asks what.
+// words returns the prompt, which says who asks what.
 func words(agent, title, message string) string {
 	who := "A tool node asks:"
 	if agent != "" {
@@ -105,7 +106,7 @@ func words(agent, title, message string) string {
 	return who + message
 }
 
-// choices gives the texts that a schema allows, nil where it names none.
+// choices returns the strings that a schema allows, or nil if it lists none.
 func choices(raw json.RawMessage) []string {
 	var s struct {
 		Type string   `json:"type"`

@@ -28,7 +28,8 @@ func TestConform(t *testing.T) {
 	})
 }
 
-// P8: a call is a question to a person, who is told which agent asks; it has no result of its own.
+// TestCall checks that a call is a question to a person that names the agent that asks, and that it
+// has no result of its own (P8).
 func TestCall(t *testing.T) {
 	t.Parallel()
 	s, err := tool.NewSet(tool.Config{

@@ -1,4 +1,4 @@
-// Command hocket-temporal is command hocket, and can let a Temporal server carry runs.
+// Command hocket-temporal is command hocket with support for executing runs on a Temporal server.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Package carrier implements the port carry on Temporal: one connection of a process for the drivers of all namespaces.
+// Package carrier implements the port carry on Temporal, with one connection per process that the
+// drivers of all namespaces share.
 package carrier
 
 import (
@@ -16,7 +17,8 @@ import (
 	"github.com/hocket-run/hocket/temporal/internal/temporaldriver"
 )
 
-// Times between two looks at the server: until it could be used for the first time, and later.
+// Intervals between checks of the server: until it has been usable for the first time, and
+// afterwards.
 const (
 	soon  = time.Second
 	later = 15 * time.Second
@@ -42,7 +44,7 @@ type carrier struct {
 	mu         sync.Mutex
 	wasReady   bool
 	attributes bool
-	last       error // why the server could not be used when it was looked at last
+	last       error // why the last check found the server unusable
 	told       string
 }
 
@@ -53,7 +55,7 @@ func (c *carrier) Prepare(ctx context.Context) error {
 	if err == nil {
 		has, err = c.conn.HasAttributes(ctx)
 		if code, _ := errcode.Of(err); err != nil && code != errcode.TemporalUnreachable {
-			err = nil // who may not list them goes on without
+			err = nil // without permission to list them, it continues without
 		}
 	}
 	c.mu.Lock()
@@ -106,7 +108,7 @@ func (c *carrier) Watch(ctx context.Context) {
 	}
 }
 
-// tell logs a change of what is wrong.
+// tell logs a change in the state of the connection.
 func (c *carrier) tell(err error) {
 	text := ""
 	if err != nil {

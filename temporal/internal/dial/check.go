@@ -18,26 +18,27 @@ import (
 	"github.com/hocket-run/hocket/internal/errcode"
 )
 
-// Search attributes that runs set where the namespace has them, both of type Keyword.
+// Search attributes that are set on runs if the namespace has them, both of type Keyword.
 const (
 	AttributeWorkflow = "HocketWorkflow"
 	AttributeStatus   = "HocketStatus"
 )
 
-// patience bounds how long one look at the server takes.
+// patience is the maximum duration of one check of the server.
 const patience = 3 * time.Second
 
 var errNoSecrets = errors.New("this program resolves no references")
 
-// Check tells whether the server answers, lets this process in, and has the namespace.
+// Check checks that the server responds, accepts this process, and has the namespace.
 //
-// Errors: *errcode.Error with errcode.TemporalUnreachable, TemporalTLS, TemporalRefused or TemporalNamespace.
+// It returns an *errcode.Error with errcode.TemporalUnreachable, TemporalTLS, TemporalRefused or
+// TemporalNamespace.
 func (c *Conn) Check(ctx context.Context) error {
 	_, err := c.describe(ctx)
 	return err
 }
 
-// describe asks for the namespace.
+// describe requests the description of the namespace.
 func (c *Conn) describe(ctx context.Context) (*workflowservice.DescribeNamespaceResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -48,7 +49,8 @@ func (c *Conn) describe(ctx context.Context) (*workflowservice.DescribeNamespace
 	return d, c.explain(err)
 }
 
-// HasAttributes tells whether the namespace has both search attributes. Without them runs have none, and nothing else is different.
+// HasAttributes reports whether the namespace has both search attributes. Without them, runs have
+// no attributes; there is no other difference.
 func (c *Conn) HasAttributes(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -60,16 +62,18 @@ func (c *Conn) HasAttributes(ctx context.Context) (bool, error) {
 	return have[AttributeWorkflow] == enums.INDEXED_VALUE_TYPE_KEYWORD && have[AttributeStatus] == enums.INDEXED_VALUE_TYPE_KEYWORD, nil
 }
 
-// Report is what a server says of itself.
+// Report describes a server.
 type Report struct {
-	// Version is that of the server, Retention how long the namespace keeps ended workflows.
+	// Version is the version of the server, and Retention how long the namespace keeps ended
+	// workflows.
 	Version   string
 	Retention time.Duration
-	// Attributes: the namespace has both search attributes.
+	// Attributes is set if the namespace has both search attributes.
 	Attributes bool
 }
 
-// Report asks the server for what people want to know of it. Where it cannot be used it gives what it knows and the error, which is that of Check.
+// Report returns information about the server for people. If the server is not usable, it returns
+// what is known together with the error of Check.
 func (c *Conn) Report(ctx context.Context) (Report, error) {
 	var r Report
 	d, err := c.describe(ctx)
@@ -88,7 +92,8 @@ func (c *Conn) Report(ctx context.Context) (Report, error) {
 	return r, err
 }
 
-// Explain gives what an error of a request to the server means, with a code of package errcode where it is about the server and not about the request; nil for nil.
+// Explain converts an error of a request to the server. If the error is about the server and not
+// about the request, the result has a code of package errcode. Explain returns nil for nil.
 func (c *Conn) Explain(err error) error { return c.explain(err) }
 
 func (c *Conn) explain(err error) error {
@@ -114,7 +119,7 @@ func (c *Conn) explain(err error) error {
 	return c.failed(errcode.TemporalUnreachable, cause{text, err})
 }
 
-// convert gives an error of the SDK the form of gRPC, which has a code.
+// convert converts an error of the SDK into a gRPC error, which has a code.
 func convert(err error) error {
 	if e, ok := errors.AsType[serviceerror.ServiceError](err); ok {
 		return e.Status().Err()
@@ -122,12 +127,13 @@ func convert(err error) error {
 	return err
 }
 
-// failed makes an error about this server.
+// failed returns an error about this server.
 func (c *Conn) failed(code errcode.Code, err error) error {
 	return errcode.New(code, errcode.Fields{"address": c.settings.Address, "namespace": c.settings.Namespace}, err)
 }
 
-// cause is an error with a text of its own: those of gRPC have several sentences, and those of servers may repeat what was sent.
+// cause is an error with its own message, because gRPC errors have several sentences and those of
+// servers may repeat what was sent.
 type cause struct {
 	text string
 	err  error
@@ -136,7 +142,7 @@ type cause struct {
 func (c cause) Error() string { return c.text }
 func (c cause) Unwrap() error { return c.err }
 
-// reasons are words in errors of connections, with what they mean. The first one that is found counts.
+// reasons maps phrases in connection errors to their meaning. The first match is used.
 var reasons = []struct {
 	words, text string
 	secured     bool
@@ -158,10 +164,12 @@ var reasons = []struct {
 	{"actively refused", "nothing accepts connections there", false}, // Windows
 }
 
-// closed are words in errors of connections that the server closed before it had answered. With TLS its reason may be lost on the way.
+// closed lists phrases in errors of connections that the server closed before it responded. With
+// TLS its reason may get lost on the way.
 var closed = []string{"error reading server preface", "broken pipe", "connection reset by peer"}
 
-// reason gives why a connection failed, in a few words, and whether that is about TLS, which the connection used or not.
+// reason returns in a few words why a connection failed, and whether TLS, which the connection may
+// or may not have used, is the cause.
 func reason(err error, used bool) (text string, secured bool) {
 	full := err.Error()
 	for _, r := range reasons {
@@ -182,7 +190,7 @@ func settingError(problem string) error {
 	return errcode.New(errcode.TemporalSetting, errcode.Fields{"problem": problem}, nil)
 }
 
-// pathCause gives the text of an error about a file, with the path of the user.
+// pathCause returns the message of an error about a file, with the path as given by the user.
 func pathCause(err error) string {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Path + ": " + e.Err.Error()

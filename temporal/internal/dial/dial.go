@@ -17,33 +17,36 @@ import (
 	"github.com/hocket-run/hocket/internal/errcode"
 )
 
-// Config is what a Conn is made of. Only Settings.Address must be set.
+// Config configures a Conn. Only Settings.Address is required.
 type Config struct {
-	// Settings are the operator's.
+	// Settings are the operator's settings.
 	Settings config.Temporal
-	// Secret gives the value of a reference, for the API key. Nil: there are none.
+	// Secret resolves a reference, for the API key. If nil, no reference can be resolved.
 	Secret func(ref string) (string, error)
-	// Identity names this process in Temporal's histories; "": the SDK's, which is the number of the process and the name of the machine.
+	// Identity identifies this process in Temporal's histories; empty means the SDK's default, the
+	// process ID and the host name.
 	Identity string
-	// Logger gets what the SDK says; nil: none.
+	// Logger receives the SDK's log messages; nil disables them.
 	Logger *slog.Logger
 }
 
-// Conn is a connection to one namespace of a Temporal server. Safe for concurrent use.
+// Conn is a connection to one namespace of a Temporal server. It is safe for concurrent use.
 type Conn struct {
 	settings config.Temporal
 	client   client.Client
 }
 
-// DefaultNamespace is the namespace of Temporal where the settings name none.
+// DefaultNamespace is the Temporal namespace that is used if the settings name none.
 const DefaultNamespace = "default"
 
 // keyAge is how long an API key is used before its reference is resolved again.
 const keyAge = time.Minute
 
-// New makes a connection. It reads the files of the settings, and does not wait for the server. Close it.
+// New creates a connection. It reads the files of the settings and does not wait for the server.
+// The caller must close the connection.
 //
-// Errors: *errcode.Error with errcode.TemporalSetting, or errcode.TemporalKey where the API key cannot be resolved.
+// It returns an *errcode.Error with errcode.TemporalSetting, or with errcode.TemporalKey if the API
+// key cannot be resolved.
 func New(cfg Config) (*Conn, error) {
 	s := cfg.Settings
 	if s.Address == "" {
@@ -76,19 +79,19 @@ func New(cfg Config) (*Conn, error) {
 	return &Conn{settings: s, client: c}, nil
 }
 
-// Client is the SDK's. It belongs to the Conn.
+// Client returns the SDK's client. It is owned by the Conn.
 func (c *Conn) Client() client.Client { return c.client }
 
-// Namespace is that of Temporal.
+// Namespace returns the Temporal namespace.
 func (c *Conn) Namespace() string { return c.settings.Namespace }
 
-// Address is host:port.
+// Address returns the address as host:port.
 func (c *Conn) Address() string { return c.settings.Address }
 
-// Close ends the connection. Calls under way fail.
+// Close closes the connection. Calls in flight fail.
 func (c *Conn) Close() { c.client.Close() }
 
-// key is an API key that may be replaced while it is used.
+// key is an API key that may be replaced while it is in use.
 type key struct {
 	ref     string
 	resolve func(string) (string, error)
@@ -98,7 +101,7 @@ type key struct {
 	at   time.Time
 }
 
-// value gives the key, and the former one where the reference cannot be resolved for the moment.
+// value returns the key, or the previous one if the reference cannot be resolved at the moment.
 func (k *key) value(now time.Time) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -119,7 +122,8 @@ func (k *key) value(now time.Time) (string, error) {
 	return k.last, nil
 }
 
-// secure gives the TLS of the settings; nil: they ask for none. The client's certificate is read for each connection, so that it can be replaced.
+// secure returns the TLS configuration of the settings, or nil if they do not use TLS. The client's
+// certificate is read for each connection, so that it can be replaced.
 func secure(s config.Temporal) (*tls.Config, error) {
 	t := s.TLS
 	if !s.IsTLS() {

@@ -31,7 +31,7 @@ func secrets(ref string) (string, error) {
 	return "", errors.New("the variable is not set")
 }
 
-// check connects, asks and gives the code of the error and its text.
+// check connects, checks the server, and returns the error's code and message.
 func check(t *testing.T, s config.Temporal) (errcode.Code, string) {
 	t.Helper()
 	c, err := New(Config{Settings: s, Secret: secrets})
@@ -50,7 +50,8 @@ func check(t *testing.T, s config.Temporal) (errcode.Code, string) {
 	return code, text
 }
 
-// TestSettings: what cannot work is refused before anything is connected to, in one sentence.
+// TestSettings checks that settings that cannot work are rejected before anything is connected to,
+// with an error of one sentence.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -103,7 +104,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestUnreachable: a connection is made while there is no server, and says so when it is used.
+// TestUnreachable checks that a connection is created even if there is no server, and that using it
+// reports that.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ address, want string }{
@@ -119,7 +121,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestKeyIsReplaced: a key is resolved again after a minute, and kept where it cannot be.
+// TestKeyIsReplaced checks that a key is resolved again after a minute, and kept if it cannot be
+// resolved.
 func TestKeyIsReplaced(t *testing.T) {
 	t.Parallel()
 	value, fail := "one", error(nil)
@@ -144,7 +147,8 @@ func TestKeyIsReplaced(t *testing.T) {
 	}
 }
 
-// TestTemporalNamespace: a namespace that is missing is named; one that is there can be used, with search attributes or without.
+// TestTemporalNamespace checks that the error names a missing namespace, and that an existing one
+// can be used, with search attributes or without.
 func TestTemporalNamespace(t *testing.T) {
 	t.Parallel()
 	s := temporalserver.Start(t, temporalserver.Config{})
@@ -171,7 +175,7 @@ func TestTemporalNamespace(t *testing.T) {
 	if code, _ := errcode.Of(c.Check(t.Context())); code != errcode.TemporalUnreachable {
 		t.Errorf("after the server was killed: %s", code)
 	}
-	s.Start(t) // its memory is gone
+	s.Start(t) // its memory is lost
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for {
@@ -185,7 +189,8 @@ func TestTemporalNamespace(t *testing.T) {
 	}
 }
 
-// TestTemporalTLS: with the certificates of the server the connection is secure; each that is wrong or missing is told.
+// TestTemporalTLS checks that the connection is secure with the certificates of the server, and
+// that each wrong or missing certificate is reported.
 func TestTemporalTLS(t *testing.T) {
 	t.Parallel()
 	s := temporalserver.Start(t, temporalserver.Config{TLS: true})
@@ -225,7 +230,8 @@ func TestTemporalTLS(t *testing.T) {
 	}
 }
 
-// TestTemporalKey: an API key opens the server, over TLS alone, and another one is refused.
+// TestTemporalKey checks that an API key grants access to the server, only over TLS, and that
+// another key is rejected.
 func TestTemporalKey(t *testing.T) {
 	t.Parallel()
 	s := temporalserver.Start(t, temporalserver.Config{TLS: true, APIKey: theKey})

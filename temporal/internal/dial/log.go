@@ -6,13 +6,15 @@ import (
 	"log/slog"
 )
 
-// The SDK's warning of a poll that failed because its worker ends. It is no failure, and who runs a command would see it.
+// The SDK's warning about a poll that failed because its worker is stopping. It is not a failure,
+// and a user who runs a command would see it.
 const (
 	pollFailed    = "Failed to poll for task."
 	workerStopped = "worker stopping"
 )
 
-// sdkLog passes on what the SDK logs, apart from that warning. What it tells of its own work, such as that each of its workers begins and ends, is for debugging.
+// sdkLog forwards the SDK's log messages, except for that warning. Messages about its own work,
+// such as the start and stop of each worker, are logged at debug level.
 type sdkLog struct{ slog.Handler }
 
 // Enabled implements slog.Handler.

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestLog: of what the SDK logs, polls that end with their worker are left out, and what is no warning is for debugging.
+// TestLog checks that failed polls of a stopping worker are left out of the SDK's log messages, and
+// that messages below warning are logged at debug level.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

@@ -13,19 +13,25 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// requestBegun is the kind of an open request in the inbox that says that a tool call was begun. Temporal cannot say that: a workflow that was lost, wound back or ended by hand gives the call again,
-// and a worker that has it does not know of the one before. The store does, whatever became of Temporal (P12).
+// requestBegun is the kind of an open request in the inbox that records that a tool call has begun.
+// Temporal cannot record that: a workflow that was lost, reset or terminated by hand dispatches the
+// call again, and the worker that receives it does not know of the previous call. The store does,
+// whatever happened to Temporal (P12).
 const requestBegun = "begun"
 
-// begun is what such a request has.
+// begun is the content of such a request.
 type begun struct {
 	Call string `json:"call"`
-	// By is one attempt's own, so that it tells its notes from those of others. "": no attempt of a worker.
+	// By is unique to one attempt, so that an attempt can distinguish its notes from those of
+	// others. Empty means that it was not an attempt of a worker.
 	By string `json:"by,omitempty"`
 }
 
-// begins notes that a tool call begins, before it does. It gives the result of a call that another attempt has noted and that has no result: its outcome is unknown. The note comes before the look:
-// of two workers that have one call, since Temporal took the first for dead, at most one sees no other note. Calls of tools that are declared idempotent are made again without that.
+// begins records that a tool call begins, before it does. If another attempt has recorded the call
+// and there is no result, it returns a result with unknown outcome. The note is written before the
+// check: if two workers have the same call because Temporal declared the first dead, at most one of
+// them sees no other note. Calls of tools that are declared idempotent are repeated without this
+// check.
 func (l *caller) begins(ctx context.Context, kit *driver.RunResources, cmd *engine.CallTool) (lost engine.InputData, err error) {
 	policy := kit.Policy(ctx, l.info, cmd)
 	if policy == tool.PolicyRetry {
@@ -55,7 +61,7 @@ func (l *caller) begins(ctx context.Context, kit *driver.RunResources, cmd *engi
 		note := noteOf(q)
 		switch {
 		case note.Call != cmd.ID, q.ID == l.begun:
-		case note.By == own.By: // a try before, whose answer was lost
+		case note.By == own.By: // a previous try whose response was lost
 			l.takeBack(store, q.ID)
 		default:
 			l.ended(store)
@@ -68,7 +74,7 @@ func (l *caller) begins(ctx context.Context, kit *driver.RunResources, cmd *engi
 	return nil, nil
 }
 
-// noteBegun stores that a call begins.
+// noteBegun stores a note that a call begins.
 func (d *Driver) noteBegun(ctx context.Context, run string, note begun) (id uint64, err error) {
 	data, err := json.Marshal(note)
 	if err != nil {
@@ -77,7 +83,8 @@ func (d *Driver) noteBegun(ctx context.Context, run string, note begun) (id uint
 	return d.cfg.Store.Post(ctx, journal.Request{Run: run, Kind: requestBegun, Data: data, At: d.now()})
 }
 
-// noteOf gives what a request says of a call that was begun; the zero value where it is another request.
+// noteOf returns the note of a begun call in a request, or the zero value if it is another kind of
+// request.
 func noteOf(q journal.Request) (b begun) {
 	if q.Kind != requestBegun || json.Unmarshal(q.Data, &b) != nil {
 		return begun{}
@@ -85,7 +92,8 @@ func noteOf(q journal.Request) (b begun) {
 	return b
 }
 
-// ended takes back the note that the call was begun: its result is in the journal, or it was not begun.
+// ended removes the note that the call was begun: its result is in the journal, or it was not
+// begun.
 func (l *caller) ended(ctx context.Context) {
 	if l.begun != 0 {
 		l.takeBack(ctx, l.begun)

@@ -26,7 +26,8 @@ func (m meeting) Post(ctx context.Context, q journal.Request) (uint64, error) {
 	return m.Backend.Post(ctx, q)
 }
 
-// TestBegunAtOnce: of two workers that have one call, as after one of them was stopped for a while, at most one makes it, whenever each of them was stopped (P12).
+// TestBegunAtOnce checks that of two workers that have the same call, for example after one of them
+// was stopped for a while, at most one makes it, whenever each of them was stopped (P12).
 func TestBegunAtOnce(t *testing.T) {
 	t.Parallel()
 	c, err := client.NewLazyClient(client.Options{})

@@ -17,10 +17,11 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// grace is how long a call may go on after it was told to stop, or its time was over. Then it is given up (P11).
+// grace is how long a call may continue after it was told to stop, or after its timeout, before it
+// is abandoned (P11).
 const grace = 2 * time.Second
 
-// look is the activity that tells what is open in a run.
+// look is the activity that reports what is open in a run.
 func (d *Driver) look(ctx context.Context, run, _ string) (Report, error) {
 	c, done := d.commons.Use(run)
 	defer done()
@@ -35,14 +36,14 @@ func (d *Driver) due(ctx context.Context, run, id string) (Report, error) {
 		at := t.At()
 		for _, c := range t.Run.Open() {
 			if timer, ok := c.(*engine.StartTimer); ok && timer.ID == id && timer.At.After(at) {
-				at = timer.At // the engine ignores a timer that comes before its time, which two clocks may make of this one
+				at = timer.At // the engine ignores an early timer, which clock skew may make of this one
 			}
 		}
 		return t.DoAt(engine.TimerDue{ID: id}, at)
 	})
 }
 
-// settle is the activity that says of a call that it was stopped before it began.
+// settle is the activity that records that a call was stopped before it began.
 func (d *Driver) settle(ctx context.Context, run, id string) (Report, error) {
 	return d.tell(ctx, run, func(t *held.Turn) error {
 		for _, c := range t.Run.Stopped() {
@@ -54,7 +55,8 @@ func (d *Driver) settle(ctx context.Context, run, id string) (Report, error) {
 	})
 }
 
-// tell gives the engine what fn says and tells what is open then. A refusal is none of the workflow's: what it would have told is known already.
+// tell applies fn to the run and reports what is open afterwards. A rejected input is not an error
+// for the workflow: what it would have recorded is already known.
 func (d *Driver) tell(ctx context.Context, run string, fn func(t *held.Turn) error) (Report, error) {
 	return d.report(d.decide(ctx, run, fn))
 }
@@ -72,7 +74,8 @@ func (d *Driver) decide(ctx context.Context, run string, fn func(t *held.Turn) e
 	return r, err
 }
 
-// insist asks the store until it answers, or ctx is done: a worker that lives keeps what it has while the store is away.
+// insist retries ask until the store responds, or ctx is done: a live worker keeps what it has
+// while the store is unavailable.
 func (d *Driver) insist(ctx context.Context, ask func() error) error {
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, longestPause) {
 		err := ask()
@@ -83,10 +86,11 @@ func (d *Driver) insist(ctx context.Context, ask func() error) error {
 	}
 }
 
-// longestPause is the longest time between two tries of insist.
+// longestPause is the longest delay between two retries of insist.
 const longestPause = 5 * time.Second
 
-// find gives the open call with an id, nil where there is none: it has a result, or was told to stop.
+// find returns the open call with an ID, or nil if there is none, because it has a result or was
+// told to stop.
 func find(run *engine.Run, id string) engine.Command {
 	for _, c := range run.Open() {
 		if engine.CallID(c) == id {
@@ -96,7 +100,8 @@ func find(run *engine.Run, id string) engine.Command {
 	return nil
 }
 
-// report completes what a workflow is told. A run that is gone, or belongs to others by now, is over for the workflow; one that cannot be driven ends it with an error.
+// report completes the report for a workflow. For the workflow, a run that was deleted or now
+// belongs to another driver has ended; a run that cannot be driven ends the workflow with an error.
 func (d *Driver) report(r Report, err error) (Report, error) {
 	_, moved := errors.AsType[*held.NotCommonError](err)
 	bad, isBad := errors.AsType[*driver.QuarantineError](err)
@@ -107,7 +112,8 @@ func (d *Driver) report(r Report, err error) (Report, error) {
 		return r, temporal.NewNonRetryableApplicationError("the run cannot be driven; the log of the worker says why", "quarantine", nil, bad.Run)
 	case err != nil:
 		d.cfg.Logger.Warn("cannot read or write a run; Temporal tries again", "err", err)
-		return r, errors.New("the store or the run cannot be used now; the log of the worker says why") // no text of the store in Temporal
+		// no error text of the store in Temporal
+		return r, errors.New("the store or the run cannot be used now; the log of the worker says why")
 	}
 	if !r.End {
 		r.Host, r.Takes = d.host, d.takes
@@ -118,7 +124,8 @@ func (d *Driver) report(r Report, err error) (Report, error) {
 	return r, nil
 }
 
-// call is the activity that makes a call of a run. An error has it made again, on any worker: a call that may have been made already is told from one that was not by the store.
+// call is the activity that makes a call of a run. If it returns an error, the call is made again
+// on any worker; the store distinguishes a call that may have been made from one that was not.
 func (d *Driver) call(ctx context.Context, run, id string) (Report, error) {
 	d.busy.Add(1)
 	defer d.busy.Done()
@@ -156,7 +163,7 @@ func (d *Driver) call(ctx context.Context, run, id string) (Report, error) {
 		return d.report(Report{}, err)
 	}
 	d.Said(run)
-	left := ctx.Err() != nil && !isGood(data) // it says no more than that it was cut off
+	left := ctx.Err() != nil && !isGood(data) // says only that it was cut off
 	store, stop := d.afterwards(ctx)
 	defer stop()
 	err = d.insist(d.work, func() error {
@@ -174,7 +181,9 @@ func (d *Driver) call(ctx context.Context, run, id string) (Report, error) {
 	return d.report(r, err)
 }
 
-// whyGivenUp gives the cause with which a call ends that Temporal gave up: ErrInterrupted while the run needs its result, since another worker makes it then and what it began must not be cancelled.
+// whyGivenUp returns the cause with which a call that Temporal abandoned is cancelled:
+// ErrInterrupted while the run needs its result, because another worker then makes the call and
+// whatever it started must not be cancelled.
 func (d *Driver) whyGivenUp(c *held.Common, id string) error {
 	isOpen := true
 	err := c.LookSince(d.work, time.Now(), func(run *engine.Run, _ journal.Head) { isOpen = find(run, id) != nil })
@@ -184,7 +193,7 @@ func (d *Driver) whyGivenUp(c *held.Common, id string) error {
 	return context.Canceled
 }
 
-// Errors of calls that are made again. Temporal holds them, so that they have no text of others.
+// Errors of calls that are retried. Temporal stores them, so they contain no text from elsewhere.
 var (
 	errLeft     = errors.New("the worker was stopped, or Temporal gave the call up")
 	errUnusable = errors.New("what the call needs cannot be opened on this worker; its log says why")
@@ -199,7 +208,7 @@ func containsID(list []Open, id string) bool {
 	return false
 }
 
-// isGood tells whether a result is more than a failure: it was paid for.
+// isGood reports whether a result is more than a failure, which means that it was paid for.
 func isGood(data engine.InputData) bool {
 	switch d := data.(type) {
 	case engine.ModelResult:
@@ -216,7 +225,7 @@ func isGood(data engine.InputData) bool {
 	return false
 }
 
-// beat gives signs of life of an activity.
+// beat sends heartbeats for an activity.
 func (d *Driver) beat(ctx context.Context) {
 	t := time.NewTicker(d.cfg.HeartbeatTimeout / 10)
 	defer t.Stop()
@@ -230,7 +239,8 @@ func (d *Driver) beat(ctx context.Context) {
 	}
 }
 
-// carry makes a call and gives its result. Errors: the call was not begun; that of the store.
+// carry makes a call and returns its result. It returns an error if the call was not begun, or an
+// error of the store.
 func (d *Driver) carry(ctx context.Context, kit *driver.RunResources, by *caller, cmd engine.Command) (engine.InputData, error) {
 	outer := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -268,7 +278,8 @@ func (d *Driver) carry(ctx context.Context, kit *driver.RunResources, by *caller
 	return by.mark(data), nil
 }
 
-// await waits for the result of a call as long as it may take, and for grace after it was told to stop.
+// await waits for the result of a call for up to limit, and for grace after the call was told to
+// stop.
 func await(ctx context.Context, result <-chan engine.InputData, cmd engine.Command, limit time.Duration) engine.InputData {
 	var overdue <-chan time.Time
 	if limit > 0 {
@@ -293,7 +304,7 @@ func await(ctx context.Context, result <-chan engine.InputData, cmd engine.Comma
 	}
 }
 
-// limitOf is how long a call may take; 0: it bounds itself.
+// limitOf returns how long a call may take; 0 means that the call limits itself.
 func limitOf(kit *driver.RunResources, cmd engine.Command) time.Duration {
 	switch c := cmd.(type) {
 	case *engine.CallModel:
@@ -306,7 +317,7 @@ func limitOf(kit *driver.RunResources, cmd engine.Command) time.Duration {
 	return 0
 }
 
-// ask asks the kit for the result.
+// ask requests the result from the kit.
 func (d *Driver) ask(ctx context.Context, kit *driver.RunResources, by *caller, cmd engine.Command, fail func(error)) engine.InputData {
 	switch cmd := cmd.(type) {
 	case *engine.CallModel:
@@ -325,7 +336,8 @@ func (d *Driver) ask(ctx context.Context, kit *driver.RunResources, by *caller, 
 	return nil
 }
 
-// watch cancels a call whose run goes on without it: it was told to stop, or others gave its result.
+// watch cancels a call that its run no longer needs, because the call was told to stop or its
+// result came from elsewhere.
 func (d *Driver) watch(ctx context.Context, by *caller, stop func()) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	changes := make(chan struct{}, 1)
@@ -350,7 +362,8 @@ func (d *Driver) watch(ctx context.Context, by *caller, stop func()) (end func()
 	}
 }
 
-// change waits for a signal of the store, or until it is time to read without one. Errors: ctx's.
+// change waits for a notification from the store, or until it is time to read without one. It
+// returns the error of ctx.
 func (d *Driver) change(ctx context.Context, changes <-chan struct{}) error {
 	t := time.NewTimer(journal.SafetyPoll)
 	defer t.Stop()

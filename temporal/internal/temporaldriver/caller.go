@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// caller is a call under way, as those see it who carry it out.
+// caller is a call in flight, as seen by the code that executes it.
 type caller struct {
 	ctx  context.Context //nolint:containedctx // of the call
 	d    *Driver
@@ -25,14 +25,15 @@ type caller struct {
 	short atomic.Pointer[string]
 
 	mu   sync.Mutex
-	slot func() // gives back the slot that it holds; nil: it holds none
-	// begun is the request that says that the call was begun; 0: none does.
+	slot func() // releases the slot that it holds; nil if it holds none
+	// begun is the request that records that the call was begun; 0 means none.
 	begun uint64
 }
 
 var _ driver.Caller = (*caller)(nil)
 
-// admission gives the turn of a call that waits for its provider; nil: it waits for nothing.
+// admission returns the admission of a call that queues for its provider; nil means that it need
+// not wait.
 func admission(kit *driver.RunResources, info *driver.Info, cmd engine.Command) driver.Admission {
 	if c, ok := cmd.(*engine.CallModel); ok && kit.Admit != nil {
 		return kit.Admit(info, c)
@@ -40,7 +41,8 @@ func admission(kit *driver.RunResources, info *driver.Info, cmd engine.Command) 
 	return nil
 }
 
-// admit waits for the call's turn and then for a slot: a call that waits for its provider holds none (P14). False: it was cancelled first.
+// admit waits for the call's turn and then for a slot: a call that queues for its provider holds
+// none (P14). It returns false if the call was cancelled first.
 func (l *caller) admit(ctx context.Context, kit *driver.RunResources, turn driver.Admission, cmd engine.Command) bool {
 	_, isTool := cmd.(*engine.CallTool)
 	if turn == nil {
@@ -85,7 +87,8 @@ func (l *caller) Info() *driver.Info { return l.info }
 // Short implements driver.Ledger.
 func (l *caller) Short(detail string) { l.short.Store(&detail) }
 
-// Record implements driver.Recorder. What was done when the run was interrupted is kept if there is time, so that the call's own context does not bound it.
+// Record implements driver.Recorder. What was done when the run was interrupted is stored if there
+// is time, so the call's own context does not limit it.
 func (l *caller) Record(note engine.FuncNote) error {
 	return l.tell(func(t *held.Turn) error { return t.Do(note) })
 }
@@ -125,7 +128,7 @@ func (l *caller) Reserve(ctx context.Context, q engine.CallReserve) (g driver.Gr
 	return g, err
 }
 
-// room asks until there is room in a budget; parked is called when there is none yet.
+// room calls fn until there is room in a budget; it calls parked whenever there is none yet.
 func (l *caller) room(ctx context.Context, parked func(), fn func(t *held.Turn) error) error {
 	changes := make(chan struct{}, 1)
 	defer l.d.cfg.Store.Subscribe(changes, journal.OfRun(l.run))()
@@ -144,7 +147,8 @@ func (l *caller) room(ctx context.Context, parked func(), fn func(t *held.Turn) 
 	}
 }
 
-// tell gives the engine what fn says. Calls that it opened beside this one are begun at once. While the store is away, the call waits.
+// tell applies fn to the run. Further calls that this opens are dispatched immediately. While the
+// store is unavailable, tell waits.
 func (l *caller) tell(fn func(t *held.Turn) error) error {
 	ctx, stop := l.d.afterwards(l.ctx)
 	defer stop()
@@ -157,7 +161,7 @@ func (l *caller) tell(fn func(t *held.Turn) error) error {
 	})
 }
 
-// mark says in the result of a call that failed that a budget left nothing for what it was to start.
+// mark records in the result of a failed call that a budget left nothing for what it was to start.
 func (l *caller) mark(data engine.InputData) engine.InputData {
 	short := l.short.Load()
 	if short == nil {

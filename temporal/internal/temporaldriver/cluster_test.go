@@ -28,17 +28,17 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// clusters counts the clusters of this process: each has a namespace of its own in Hocket.
+// clusters counts the clusters of this process; each has its own Hocket namespace.
 var clusters atomic.Int64
 
-// cluster is processes that share one store and one server of Temporal.
+// cluster is a set of processes that share one store and one Temporal server.
 type cluster struct {
 	open      func() journal.Backend
 	reader    journal.Backend
 	fresh     func(t *testing.T) *cluster
 	address   string
-	temporal  string // namespace of Temporal
-	namespace string // of Hocket
+	temporal  string // Temporal namespace
+	namespace string // Hocket namespace
 	slow      bool
 }
 
@@ -60,7 +60,7 @@ func dial(t *testing.T, address, namespace string) client.Client {
 	return c
 }
 
-// one is the namespace of Temporal that the tests of this process share.
+// one is the Temporal namespace that the tests of this process share.
 var one struct {
 	sync.Once
 	address, namespace string
@@ -110,7 +110,7 @@ func (c *cluster) Open(t *testing.T, o drivertest.Options) drivertest.Process {
 	return c.process(t, o, temporaldriver.Queues())
 }
 
-// process opens a process that takes calls from queues.
+// process opens a process that accepts calls from queues.
 func (c *cluster) process(t *testing.T, o drivertest.Options, queues []temporaldriver.Queue, change ...func(*temporaldriver.Config)) *process {
 	t.Helper()
 	p := &process{dead: make(chan struct{})}
@@ -175,7 +175,7 @@ func (p *process) Kill() {
 	p.Driver.Close(context.Background())
 }
 
-// Close gives the store up too, as the end of a process does.
+// Close also releases the store, as the end of a process does.
 func (p *process) Close(ctx context.Context) error {
 	err := p.Driver.Close(ctx)
 	p.disk.Kill()

@@ -14,45 +14,53 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Queue is a kind of calls that workers take.
+// Queue is a kind of calls that workers accept.
 type Queue string
 
 // The kinds of calls.
 const (
 	QueueModel Queue = "model"
 	QueueTool  Queue = "tool"
-	// QueueFunc are the functions of Go graphs. All calls of such a run are made by programs that have its functions.
+	// QueueFunc is for the functions of Go graphs. All calls of such a run are made by programs
+	// that have its functions.
 	QueueFunc Queue = "func"
 )
 
 // Queues lists the kinds of calls.
 func Queues() []Queue { return []Queue{QueueModel, QueueTool, QueueFunc} }
 
-// Config is what a Driver is made of. Its Config is for the runs that Temporal does not carry; its Store, Open, Program, Foreign, MaxCalls, Slots, ApproveAll, Hooks, Now and Logger are for all runs.
-// Only Store and Client must be set.
+// Config configures a Driver. Its embedded Config applies to the runs that Temporal does not
+// execute; the fields Store, Open, Program, Foreign, MaxCalls, Slots, ApproveAll, Hooks, Now and
+// Logger apply to all runs. Only Store and Client are required.
 type Config struct {
 	embedded.Config
-	// Client is connected to a namespace of Temporal, or will be: while it is not, runs are stored and wait. The driver does not close it.
+	// Client is connected to a Temporal namespace, or will be: while it is not, runs are stored and
+	// wait. The driver does not close it.
 	Client client.Client
-	// Namespace is Hocket's namespace, a part of the names of queues; "": default.
+	// Namespace is the Hocket namespace, which is part of the names of queues; empty means default.
 	Namespace string
-	// Queues are the calls that this process carries out. Empty: none, it only starts runs and answers.
+	// Queues are the kinds of calls that this process executes. If empty, it executes none and only
+	// starts runs and accepts answers.
 	Queues []Queue
-	// Place is the label of this machine: calls that need its files come to it alone. "": none do.
+	// Place is the label of this machine: calls that need its files are sent only to it. Empty
+	// means that no calls do.
 	Place string
-	// Functions is the name of this program, which has the functions, tools and models of the runs that it starts (driver.MetaProgram): it takes all their calls, and no other process does. "": it is
-	// none.
+	// Functions is the name of this program, which has the functions, tools and models of the runs
+	// that it starts (driver.MetaProgram): it makes all their calls, and no other process does.
+	// Empty means that it has none.
 	Functions string
-	// HeartbeatTimeout is after how long without a sign a worker is taken for dead, and its calls are made elsewhere; 0: 10 s. Signs are given every tenth of it.
+	// HeartbeatTimeout is the time without a heartbeat after which a worker is considered dead and
+	// its calls are made elsewhere; 0 means 10 s. Heartbeats are sent every tenth of it.
 	HeartbeatTimeout time.Duration
-	// Attributes: the namespace has the search attributes HocketWorkflow and HocketStatus, of type Keyword.
+	// Attributes is set if the namespace has the search attributes HocketWorkflow and HocketStatus,
+	// of type Keyword.
 	Attributes bool
 }
 
-// DefaultHeartbeatTimeout is Config.HeartbeatTimeout where it is 0.
+// DefaultHeartbeatTimeout is used if Config.HeartbeatTimeout is 0.
 const DefaultHeartbeatTimeout = 10 * time.Second
 
-// minHeartbeat keeps a worker that is busy for a moment from being taken for dead.
+// minHeartbeat is a lower limit that prevents a briefly busy worker from being considered dead.
 const minHeartbeat = time.Second
 
 func (c Config) withDefaults() (Config, error) {

@@ -6,19 +6,19 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/drivertest"
 )
 
-// TestConformance holds the driver to what all drivers owe, on a real server and in real time.
+// TestConformance runs the conformance suite of all drivers on a real server and in real time.
 func TestConformance(t *testing.T) {
 	newCluster(t)
 	drivertest.Run(t, drivertest.Driver{Open: func(t *testing.T) drivertest.Cluster { return memoryCluster(t) }, RealTime: true, Lacks: lacks})
 }
 
-// TestConformancePostgres holds it to the same on the store that it is made for.
+// TestConformancePostgres runs the same suite on the store that the driver is designed for.
 func TestConformancePostgres(t *testing.T) {
 	newCluster(t)
 	drivertest.Run(t, drivertest.Driver{Open: func(t *testing.T) drivertest.Cluster { return postgresCluster(t) }, RealTime: true, Lacks: lacks})
 }
 
-// lacks says what the driver does not have, and why.
+// lacks lists the parts that the driver does not have, and why.
 var lacks = map[drivertest.Part]string{
 	drivertest.PartInterrupt: "no process drives a run on Temporal: where one stops, the others go on with it",
 	drivertest.PartPace:      "a call costs the server of Temporal more than the suite grants; bench/scale measures it",

@@ -14,7 +14,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestDrain: a worker that drains lets calls end and takes none; another one goes on, and no person is asked about a call that ended (P12).
+// TestDrain checks that a worker that drains lets calls finish and accepts none, that another one
+// continues, and that no person is asked about a call that finished (P12).
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	c := memoryCluster(t)
@@ -34,7 +35,7 @@ func TestDrain(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() { leaving.Drain(t.Context()) })
 	heir := c.process(t, drivertest.Options{World: w, Unchecked: true}, temporaldriver.Queues())
-	time.AfterFunc(temporaldriver.Grace+2*time.Second, func() { close(end) }) // longer than a call may go on after it was told to stop
+	time.AfterFunc(temporaldriver.Grace+2*time.Second, func() { close(end) }) // longer than a stopped call may continue
 	wg.Wait()
 	select {
 	case <-end:
@@ -50,7 +51,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestDrainLimit: calls that go on for longer than may be waited for are stopped by Close.
+// TestDrainLimit checks that calls that take longer than the drain may wait are stopped by Close.
 func TestDrainLimit(t *testing.T) {
 	t.Parallel()
 	c := memoryCluster(t)

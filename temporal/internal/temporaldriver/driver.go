@@ -17,39 +17,43 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/held"
 )
 
-// Driver carries runs by way of Temporal, and drives all others itself. It implements driver.Driver. Safe for concurrent use.
+// Driver executes runs through Temporal, and drives all others itself. It implements driver.Driver.
+// It is safe for concurrent use.
 type Driver struct {
 	*embedded.Driver
 	cfg     Config
 	commons *held.Commons
 	sweeps  time.Duration
-	// host is the name of this worker's own queue, behind the namespace's, and takes the kinds of calls that it makes.
+	// host is the name of this worker's own queue without the namespace's prefix, and takes the
+	// kinds of calls that it makes.
 	host, takes string
 
-	// root lives until Close gives up waiting; stores are asked under it. work ends when Close begins.
+	// root lives until Close stops waiting; store operations use it. work ends when Close begins.
 	root, work context.Context
 	kill, stop context.CancelCauseFunc
 	busy       sync.WaitGroup // calls
-	wg         sync.WaitGroup // all else
+	wg         sync.WaitGroup // everything else
 
-	// noAttributes: the namespace refused search attributes.
+	// noAttributes is set if the namespace rejected search attributes.
 	noAttributes atomic.Bool
 
 	mu      sync.Mutex
 	closed  bool
-	leaving *stopping       // no calls are taken any more; nil: they are
-	workers []worker.Worker // nil: not started
-	// unsent are the runs whose workflows are to be signalled, and sending says that a goroutine does it.
+	leaving *stopping       // set once no more calls are accepted
+	workers []worker.Worker // nil until started
+	// unsent holds the runs whose workflows are to be signalled; sending reports whether a
+	// goroutine does it.
 	unsent  map[string]bool
 	sending bool
-	keeping bool // upkeep is at work, until Close
-	// failing: the last signal failed; it is logged once.
+	keeping bool // upkeep runs until Close
+	// failing is set if the last signal failed, so that the failure is logged once.
 	failing bool
 }
 
 var _ driver.Driver = (*Driver)(nil)
 
-// New makes a driver. It connects to nothing until a run is started, answered or taken up; then it takes calls until Close.
+// New creates a driver. It connects to nothing until a run is started, answered or resumed; then it
+// accepts calls until Close.
 func New(cfg Config) (*Driver, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -74,7 +78,7 @@ func New(cfg Config) (*Driver, error) {
 
 func (d *Driver) now() time.Time { return d.cfg.Now().UTC().Truncate(time.Microsecond) }
 
-// afterwards gives a context for what is stored of a call although the call is over.
+// afterwards returns a context for storing data of a call after the call has ended.
 func (d *Driver) afterwards(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	release := context.AfterFunc(d.root, cancel)
@@ -84,7 +88,7 @@ func (d *Driver) afterwards(ctx context.Context) (context.Context, context.Cance
 	}
 }
 
-// Drain implements driver.Driver. No call is taken any more; those that are under way end.
+// Drain implements driver.Driver. No more calls are accepted; calls in flight finish.
 func (d *Driver) Drain(ctx context.Context) {
 	var other sync.WaitGroup
 	other.Go(func() { d.Driver.Drain(ctx) })
@@ -95,10 +99,11 @@ func (d *Driver) Drain(ctx context.Context) {
 	}
 }
 
-// stopping is how far workers have come that were told to stop: they take nothing any more, and what they had has ended.
+// stopping is the progress of workers that were told to stop: whether they accept nothing any more,
+// and whether their calls have ended.
 type stopping struct{ workflows, all chan struct{} }
 
-// stopWorkers has this process take no more calls.
+// stopWorkers makes this process accept no more calls.
 func (d *Driver) stopWorkers() *stopping {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,7 +117,9 @@ func (d *Driver) stopWorkers() *stopping {
 		defer close(s.all)
 		var stops sync.WaitGroup
 		defer stops.Wait()
-		// Workflows are given up before calls: the end of a call would come to the workflow here, and a task of it that this worker has taken is lost until its timeout.
+		// Workflow workers stop before call workers: otherwise the end of a call would be delivered
+		// to a workflow here, and a workflow task that this worker has accepted would be lost until
+		// its timeout.
 		first := make(chan struct{})
 		stops.Go(func() {
 			defer close(first)
@@ -120,7 +127,7 @@ func (d *Driver) stopWorkers() *stopping {
 				workers[0].Stop()
 			}
 		})
-		within(first) // calls of a program are among them
+		within(first) // it includes calls of a program
 		close(s.workflows)
 		for _, w := range workers[min(1, len(workers)):] {
 			stops.Go(w.Stop)
@@ -129,7 +136,7 @@ func (d *Driver) stopWorkers() *stopping {
 	return s
 }
 
-// within waits for done, for a moment: Temporal may not answer.
+// within waits for done for a short time, because Temporal may not respond.
 func within(done <-chan struct{}) {
 	t := time.NewTimer(grace + time.Second)
 	defer t.Stop()
@@ -139,7 +146,8 @@ func within(done <-chan struct{}) {
 	}
 }
 
-// Close implements driver.Driver. Calls are stopped; what came back is journaled, and all else is made by another worker.
+// Close implements driver.Driver. Calls are stopped; results that were returned are journaled, and
+// all other calls are made by another worker.
 func (d *Driver) Close(ctx context.Context) error {
 	d.mu.Lock()
 	d.closed = true

@@ -26,11 +26,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// story is a run as it is driven on two drivers.
+// story is a run that is driven on two drivers.
 type story struct {
 	flow  *workflow.Workflow
 	world func() *sim.World
-	// answer is given where the run pauses; "" for none.
+	// answer is submitted when the run pauses; "" means none.
 	answer string
 	status engine.Status
 }
@@ -39,7 +39,7 @@ func quoted(s string) engine.Value { v, _ := json.Marshal(s); return v }
 
 func node(id string, kind workflow.Kind) workflow.Node { return workflow.Node{ID: id, Kind: kind} }
 
-// line is a workflow of nodes one after another.
+// line returns a workflow of nodes in sequence.
 func line(nodes ...workflow.Node) *workflow.Workflow {
 	w := &workflow.Workflow{Name: "test", Entry: nodes[0].ID}
 	for i, n := range nodes {
@@ -64,7 +64,7 @@ func line(nodes ...workflow.Node) *workflow.Workflow {
 	return w
 }
 
-// sideBySide is a fork with an agent in each branch.
+// sideBySide returns a fork with an agent in each branch.
 func sideBySide(set workflow.Fork, ids ...string) *workflow.Workflow {
 	set.Join = "join"
 	w := &workflow.Workflow{Name: "test", Entry: "f"}
@@ -83,7 +83,7 @@ func sideBySide(set workflow.Fork, ids ...string) *workflow.Workflow {
 
 func plainWorld() *sim.World { return &sim.World{} }
 
-// stories are what both drivers are told.
+// stories returns the stories that are played on both drivers.
 func stories() map[string]story {
 	const soon = workflow.Duration(200 * time.Millisecond)
 	approve := workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "go on?"}}
@@ -157,14 +157,14 @@ func stories() map[string]story {
 					<-ctx.Done()
 					return model.Reply{}, ctx.Err()
 				}
-				<-slow // a call that is cancelled before it begins has another result
+				<-slow // a call cancelled before it begins has another result
 				return sim.Reply("fast"), nil
 			}}
 		}, status: engine.StatusCompleted},
 	}
 }
 
-// tell plays a story on a driver and gives the events.
+// tell plays a story on a driver and returns the events.
 func (s story) tell(t *testing.T, d driver.Driver, events func(run string) []engine.Event) []engine.Event {
 	t.Helper()
 	run, err := d.Start(t.Context(), driver.Spec{Run: "r", Workflow: s.flow, Input: quoted("call read")})
@@ -186,12 +186,12 @@ func (s story) tell(t *testing.T, d driver.Driver, events func(run string) []eng
 				t.Fatal(err)
 			}
 		default:
-			time.Sleep(20 * time.Millisecond) // Wait tells of a run that is paused at once
+			time.Sleep(20 * time.Millisecond) // Wait reports a paused run immediately
 		}
 	}
 }
 
-// shown prints events without their times, a line each.
+// shown formats events without their times, one per line.
 func shown(events []engine.Event) string {
 	var lines []string
 	for _, e := range events {
@@ -204,7 +204,8 @@ func shown(events []engine.Event) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestEqualJournals: a run has an equal journal on both drivers, as sim.Diff compares them.
+// TestEqualJournals checks that a run has the same journal on both drivers, as compared by
+// sim.Diff.
 func TestEqualJournals(t *testing.T) {
 	newCluster(t)
 	for name, s := range stories() {
@@ -238,8 +239,9 @@ func TestEqualJournals(t *testing.T) {
 
 var equalSeeds = flag.Int("temporal.equal", 200, "how many random workflows TestEqualRandomJournals runs")
 
-// TestEqualRandomJournals: random workflows with the same replies have equal journals on the embedded driver with a store in memory and on Temporal with a store in PostgreSQL. TestJournalsAreEqual of
-// package sim compares the embedded driver's stores.
+// TestEqualRandomJournals checks that random workflows with the same replies have the same journals
+// on the embedded driver with an in-memory store and on Temporal with a store in PostgreSQL.
+// TestJournalsAreEqual of package sim compares the embedded driver's stores.
 func TestEqualRandomJournals(t *testing.T) {
 	newCluster(t)
 	c := postgresCluster(t)
@@ -265,7 +267,7 @@ func TestEqualRandomJournals(t *testing.T) {
 	})
 }
 
-// brisk is a random workflow whose retries hardly wait.
+// brisk returns a random workflow whose retries have almost no delay.
 func brisk(seed uint64) *workflow.Workflow {
 	w := sim.Generate(seed)
 	for i := range w.Nodes {
@@ -282,7 +284,7 @@ func briskWorld(seed uint64) *sim.World {
 	return w
 }
 
-// embeddedJournal runs a random workflow on the embedded driver.
+// embeddedJournal runs a random workflow on the embedded driver and returns its events.
 func embeddedJournal(ctx context.Context, t *testing.T, run string, seed uint64) []engine.Event {
 	t.Helper()
 	m, w := journal.NewMemory(), briskWorld(seed)
@@ -298,7 +300,7 @@ func embeddedJournal(ctx context.Context, t *testing.T, run string, seed uint64)
 	return events()
 }
 
-// worlds are the worlds of runs whose workflows have the names of the runs.
+// worlds holds one world per run; the workflows have the names of the runs.
 type worlds struct {
 	mu  sync.Mutex
 	all map[string]*sim.World
@@ -316,7 +318,7 @@ func (w *worlds) get(run string) *sim.World {
 	return w.all[run]
 }
 
-// worlds opens a process that runs each workflow in a world of its own.
+// worlds opens a process that runs each workflow in its own world.
 func (c *cluster) worlds(t *testing.T) (*temporaldriver.Driver, *worlds) {
 	t.Helper()
 	w := &worlds{all: map[string]*sim.World{}}

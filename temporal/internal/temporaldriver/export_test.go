@@ -8,22 +8,22 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// SetSweep makes the driver compare runs with workflows so often.
+// SetSweep sets how often the driver compares runs with workflows.
 func (d *Driver) SetSweep(every time.Duration) { d.sweeps = every }
 
-// RunWorkflow is the workflow, and WorkflowName its name, for replays of histories.
+// RunWorkflow is the workflow function, for replays of histories.
 var RunWorkflow = runWorkflow
 
-// Names for tests.
+// Names exported for tests.
 const (
 	WorkflowName = workflowName
 	Grace        = grace
 )
 
-// WorkflowID names the workflow of a run.
+// WorkflowID returns the workflow ID of a run.
 var WorkflowID = workflowID
 
-// Begins notes that a tool call of a run begins, and tells whether it may be made.
+// Begins records that a tool call of a run begins, and reports whether it may be made.
 func (d *Driver) Begins(ctx context.Context, run, call string) (may bool, err error) {
 	by := &caller{d: d, run: run, info: &driver.Info{Run: run}}
 	lost, err := by.begins(ctx, &driver.RunResources{}, &engine.CallTool{ID: call})

@@ -32,14 +32,15 @@ import (
 
 var update = flag.Bool("update", false, "record the histories anew, with HOCKET_TEMPORAL=1")
 
-// histories is where the recorded histories are.
+// histories is the folder of the recorded histories.
 const histories = "testdata/histories"
 
-// canary is in each prompt, reply, argument and result of the recorded runs.
+// canary appears in each prompt, reply, argument and result of the recorded runs.
 const canary = "zebra-crossing"
 
-// TestRecordHistories records what the other tests of this file replay: `HOCKET_TEMPORAL=1 go test ./internal/temporaldriver -run RecordHistories -update`. Without -update it tests that the runs can be
-// recorded and that what they leave in Temporal is replayed too.
+// TestRecordHistories records the histories that the other tests of this file replay:
+// `HOCKET_TEMPORAL=1 go test ./internal/temporaldriver -run RecordHistories -update`. Without
+// -update it checks that the runs can be recorded and that their histories can be replayed too.
 func TestRecordHistories(t *testing.T) {
 	newCluster(t)
 	for name, record := range recorded() {
@@ -58,7 +59,8 @@ func TestRecordHistories(t *testing.T) {
 	}
 }
 
-// recorded are the runs that are recorded. Each gives the histories of its executions in Temporal, in their order.
+// recorded returns the runs that are recorded. Each returns the histories of its executions in
+// Temporal, in order.
 func recorded() map[string]func(t *testing.T) []*history.History {
 	approve := workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: canary}}
 	agent := func(id string) workflow.Node { return node(id, workflow.KindAgent) }
@@ -173,7 +175,7 @@ func does(context.Context, tool.Call) (tool.Result, error) {
 	return tool.Result{Text: canary}, nil
 }
 
-// whole runs a workflow to its end and gives its histories.
+// whole returns a function that runs a workflow to its end and returns its histories.
 func whole(flow *workflow.Workflow, w *sim.World) func(t *testing.T) []*history.History {
 	return func(t *testing.T) []*history.History {
 		c := memoryCluster(t)
@@ -186,7 +188,8 @@ func whole(flow *workflow.Workflow, w *sim.World) func(t *testing.T) []*history.
 	}
 }
 
-// ended waits for the end of the workflow of a run and gives its history, behind those that it continued.
+// ended waits for the end of a run's workflow and returns its histories, after those that it
+// continued.
 func (c *cluster) ended(t *testing.T, run string) []*history.History {
 	t.Helper()
 	id, execution := temporaldriver.WorkflowID(c.namespace, run), ""
@@ -204,10 +207,10 @@ func (c *cluster) ended(t *testing.T, run string) []*history.History {
 	}
 }
 
-// packed is from how many bytes on a history is compressed.
+// packed is the size in bytes from which a history is compressed.
 const packed = 200_000
 
-// writeHistory writes a history in the form of the SDK's own export, without the name of this machine.
+// writeHistory writes a history in the export format of the SDK, without the name of this machine.
 func writeHistory(t *testing.T, path string, h *history.History) {
 	t.Helper()
 	text, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(h)

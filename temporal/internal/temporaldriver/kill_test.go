@@ -33,21 +33,23 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// workerEnv is the variable that makes this program a worker: its settings as JSON.
+// workerEnv is the environment variable that turns this program into a worker; it holds the
+// settings as JSON.
 const workerEnv = "HOCKET_TEST_WORKER"
 
-// workerHeartbeat keeps tests short in which workers die.
+// workerHeartbeat keeps tests in which workers die short.
 const workerHeartbeat = 2 * time.Second
 
-// settings are those of a worker that is a process of its own.
+// settings configures a worker that runs in its own process.
 type settings struct {
 	Address, Temporal, Namespace, Store string
-	// Folder has the book of calls, and the files that say what was done once.
+	// Folder contains the book of calls, and the files that record what was done once.
 	Folder string
-	// DieIn kills the worker in the first call of a node or a tool, DieAfter behind the append of the first event of that type.
+	// DieIn kills the worker in the first call of a node or a tool, DieAfter after the append of
+	// the first event of that type.
 	DieIn, DieAfter string
 
-	quiet bool // no book is kept
+	quiet bool // keeps no book
 }
 
 func TestMain(m *testing.M) {
@@ -61,7 +63,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// once tells whether a thing is done for the first time, by all workers of a test.
+// once reports whether something is done for the first time by any worker of a test.
 func (s *settings) once(name string) bool {
 	f, err := os.OpenFile(filepath.Join(s.Folder, name), os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -71,7 +73,7 @@ func (s *settings) once(name string) bool {
 	return true
 }
 
-// die ends the process as kill -9 does.
+// die ends the process like kill -9.
 func die() {
 	if p, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = p.Kill()
@@ -79,7 +81,7 @@ func die() {
 	select {}
 }
 
-// called writes a call into the book, and dies where it is the one.
+// called writes a call into the book, and dies if it is the configured one.
 func (s *settings) called(name string) {
 	if s.quiet {
 		return
@@ -94,7 +96,8 @@ func (s *settings) called(name string) {
 	}
 }
 
-// world is the outside of the workers: agents that call the tools that their prompt names.
+// world returns the simulated outside world of the workers: agents that call the tools that their
+// prompt names.
 func (s *settings) world() *sim.World {
 	do := func(_ context.Context, c tool.Call) (tool.Result, error) {
 		s.called(c.Name)
@@ -113,7 +116,7 @@ func (s *settings) world() *sim.World {
 	}
 }
 
-// beWorker takes calls until its standard input ends.
+// beWorker accepts calls until its standard input is closed.
 func beWorker(text string) error {
 	var s settings
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
@@ -147,14 +150,14 @@ func beWorker(text string) error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		_, _ = io.Copy(io.Discard, bufio.NewReader(os.Stdin)) // its end is what is waited for
+		_, _ = io.Copy(io.Discard, bufio.NewReader(os.Stdin)) // waits for the end of input
 		cancel()
 	}()
 	d.Tend(ctx)
 	return d.Close(context.Background())
 }
 
-// startWorker starts a worker as a process of its own, which ends with the test.
+// startWorker starts a worker in its own process, which ends with the test.
 func startWorker(t *testing.T, s settings) {
 	t.Helper()
 	text, err := json.Marshal(s)
@@ -181,7 +184,8 @@ func startWorker(t *testing.T, s settings) {
 	})
 }
 
-// workers is a cluster whose calls are made by processes of their own, and a process that starts runs and answers.
+// workers returns a cluster whose calls are made by separate processes, and a process that starts
+// runs and answers.
 func workers(t *testing.T, change func(s *settings)) (*cluster, *process, settings) {
 	t.Helper()
 	url := pgtest.URL(t)
@@ -203,7 +207,7 @@ func workers(t *testing.T, change func(s *settings)) (*cluster, *process, settin
 	return c, c.process(t, drivertest.Options{}, nil), s
 }
 
-// book counts the calls that were made.
+// book returns the number of times that each call was made.
 func (s *settings) book(t *testing.T) map[string]int {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(s.Folder, "book"))
@@ -217,7 +221,7 @@ func (s *settings) book(t *testing.T) map[string]int {
 	return made
 }
 
-// pair is two agents, one after the other.
+// pair returns a workflow of two agents in sequence.
 func pair() *workflow.Workflow {
 	w := &workflow.Workflow{Name: "pair", Entry: "a", Edges: []workflow.Edge{{From: "a", To: "b"}}}
 	for _, id := range []string{"a", "b"} {
@@ -227,7 +231,8 @@ func pair() *workflow.Workflow {
 	return w
 }
 
-// TestKilled: a worker that is killed at the worst moments repeats no call that the journal has, and makes no tool call twice unasked (P12).
+// TestKilled checks that a worker that is killed at the worst moments repeats no journaled call,
+// and makes no tool call twice without asking (P12).
 func TestKilled(t *testing.T) {
 	newCluster(t)
 	for _, tt := range []struct {

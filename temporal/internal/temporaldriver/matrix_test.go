@@ -22,8 +22,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// byHand has an operator do something to the workflows of two runs, whose second call is under way: that of a model, and that of a tool which may not be repeated. The first call of each is not made
-// again, the model is asked again, and a person is asked about the tool (P12).
+// byHand lets an operator do something to the workflows of two runs whose second call is in flight:
+// a model call, and a call of a tool that may not be repeated. The first call of each is not
+// repeated, the model is called again, and a person is asked about the tool (P12).
 func byHand(t *testing.T, do func(c *cluster, run string)) {
 	t.Helper()
 	c := memoryCluster(t)
@@ -73,7 +74,8 @@ func byHand(t *testing.T, do func(c *cluster, run string)) {
 	settles(t, c, p, "tool", engine.StatusCompleted)
 }
 
-// TestTerminatedByHand: a run whose workflow was terminated by an operator of Temporal goes on: the sweep starts another workflow.
+// TestTerminatedByHand checks that a run whose workflow was terminated by a Temporal operator
+// continues: the sweep starts another workflow.
 func TestTerminatedByHand(t *testing.T) {
 	t.Parallel()
 	faultmatrix.Proves(t, "temporal-terminated")
@@ -84,7 +86,8 @@ func TestTerminatedByHand(t *testing.T) {
 	})
 }
 
-// TestResetByHand: a run whose workflow was wound back by an operator of Temporal goes on from where its journal is, whatever the workflow believes.
+// TestResetByHand checks that a run whose workflow was reset by a Temporal operator continues from
+// the head of its journal, whatever state the workflow is in.
 func TestResetByHand(t *testing.T) {
 	t.Parallel()
 	faultmatrix.Proves(t, "temporal-reset")
@@ -114,7 +117,9 @@ func TestResetByHand(t *testing.T) {
 	}
 }
 
-// TestGivenUpIsNotCancelled: a function whose call Temporal gives up, while the run needs its result, is told that it was interrupted and not that it was cancelled: runs below it go on.
+// TestGivenUpIsNotCancelled checks that a function whose call Temporal abandons while the run needs
+// its result is told that it was interrupted, not that it was cancelled, and that its child runs
+// continue.
 func TestGivenUpIsNotCancelled(t *testing.T) {
 	t.Parallel()
 	c := memoryCluster(t)

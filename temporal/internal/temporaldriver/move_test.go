@@ -19,7 +19,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// begin starts a run under an id.
+// begin starts a run with the given ID.
 func begin(t *testing.T, d driver.Driver, run string, flow *workflow.Workflow) {
 	t.Helper()
 	if _, err := d.Start(t.Context(), driver.Spec{Run: run, Workflow: flow, Input: quoted("in")}); err != nil {
@@ -27,7 +27,7 @@ func begin(t *testing.T, d driver.Driver, run string, flow *workflow.Workflow) {
 	}
 }
 
-// settles waits for a run and fails where its state is not want.
+// settles waits for a run and fails the test if its status is not want.
 func settles(t *testing.T, c *cluster, d driver.Driver, run string, want engine.Status) {
 	t.Helper()
 	if s, err := d.Wait(t.Context(), run); err != nil || s != (driver.State{Status: want}) {
@@ -50,7 +50,8 @@ func (c *cluster) plainDriver(t *testing.T, w *sim.World, functions bool) *embed
 	return d
 }
 
-// TestAdopt: a run moves from one driver to the other and back. A tool call that its process left is asked about, not made again (P12).
+// TestAdopt checks that a run can move from one driver to the other and back, and that a tool call
+// that its process abandoned leads to a question and is not repeated (P12).
 func TestAdopt(t *testing.T) {
 	t.Parallel()
 	c := memoryCluster(t)
@@ -71,7 +72,7 @@ func TestAdopt(t *testing.T) {
 	if err := plain.Interrupt(t.Context(), "r"); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second time it is there
+	for range 2 { // the second time it exists already
 		if err := p.Adopt(t.Context(), "r"); err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +100,8 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestForeignAnswer: an answer that a process without the functions of a run takes reaches a program that has them.
+// TestForeignAnswer checks that an answer that is submitted to a process without the functions of a
+// run reaches a program that has them.
 func TestForeignAnswer(t *testing.T) {
 	t.Parallel()
 	c := memoryCluster(t)
@@ -120,7 +122,8 @@ func TestForeignAnswer(t *testing.T) {
 	}
 }
 
-// TestUntold: what a process without Temporal appends reaches the workflow: an answer to a run that has none, and a cancellation that stops a call.
+// TestUntold checks that what a process without Temporal appends reaches the workflow: an answer to
+// a run that has no workflow, and a cancellation that stops a call.
 func TestUntold(t *testing.T) {
 	t.Parallel()
 	c := memoryCluster(t)
@@ -147,7 +150,8 @@ func TestUntold(t *testing.T) {
 	<-ended
 }
 
-// TestObserve: a run that is launched is observed as its process would, up to its first rest.
+// TestObserve checks that a run that is launched is observed as by its own process, until it first
+// rests.
 func TestObserve(t *testing.T) {
 	t.Parallel()
 	c := memoryCluster(t)

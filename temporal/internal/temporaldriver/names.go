@@ -2,7 +2,7 @@ package temporaldriver
 
 import "strings"
 
-// Names in Temporal. Histories have them: they are never changed.
+// Names in Temporal. They are part of histories and must never change.
 const (
 	workflowName = "hocket.run"
 	signalName   = "look"
@@ -13,16 +13,17 @@ const (
 	activitySettle = "settle"
 )
 
-// protocol is the number of what the workflow and its activities say to each other.
+// protocol is the version of the protocol between the workflow and its activities.
 const protocol = 1
 
-// Input is what a workflow is started with. Histories have it.
+// Input is the input with which a workflow is started. It is part of histories.
 type Input struct {
 	Run      string `json:"run"`
 	Protocol int    `json:"version"`
 }
 
-// workflowID names the workflow of a run: the run's id, in a namespace of Hocket other than the default one with the namespace before it.
+// workflowID returns the ID of a run's workflow: the run's ID, prefixed with the Hocket namespace
+// unless that is the default one.
 func workflowID(namespace, run string) string {
 	if namespace == "default" {
 		return run
@@ -30,7 +31,8 @@ func workflowID(namespace, run string) string {
 	return namespace + "/" + run
 }
 
-// baseQueue is the queue of the workflows of a namespace: those of documents, or those of the Go graphs of a program, whose calls are on it too.
+// baseQueue returns the queue of the workflows of a namespace: those of documents, or those of a
+// program's Go graphs, whose calls use it too.
 func baseQueue(namespace, program string) string {
 	if program == "" {
 		return "hocket." + namespace
@@ -38,10 +40,10 @@ func baseQueue(namespace, program string) string {
 	return "hocket." + namespace + "." + string(QueueFunc) + "." + program
 }
 
-// isProgramQueue tells whether a base queue is a program's.
+// isProgramQueue reports whether a base queue belongs to a program.
 func isProgramQueue(base string) bool { return strings.Contains(base, "."+string(QueueFunc)+".") }
 
-// Kinds of what is open in a run, as reports name them.
+// Kinds of open calls and timers of a run, as used in reports.
 const (
 	kindModel = "m"
 	kindTool  = "t"
@@ -49,7 +51,7 @@ const (
 	kindTimer = "c"
 )
 
-// queueOf is the queue of a kind of calls.
+// queueOf returns the queue for a kind of calls.
 func queueOf(kind string) Queue {
 	switch kind {
 	case kindModel:

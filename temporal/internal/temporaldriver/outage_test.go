@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// outage is a store that cannot be read as often as left says.
+// outage is a store whose next reads fail; left is the number of failures that remain.
 type outage struct {
 	journal.Backend
 	left *atomic.Int32
@@ -29,7 +29,8 @@ func (o outage) Head(ctx context.Context, run string) (journal.Head, error) {
 	return o.Backend.Head(ctx, run)
 }
 
-// TestStoreAway: while the store is away the result of a call waits for it. No call is made again, and no person is asked (P12, P18).
+// TestStoreAway checks that while the store is unavailable, the result of a call waits for it, no
+// call is repeated, and no person is asked (P12, P18).
 func TestStoreAway(t *testing.T) {
 	t.Parallel()
 	c := memoryCluster(t)

@@ -29,14 +29,16 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// The goal of BenchmarkRuns, and by how much it may be missed before the benchmark fails.
+// Goal of BenchmarkRuns, and the tolerance beyond which the benchmark fails.
 const (
 	rateGoal   = 0.8
 	rateMargin = 1.5
 )
 
-// BenchmarkRuns: 300 runs of two model calls at once, carried by one worker, in turns with 300 bare workflows of two activities that do nothing, by a worker of the same process. Temporal and the store are on one PostgreSQL.
-// It also tells what a run leaves in Temporal.
+// BenchmarkRuns measures 300 runs with two concurrent model calls each, executed by one worker,
+// alternating with 300 bare workflows with two activities that do nothing, on a worker in the same
+// process. Temporal and the store share one PostgreSQL server. It also reports what a run leaves in
+// Temporal.
 func BenchmarkRuns(b *testing.B) {
 	const runs, calls = 300, 2
 	pg := pgtest.Start(b, pgtest.Config{})
@@ -105,7 +107,7 @@ func BenchmarkRuns(b *testing.B) {
 		return float64(runs*calls) / time.Since(began).Seconds()
 	}
 	n++
-	first := one(n) // connections, statements and queues
+	first := one(n) // sets up connections, statements and queues
 	floor(n)
 	var ours, theirs, ratios []float64
 	for b.Loop() {
@@ -135,7 +137,8 @@ func BenchmarkRuns(b *testing.B) {
 	}
 }
 
-// actions counts what Temporal's cloud bills as actions: starts, activities, also local ones, timers and signals.
+// actions counts what Temporal Cloud bills as actions: starts, activities (including local ones),
+// timers and signals.
 func actions(events []*history.HistoryEvent) (n int) {
 	for _, e := range events {
 		switch e.GetEventType() {
@@ -147,13 +150,13 @@ func actions(events []*history.HistoryEvent) (n int) {
 	return n
 }
 
-// middle sorts v and gives its median.
+// middle sorts v and returns its median.
 func middle(v []float64) float64 {
 	slices.Sort(v)
 	return v[len(v)/2]
 }
 
-// bare is a workflow that does nothing so often.
+// bare is a workflow with the given number of activities that do nothing.
 func bare(ctx sdk.Context, calls int) error {
 	ctx = sdk.WithActivityOptions(ctx, sdk.ActivityOptions{StartToCloseTimeout: time.Minute})
 	for range calls {

@@ -26,7 +26,8 @@ import (
 	"github.com/hocket-run/hocket/temporal/internal/temporaldriver"
 )
 
-// replay replays a history by a form of the workflow, which interceptors may change further. Slow machines do not count: the SDK takes a workflow for blocked that needs a second for a task.
+// replay replays a history with a variant of the workflow, which interceptors may change further.
+// It tolerates slow machines, since the SDK considers a workflow blocked if a task takes a second.
 func replay(t *testing.T, h *history.History, form any, change ...interceptor.WorkerInterceptor) error {
 	t.Helper()
 	r, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{Interceptors: change, DisableDeadlockDetection: true})
@@ -34,12 +35,13 @@ func replay(t *testing.T, h *history.History, form any, change ...interceptor.Wo
 		t.Fatal(err)
 	}
 	r.RegisterWorkflowWithOptions(form, sdk.RegisterOptions{Name: temporaldriver.WorkflowName})
-	own, _ := proto.Clone(h).(*history.History) // the SDK changes what it replays
+	own, _ := proto.Clone(h).(*history.History) // the SDK modifies what it replays
 	return r.ReplayWorkflowHistory(log.NewStructuredLogger(logger()), own)
 }
 
-// TestReplay: the workflow decides as it did when the histories were recorded. Where it fails, a workflow that is open while Hocket is upgraded would fail too: the number of the protocol has to be
-// raised, and what older workflows do must stay.
+// TestReplay checks that the workflow makes the same decisions as when the histories were recorded.
+// If it fails, a workflow that is open while Hocket is upgraded would fail too: the protocol
+// version must be raised, and the behavior of older workflows must be preserved.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	all := readHistories(t)
@@ -59,7 +61,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayOfChanges: a workflow that does something else, or in another order, does not pass as the one that was recorded: the SDK says TMPRL1100.
+// TestReplayOfChanges checks that a workflow that does something else, or in another order, does
+// not pass for the recorded one: the SDK reports TMPRL1100.
 func TestReplayOfChanges(t *testing.T) {
 	t.Parallel()
 	all := readHistories(t)
@@ -98,7 +101,7 @@ func TestReplayOfChanges(t *testing.T) {
 	}
 }
 
-// ordinary gives activities what they must have.
+// ordinary sets the options that activities require.
 func ordinary(ctx sdk.Context) sdk.Context {
 	return sdk.WithActivityOptions(ctx, sdk.ActivityOptions{StartToCloseTimeout: time.Minute})
 }
@@ -154,7 +157,7 @@ func (o *changedOutbound) NewTimer(ctx sdk.Context, d time.Duration) sdk.Future 
 	return o.Next.NewTimer(ctx, d)
 }
 
-// readHistories reads the recorded histories, by the names of their files.
+// readHistories returns the recorded histories by file name.
 func readHistories(t *testing.T) map[string]*history.History {
 	t.Helper()
 	files, err := os.ReadDir(histories)
@@ -185,7 +188,8 @@ func readHistories(t *testing.T) map[string]*history.History {
 	return all
 }
 
-// onlyNames holds that a history has ids, kinds and times alone: nothing of what the run says, and no value of a form that package temporal or the SDK does not have.
+// onlyNames checks that a history contains only IDs, kinds and times: no content of the run, and no
+// value in a form that neither package temporal nor the SDK defines.
 func onlyNames(t *testing.T, h *history.History) {
 	t.Helper()
 	inputs := 0
@@ -217,7 +221,7 @@ func onlyNames(t *testing.T, h *history.History) {
 	}
 }
 
-// localActivity is what the SDK notes of a local activity.
+// localActivity is what the SDK records about a local activity.
 type localActivity struct {
 	ActivityID   string
 	ActivityType string
@@ -226,7 +230,7 @@ type localActivity struct {
 	Backoff      time.Duration
 }
 
-// isForm tells whether JSON has the form of v and nothing else.
+// isForm reports whether JSON matches the form of v exactly.
 func isForm(data []byte, v any) bool {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()

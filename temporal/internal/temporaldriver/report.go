@@ -6,30 +6,35 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// Report is what a workflow gets to know about its run: what is open after an event. Histories have it, so that its keys are short and it holds ids, kinds and times alone.
+// Report tells a workflow about its run: what is open after an event. It is part of histories, so
+// its keys are short and it contains only IDs, kinds and times.
 type Report struct {
-	// Seq is the last event that it knows of.
+	// Seq is the number of the last event that the report takes into account.
 	Seq uint64 `json:"s"`
-	// Open is what is open. Partial: it is only what one decision opened, and Stop what it stopped.
+	// Open lists what is open. If Partial is set, it is only what one decision opened, and Stop is
+	// what it stopped.
 	Open    []Open `json:"o,omitempty"`
 	Partial bool   `json:"p,omitempty"`
-	// Stop are the calls that were told to stop and have not ended.
+	// Stop lists the calls that were told to stop and have not ended.
 	Stop []Open `json:"x,omitempty"`
-	// End: nothing is to be done for the run any more, until a signal starts the workflow anew.
+	// End means that nothing more is to be done for the run, until a signal starts the workflow
+	// again.
 	End bool `json:"e,omitempty"`
-	// Status is the run's where End is set.
+	// Status is the run's status if End is set.
 	Status string `json:"st,omitempty"`
-	// Host is the queue of the worker that has the run in memory, behind the namespace's, and Takes the kinds of the calls that it makes; "": none is preferred.
+	// Host is the queue of the worker that has the run in memory, without the namespace's prefix,
+	// and Takes the kinds of calls that the worker makes; empty means that no worker is preferred.
 	Host  string `json:"h,omitempty"`
 	Takes string `json:"t,omitempty"`
-	// Beat is the timeout of heartbeats in milliseconds; 0: DefaultHeartbeatTimeout.
+	// Beat is the heartbeat timeout in milliseconds; 0 means DefaultHeartbeatTimeout.
 	Beat int64 `json:"b,omitempty"`
 }
 
-// statusGone is Report.Status where the run is not Temporal's any more: it was moved, or deleted.
+// statusGone is the Report.Status of a run that no longer belongs to Temporal, because it was moved
+// or deleted.
 const statusGone = "gone"
 
-// Open is a call or a timer.
+// Open is an open call or timer.
 type Open struct {
 	ID   string `json:"i"`
 	Kind string `json:"k"`
@@ -37,14 +42,16 @@ type Open struct {
 	At int64 `json:"at,omitempty"`
 	// Node is for people who look at the workflow.
 	Node string `json:"n,omitempty"`
-	// Place is where the call has to be made; "": anywhere.
+	// Place is where the call must be made; empty means anywhere.
 	Place string `json:"l,omitempty"`
 }
 
-// maxWhole is up to how many open calls and timers a report has all of them: of many that run side by side, each result would list all others.
+// maxWhole is the maximum number of open calls and timers for which a report lists all of them:
+// with many concurrent calls, each result would list all others.
 const maxWhole = 8
 
-// openOf gives calls and timers as reports have them. Tools and functions are called at the place of the run.
+// openOf converts calls and timers to the form used in reports. Tools and functions are called at
+// the place of the run.
 func openOf(cmds []engine.Command, place string) []Open {
 	var list []Open
 	for _, c := range cmds {
@@ -62,7 +69,7 @@ func openOf(cmds []engine.Command, place string) []Open {
 	return list
 }
 
-// wholeReport tells all of a run.
+// wholeReport reports everything that is open in a run.
 func wholeReport(run *engine.Run, place string) Report {
 	r := Report{Seq: run.Seq()}
 	if run.Status().Ended() {
@@ -77,7 +84,8 @@ func wholeReport(run *engine.Run, place string) Report {
 	return r
 }
 
-// reportOf tells what is open in a run after a decision: all of it, or what the decision changed where that is much less.
+// reportOf reports what is open in a run after a decision: everything, or only what the decision
+// changed if that is much less.
 func reportOf(run *engine.Run, dec []engine.Command, place string) Report {
 	r := wholeReport(run, place)
 	if r.End || len(r.Open)+len(r.Stop) <= maxWhole {
@@ -100,5 +108,5 @@ func reportOf(run *engine.Run, dec []engine.Command, place string) Report {
 	return part
 }
 
-// timeOf is the time of a timer.
+// timeOf returns the time of a timer.
 func (o Open) timeOf() time.Time { return time.UnixMicro(o.At) }

@@ -13,15 +13,16 @@ import (
 )
 
 const (
-	// signalTime bounds one signal.
+	// signalTime is the timeout of one signal.
 	signalTime = 5 * time.Second
-	// signalAgain is how long signals wait that could not be sent.
+	// signalAgain is the delay before signals that could not be sent are retried.
 	signalAgain = time.Second
-	// signalsAtOnce bounds the signals under way.
+	// signalsAtOnce is the maximum number of signals in flight.
 	signalsAtOnce = 16
 )
 
-// signal has the workflow of a run look at it, and starts the workflow where there is none. It returns at once; where Temporal does not answer, it is tried until it does.
+// signal makes the workflow of a run look at it, and starts the workflow if there is none. It
+// returns immediately; if Temporal does not respond, the signal is retried until it does.
 func (d *Driver) signal(run string) {
 	if d.takesCalls() {
 		d.keepUp()
@@ -29,7 +30,7 @@ func (d *Driver) signal(run string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return // the feed of another process, or the sweep, finds the run
+		return // another process's feed, or the sweep, finds the run
 	}
 	d.unsent[run] = true
 	if !d.sending {
@@ -38,7 +39,7 @@ func (d *Driver) signal(run string) {
 	}
 }
 
-// send sends the signals that are to be sent.
+// send sends the pending signals.
 func (d *Driver) send() {
 	for {
 		d.mu.Lock()
@@ -72,7 +73,7 @@ func (d *Driver) send() {
 	}
 }
 
-// sendAll signals runs at once, and gives those that could not be.
+// sendAll signals runs concurrently, and returns those that could not be signalled.
 func (d *Driver) sendAll(runs []string) (failed []string) {
 	errs := make(chan string, len(runs))
 	for _, run := range runs {
@@ -94,7 +95,7 @@ func (d *Driver) sendAll(runs []string) (failed []string) {
 	return failed
 }
 
-// told logs the first of signals that fail, and that they do not any more.
+// told logs the first of a series of failing signals, and that signals succeed again.
 func (d *Driver) told(run string, err error) {
 	d.mu.Lock()
 	was := d.failing
@@ -108,7 +109,8 @@ func (d *Driver) told(run string, err error) {
 	}
 }
 
-// signalNow signals the workflow of a run, and starts it where there is none. A run that is gone, or is not Temporal's, needs none.
+// signalNow signals the workflow of a run, and starts it if there is none. A run that was deleted,
+// or does not belong to Temporal, needs no signal.
 func (d *Driver) signalNow(ctx context.Context, run string) error {
 	ctx, cancel := context.WithTimeout(ctx, signalTime)
 	defer cancel()
@@ -130,7 +132,7 @@ func (d *Driver) signalNow(ctx context.Context, run string) error {
 	return err
 }
 
-// wait waits for a while, or for ctx.
+// wait waits for the duration d or until ctx is done.
 func wait(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -20,7 +20,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestPlaces: tools of a run that needs a place are called by the worker there, its models by any. A run whose place has no worker waits for one.
+// TestPlaces checks that the tools of a run that needs a place are called by the worker there, its
+// models by any worker, and that a run whose place has no worker waits for one.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	c := memoryCluster(t)
@@ -44,7 +45,7 @@ func TestPlaces(t *testing.T) {
 	if one, two := first.Count("tool", ""), second.Count("tool", ""); one != 1 || two != 1 {
 		t.Errorf("%d and %d calls of tools at the places, want one at each", one, two)
 	}
-	const odd = "größer/als:drei,'\"%" // what the store takes as the name of a place
+	const odd = "größer/als:drei,'\"%" // valid as the name of a place in the store
 	start("r3", odd)
 	for c.pending(t, "r3") != "hocket."+c.namespace+".tool."+odd {
 		time.Sleep(20 * time.Millisecond)
@@ -56,7 +57,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// pending gives the queue of the call that a run waits for; "": it waits for none, or has no workflow yet.
+// pending returns the queue of the call that a run waits for; "" means that it waits for none, or
+// has no workflow yet.
 func (c *cluster) pending(t *testing.T, run string) string {
 	t.Helper()
 	if _, err := dial(t, c.address, c.temporal).DescribeWorkflowExecution(t.Context(), temporaldriver.WorkflowID(c.namespace, run), ""); err != nil {
@@ -75,7 +77,8 @@ func (c *cluster) pending(t *testing.T, run string) string {
 	return ""
 }
 
-// TestTemporalAttributes: a run has search attributes where the namespace has them. Where they were taken away, or never were, it goes on without them.
+// TestTemporalAttributes checks that a run has search attributes if the namespace has them, and
+// that it continues without them if they were removed or never existed.
 func TestTemporalAttributes(t *testing.T) {
 	t.Parallel()
 	newCluster(t)
@@ -108,7 +111,9 @@ func TestTemporalAttributes(t *testing.T) {
 	}
 }
 
-// TestForeignWorkflow: a run whose id is that of another program's workflow is refused in one sentence, and that workflow is left alone. When it has ended the id is free.
+// TestForeignWorkflow checks that a run whose ID is that of another program's workflow is rejected
+// in one sentence, and that the workflow is left alone. Once that workflow has ended, the ID is
+// free.
 func TestForeignWorkflow(t *testing.T) {
 	t.Parallel()
 	c := memoryCluster(t)
@@ -150,7 +155,8 @@ func TestForeignWorkflow(t *testing.T) {
 	settles(t, c, p, "r", engine.StatusCompleted)
 }
 
-// TestNewerProtocol: a workflow that a newer Hocket started is left to newer workers, with the number in what Temporal shows of it, and nothing of its run is called.
+// TestNewerProtocol checks that a workflow that a newer version of Hocket started is left to newer
+// workers, that Temporal shows the version number for it, and that nothing of its run is called.
 func TestNewerProtocol(t *testing.T) {
 	t.Parallel()
 	c := memoryCluster(t)

@@ -25,7 +25,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// ownServer is a cluster with a server of Temporal of its own.
+// ownServer returns a cluster with its own Temporal server.
 func ownServer(t *testing.T) (*cluster, *temporalserver.Server) {
 	t.Helper()
 	s := temporalserver.Start(t, temporalserver.Config{})
@@ -36,8 +36,9 @@ func ownServer(t *testing.T) (*cluster, *temporalserver.Server) {
 	}, s
 }
 
-// TestTemporalLost: a server that comes back with nothing of what it knew finds its runs again by the sweep. Answers are taken while it is away, a call that was begun and may be repeated is made again,
-// and one that may not be is asked about (P12).
+// TestTemporalLost checks that a server that restarts without any of its data gets its runs back
+// through the sweep. Answers are accepted while it is down; a call that was begun and may be
+// repeated is repeated, and one that may not be leads to a question (P12).
 func TestTemporalLost(t *testing.T) {
 	t.Parallel()
 	newCluster(t)
@@ -106,7 +107,7 @@ func TestTemporalLost(t *testing.T) {
 	settle(q, "tool", engine.StatusCompleted)
 }
 
-// historyOf reads what Temporal has of a run.
+// historyOf returns the history of a run in Temporal, and its size in bytes.
 func (c *cluster) historyOf(t *testing.T, run string) (events []*history.HistoryEvent, bytes int) {
 	t.Helper()
 	events = c.execution(t, temporaldriver.WorkflowID(c.namespace, run), "")
@@ -116,7 +117,8 @@ func (c *cluster) historyOf(t *testing.T, run string) (events []*history.History
 	return events, bytes
 }
 
-// execution reads what Temporal has of one execution of a workflow; "": the last.
+// execution returns the history of one execution of a workflow in Temporal; an empty execution
+// means the last.
 func (c *cluster) execution(t *testing.T, id, execution string) (events []*history.HistoryEvent) {
 	t.Helper()
 	pages := dial(t, c.address, c.temporal).GetWorkflowHistory(t.Context(), id, execution, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
@@ -130,7 +132,8 @@ func (c *cluster) execution(t *testing.T, id, execution string) (events []*histo
 	return events
 }
 
-// TestHistories bounds what a call costs in Temporal: it does not grow with the conversation, and nothing of it is there.
+// TestHistories limits what a call costs in Temporal: it does not grow with the conversation, and
+// none of the conversation is stored there.
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	c := memoryCluster(t)
@@ -179,7 +182,7 @@ func TestHistories(t *testing.T) {
 	for i, bytes := range tenth {
 		most := 1024 * each
 		if i == 0 {
-			most = 1536 * each // with what starts the workflow
+			most = 1536 * each // including the start of the workflow
 		}
 		if bytes > most {
 			t.Errorf("turns %d to %d have %d bytes, at most %d", i*turns/10, (i+1)*turns/10, bytes, most)

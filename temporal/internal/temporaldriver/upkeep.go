@@ -15,11 +15,12 @@ import (
 )
 
 const (
-	// healAfter is how long the process that appended an answer has to send its signal before others look whether it did.
+	// healAfter is how long the process that appended an answer has to send its signal before other
+	// processes check whether it did.
 	healAfter = 500 * time.Millisecond
-	// sweepEvery is how often active runs are compared with the workflows there are.
+	// sweepEvery is the interval at which active runs are compared with the existing workflows.
 	sweepEvery = time.Minute
-	// startAgain is how long a process waits that could not take calls.
+	// startAgain is the delay after which a process that could not accept calls tries again.
 	startAgain = time.Second
 )
 
@@ -41,7 +42,7 @@ func (d *Driver) TakeAnswers(ctx context.Context, mine func(journal.Head) bool) 
 	return d.Driver.TakeAnswers(ctx, mine)
 }
 
-// keepUp has upkeep at work from now on.
+// keepUp starts upkeep if it is not running.
 func (d *Driver) keepUp() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -51,10 +52,10 @@ func (d *Driver) keepUp() {
 	}
 }
 
-// takesCalls tells whether this process carries out calls.
+// takesCalls reports whether this process executes calls.
 func (d *Driver) takesCalls() bool { return len(d.cfg.Queues) > 0 || d.cfg.Functions != "" }
 
-// upkeep takes calls, and finds what was lost on the way to Temporal, until ctx is done.
+// upkeep accepts calls, and recovers what was lost on the way to Temporal, until ctx is done.
 func (d *Driver) upkeep(ctx context.Context) {
 	for told := false; ; {
 		err := d.startWorkers()
@@ -85,7 +86,7 @@ func (d *Driver) upkeep(ctx context.Context) {
 	}
 }
 
-// pause waits for a change in the store, or until something is to be looked at.
+// pause waits for a change in the store, or until the next check is due.
 func (d *Driver) pause(ctx context.Context, changes <-chan struct{}, limit time.Duration) {
 	t := time.NewTimer(limit)
 	defer t.Stop()
@@ -96,10 +97,10 @@ func (d *Driver) pause(ctx context.Context, changes <-chan struct{}, limit time.
 	}
 }
 
-// repeats are the errors of what is tried again and again, as they were logged last.
+// repeats holds the last logged error of each operation that is retried repeatedly.
 type repeats map[string]string
 
-// log logs an error that is not the one of the last time.
+// log logs an error unless it is the same as last time.
 func (r repeats) log(ctx context.Context, d *Driver, what string, err error) {
 	text := ""
 	if err != nil {
@@ -117,7 +118,8 @@ func (d *Driver) log(ctx context.Context, what string, err error) {
 	}
 }
 
-// takeRequests takes what others left for runs held in common: they could tell no workflow, or have not the functions of the run.
+// takeRequests handles what other processes left for shared runs because they could notify no
+// workflow, or do not have the functions of the run.
 func (d *Driver) takeRequests(ctx context.Context) error {
 	open, err := d.cfg.Store.Unclaimed(ctx, "")
 	if err != nil {
@@ -152,7 +154,8 @@ func (d *Driver) takeRequests(ctx context.Context) error {
 	return nil
 }
 
-// feed follows the notices of the store: a wait that was answered in a run whose workflow was not told is one whose process died on the way.
+// feed follows the notices of the store: if a wait was answered in a run whose workflow was not
+// notified, the process that answered it died in between.
 type feed struct {
 	d     *Driver
 	begun bool
@@ -160,13 +163,13 @@ type feed struct {
 	open  []answered // oldest first
 }
 
-// answered is a run that has to have a workflow.
+// answered is a run that must have a workflow.
 type answered struct {
 	run string
 	at  time.Time // by this process's clock
 }
 
-// next is how long to wait before the feed is to be read again.
+// next returns how long to wait before the feed must be read again.
 func (f *feed) next() time.Duration {
 	if len(f.open) == 0 {
 		return journal.SafetyPoll
@@ -180,7 +183,7 @@ func (f *feed) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		f.begun, f.last = true, last // what was before is for the sweep
+		f.begun, f.last = true, last // earlier notices are left to the sweep
 	}
 	for {
 		page, err := f.d.cfg.Store.Notices(ctx, f.last, 0)
@@ -223,7 +226,7 @@ func (d *Driver) heal(ctx context.Context, run string) error {
 	switch info := is.GetWorkflowExecutionInfo(); {
 	case missing:
 	case err != nil:
-		d.signal(run) // it is tried until Temporal answers
+		d.signal(run) // retried until Temporal responds
 		return nil
 	case foreign(run, is) != nil:
 		return fmt.Errorf("run %s cannot continue: %w", run, foreign(run, is))
@@ -234,9 +237,9 @@ func (d *Driver) heal(ctx context.Context, run string) error {
 	return nil
 }
 
-// sweep starts the workflows that are missing: of active runs, and of paused ones that have a deadline.
+// sweep starts missing workflows: those of active runs, and of paused runs that have a deadline.
 func (d *Driver) sweep(ctx context.Context) error {
-	began := d.now().Add(-healAfter) // a run that was started just now has a workflow soon
+	began := d.now().Add(-healAfter) // a run that was just started soon has a workflow
 	there, err := d.running(ctx)
 	if err != nil {
 		return err
@@ -267,7 +270,7 @@ func (d *Driver) sweep(ctx context.Context) error {
 	}
 }
 
-// running gives the ids of the workflows that are open.
+// running returns the IDs of the open workflows.
 func (d *Driver) running(ctx context.Context) (map[string]bool, error) {
 	there := map[string]bool{}
 	var token []byte

@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 )
 
-// TestRepeats: an error that stays the same is logged once, however often it is met, and again when it comes back.
+// TestRepeats checks that an error that stays the same is logged once, however often it occurs, and
+// again when it recurs.
 func TestRepeats(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

@@ -14,11 +14,12 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 )
 
-// maxTaken bounds the calls that a worker takes from one queue. How many are made at once is for Config.MaxCalls to say: calls that wait for runs below them need none of its slots, and the others wait
-// here.
+// maxTaken is the maximum number of calls that a worker accepts from one queue. Config.MaxCalls
+// determines how many are made concurrently: calls that wait for child runs need none of its slots,
+// and the others wait here.
 const maxTaken = 1000
 
-// startWorkers takes calls from the queues of this process, once.
+// startWorkers starts accepting calls from the queues of this process, once.
 func (d *Driver) startWorkers() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -42,13 +43,15 @@ func (d *Driver) startWorkers() error {
 	return nil
 }
 
-// stopTime is for how long the SDK lets calls go on after Stop. Close ends them, so that it is longer than any drain.
+// stopTime is how long the SDK lets calls continue after Stop. Close ends them, so it is longer
+// than any drain.
 const stopTime = 365 * 24 * time.Hour
 
-// stickyTime is how long a workflow waits for the worker that has it in memory.
+// stickyTime is how long a workflow task waits for the worker that has the workflow in memory.
 const stickyTime = time.Second
 
-// makeWorkers makes a worker for each queue: that of the workflows, one for each kind of calls, and the worker's own. A program that has functions has one queue for all.
+// makeWorkers creates a worker for each queue: for the workflows, for each kind of calls, and for
+// the worker's own queue. A program that has functions uses one queue for everything.
 func (d *Driver) makeWorkers() []worker.Worker {
 	var list []worker.Worker
 	if len(d.cfg.Queues) > 0 {
@@ -69,7 +72,7 @@ func (d *Driver) makeWorkers() []worker.Worker {
 	return list
 }
 
-// worker makes the worker of one queue. isBase: workflows are on it.
+// worker creates the worker of one queue. isBase is set if the queue has workflows.
 func (d *Driver) worker(queue string, isBase bool) worker.Worker {
 	beat := d.cfg.HeartbeatTimeout / 10
 	w := worker.New(d.cfg.Client, queue, worker.Options{
@@ -87,10 +90,10 @@ func (d *Driver) worker(queue string, isBase bool) worker.Worker {
 	return w
 }
 
-// activityFunc is an activity about a run, and about what the id names in it.
+// activityFunc is an activity for a run; id identifies a call or timer in it.
 type activityFunc func(ctx context.Context, run, id string) (Report, error)
 
-// guarded gives signs of life of an activity, and keeps what a panic says out of Temporal.
+// guarded sends heartbeats for an activity, and keeps the message of a panic out of Temporal.
 func (d *Driver) guarded(fn activityFunc) activityFunc {
 	return func(ctx context.Context, run, id string) (r Report, err error) {
 		defer func() {
@@ -108,5 +111,5 @@ func (d *Driver) guarded(fn activityFunc) activityFunc {
 	}
 }
 
-// errDefect says nothing of what went wrong.
+// errDefect does not reveal what went wrong.
 var errDefect = errors.New("an activity failed by a defect of Hocket; the log of the worker says which")

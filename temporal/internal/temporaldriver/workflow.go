@@ -17,23 +17,28 @@ import (
 
 // Limits of a workflow.
 const (
-	// maxPending bounds the activities of a workflow that are under way; Temporal takes 2,000.
+	// maxPending is the maximum number of activities of a workflow in flight; Temporal allows
+	// 2,000.
 	maxPending = 1000
-	// localTime is how long a local activity may take, tries included, before an ordinary one is asked: one that waits adds nothing to the history.
+	// localTime is how long a local activity may take, including retries, before an ordinary one is
+	// used: waiting in an ordinary activity adds nothing to the history.
 	localTime = 5 * time.Second
-	// hostTime is how long a call waits for the worker that has the run in memory before any other may have it.
+	// hostTime is how long a call waits for the worker that has the run in memory before any other
+	// may accept it.
 	hostTime = 2 * time.Second
-	// callTime bounds one try of a call whose worker lives; what a call may take is for the worker to bound.
+	// callTime is the timeout of one attempt of a call whose worker is alive; the worker limits how
+	// long a call may take.
 	callTime = 365 * 24 * time.Hour
 )
 
-// flow is a workflow at work: what is open in its run, as far as it was told, and what it has begun of that. All of it can be had again from the run.
+// flow is a workflow in progress: what is open in its run, as far as it has been reported, and what
+// it has started of that. All of it can be rebuilt from the run.
 type flow struct {
 	ctx   workflow.Context
 	in    Input
 	base  string
 	sel   workflow.Selector
-	stale bool // the run is to be looked at
+	stale bool // the run must be queried
 
 	seq     uint64
 	ended   bool
@@ -41,17 +46,17 @@ type flow struct {
 	host    string
 	takes   string
 	beat    time.Duration
-	wanted  []Open // calls that are open and not begun
+	wanted  []Open // open calls that are not started
 	pending map[string]*pending
 	timers  map[string]*timer
-	done    map[string]bool // calls that came back: a report of before that does not begin them again
+	done    map[string]bool // returned calls, so that an older report does not restart them
 }
 
-// pending is a call under way.
+// pending is a call in flight.
 type pending struct {
 	open     Open
 	cancel   workflow.CancelFunc
-	onHost   bool // it was given to the worker that has the run in memory
+	onHost   bool // sent to the worker that has the run in memory
 	stopping bool
 }
 
@@ -60,7 +65,8 @@ type timer struct {
 	cancel workflow.CancelFunc
 }
 
-// runWorkflow is the workflow hocket.run: it gives the open calls of a run to workers and keeps its timers, until the run has ended or rests.
+// runWorkflow is the workflow hocket.run: it dispatches the open calls of a run to workers and
+// keeps its timers, until the run has ended or rests.
 func runWorkflow(ctx workflow.Context, in Input) error {
 	if in.Protocol > protocol {
 		panic(fmt.Sprintf("the workflow was started by a newer Hocket (protocol %d); this one has protocol %d and leaves it to newer workers", in.Protocol, protocol))
@@ -101,7 +107,7 @@ func runWorkflow(ctx workflow.Context, in Input) error {
 	}
 }
 
-// end tells people the run's status where the namespace has a place for it.
+// end publishes the run's status if the namespace has a search attribute for it.
 func (f *flow) end() error {
 	if _, ok := workflow.GetTypedSearchAttributes(f.ctx).GetKeyword(statusAttribute); ok && f.status != "" {
 		return workflow.UpsertTypedSearchAttributes(f.ctx, statusAttribute.ValueSet(f.status))
@@ -109,7 +115,8 @@ func (f *flow) end() error {
 	return nil
 }
 
-// ask asks for a report: on this worker, and where the store does not answer by an activity, which is tried until it does.
+// ask requests a report: on this worker or, if the store does not respond, with an activity, which
+// is retried until it does.
 func (f *flow) ask(name, id string) (r Report, err error) {
 	local := workflow.WithLocalActivityOptions(f.ctx, workflow.LocalActivityOptions{
 		ScheduleToCloseTimeout: localTime, RetryPolicy: &temporal.RetryPolicy{InitialInterval: 100 * time.Millisecond, MaximumInterval: time.Second},
@@ -122,18 +129,19 @@ func (f *flow) ask(name, id string) (r Report, err error) {
 	}), name, f.in.Run, id).Get(f.ctx, &r)
 }
 
-// isFinal tells whether an activity gave an error that would come again.
+// isFinal reports whether an activity returned an error that would recur.
 func isFinal(err error) bool {
 	e, ok := errors.AsType[*temporal.ApplicationError](err)
 	return ok && e.NonRetryable()
 }
 
-// take takes a report in. One that is older than another that was taken adds what it opened; only the newest says what is not open any more.
+// take processes a report. A report that is older than one already processed adds what it opened;
+// only the newest report determines what is no longer open.
 func (f *flow) take(r Report) {
 	isNewest := r.Seq >= f.seq
 	if isNewest {
 		f.seq = r.Seq
-		f.ended, f.status = r.End && isOver(r.Status), r.Status // a run that ended may have been reopened since
+		f.ended, f.status = r.End && isOver(r.Status), r.Status // an ended run may have been reopened since
 		f.host, f.takes = r.Host, r.Takes
 		f.beat = time.Duration(r.Beat) * time.Millisecond
 	}
@@ -150,12 +158,12 @@ func (f *flow) take(r Report) {
 	}
 }
 
-// isOver tells whether a run with this status is not to be carried any more, whatever is under way.
+// isOver reports whether a run with this status must no longer be executed, whatever is in flight.
 func isOver(status string) bool {
 	return status == statusGone || journal.Status(status).Ended()
 }
 
-// open notes what is open.
+// open records an open call or timer.
 func (f *flow) open(o Open) {
 	switch {
 	case o.Kind == kindTimer:
@@ -166,7 +174,7 @@ func (f *flow) open(o Open) {
 	}
 }
 
-// begin begins the calls that are open, as many as may be under way.
+// begin starts open calls, up to the maximum number in flight.
 func (f *flow) begin() {
 	n := 0
 	for ; n < len(f.wanted) && len(f.pending) < maxPending; n++ {
@@ -175,12 +183,12 @@ func (f *flow) begin() {
 	f.wanted = slices.Delete(f.wanted, 0, n)
 }
 
-// prefers tells whether a call is for the worker that has the run in memory.
+// prefers reports whether a call should go to the worker that has the run in memory.
 func (f *flow) prefers(o Open) bool {
 	return f.host != "" && o.Place == "" && strings.Contains(f.takes, o.Kind)
 }
 
-// call begins a call.
+// call starts a call.
 func (f *flow) call(o Open, onHost bool) {
 	opts := workflow.ActivityOptions{
 		TaskQueue: f.queue(o), StartToCloseTimeout: callTime, HeartbeatTimeout: f.heartbeat(), WaitForCancellation: true,
@@ -201,10 +209,10 @@ func (f *flow) call(o Open, onHost bool) {
 	})
 }
 
-// heartbeat is after how long without a sign a worker is taken for dead.
+// heartbeat returns the time without a heartbeat after which a worker is considered dead.
 func (f *flow) heartbeat() time.Duration { return cmp.Or(f.beat, DefaultHeartbeatTimeout) }
 
-// queue is where a call is made.
+// queue returns the queue on which a call is made.
 func (f *flow) queue(o Open) string {
 	if isProgramQueue(f.base) {
 		return f.base
@@ -216,7 +224,7 @@ func (f *flow) queue(o Open) string {
 	return q
 }
 
-// came takes what became of a call.
+// came handles the outcome of a call.
 func (f *flow) came(p *pending, r Report, err error) {
 	delete(f.pending, p.open.ID)
 	if err == nil {
@@ -228,13 +236,13 @@ func (f *flow) came(p *pending, r Report, err error) {
 	case p.stopping || temporal.IsCanceledError(err):
 		f.conclude(activitySettle, p.open)
 	case p.onHost && !isFinal(err):
-		f.call(p.open, false) // the worker that it was meant for did not take it, or died, or cannot make it
+		f.call(p.open, false) // the preferred worker did not accept it, died or cannot make it
 	default:
 		f.stale = true
 	}
 }
 
-// conclude has the run told what became of a call that did not say it.
+// conclude runs an activity that records the outcome of a call that did not report it.
 func (f *flow) conclude(name string, o Open) {
 	r, err := f.ask(name, o.ID)
 	if err != nil {
@@ -244,7 +252,7 @@ func (f *flow) conclude(name string, o Open) {
 	f.take(r)
 }
 
-// stop stops a call; one that was never begun is settled.
+// stop stops a call; a call that was never started is settled.
 func (f *flow) stop(o Open) {
 	f.wanted = slices.DeleteFunc(f.wanted, func(w Open) bool { return w.ID == o.ID })
 	p := f.pending[o.ID]
@@ -258,7 +266,7 @@ func (f *flow) stop(o Open) {
 	}
 }
 
-// startTimer starts a timer, in the place of a former one of that id.
+// startTimer starts a timer, replacing a previous one with that ID.
 func (f *flow) startTimer(o Open) {
 	if t := f.timers[o.ID]; t != nil {
 		if t.at == o.At {
@@ -279,7 +287,7 @@ func (f *flow) startTimer(o Open) {
 	})
 }
 
-// dropTimers cancels the timers that are not open any more.
+// dropTimers cancels the timers that are no longer open.
 func (f *flow) dropTimers(open []Open) {
 	for _, id := range slices.Sorted(maps.Keys(f.timers)) {
 		if !slices.ContainsFunc(open, func(o Open) bool { return o.Kind == kindTimer && o.ID == id }) {

@@ -1,4 +1,5 @@
-// Memory builds a graph of Go functions and runs it in memory. TestGraphPrograms looks at what it links.
+// Memory builds a graph of Go functions and runs it in memory. TestGraphPrograms checks what it
+// links.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Sqlite builds a graph of Go functions and runs it on a SQLite store. TestGraphPrograms looks at what it links.
+// Sqlite builds a graph of Go functions and runs it on a SQLite store. TestGraphPrograms checks
+// what it links.
 package main
 
 import (

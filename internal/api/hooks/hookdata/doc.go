@@ -1,6 +1,9 @@
-// Package hookdata holds what is stored of webhooks, endpoints, notifications and used approve links, the port to the store that keeps them, and one in memory.
+// Package hookdata defines the stored data of webhooks, endpoints, notifications and used approve
+// links, the store interface that persists them, and an in-memory implementation.
 //
-// It refuses to know who sends, signs or answers: that is package hooks, which builds on it. So a store can offer the port without knowing the use cases.
+// The package does not know who sends, signs or answers: that is the job of package hooks, which
+// builds on it. So a store can implement the interface without knowing the use cases.
 //
-// Invariants: everything belongs to one namespace (SEC10); secrets are references or sealed (SEC11).
+// Invariants: everything belongs to one namespace (SEC10); secrets are references or encrypted
+// (SEC11).
 package hookdata

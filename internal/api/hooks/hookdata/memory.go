@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Memory is a Store that keeps everything as long as it lives. The zero value is empty and ready.
+// Memory is an in-memory Store. The zero value is empty and ready to use.
 type Memory struct {
 	mu         sync.Mutex
 	webhooks   map[string]Webhook
@@ -28,7 +28,7 @@ type deliveryAt struct {
 
 var _ Store = (*Memory)(nil)
 
-// set puts a value into a map that may not be there yet.
+// set sets a value in a map, allocating the map if needed.
 func set[K comparable, V any](m *map[K]V, k K, v V) {
 	if *m == nil {
 		*m = map[K]V{}
@@ -309,5 +309,5 @@ func (m *Memory) Unuse(_ context.Context, nonce string) error {
 	return nil
 }
 
-// Micro gives a time as stores keep it: in UTC, cut to microseconds.
+// Micro returns a time in the precision of stores: in UTC, truncated to microseconds.
 func Micro(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

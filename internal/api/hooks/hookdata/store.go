@@ -9,14 +9,15 @@ import (
 
 // Errors of stores.
 var (
-	// ErrNone: there is no such webhook, endpoint or notification.
+	// ErrNone is returned when there is no such webhook, endpoint or notification.
 	ErrNone = errors.New("no such webhook")
-	// ErrMoved: another process moved the cursor.
+	// ErrMoved is returned when another process moved the cursor.
 	ErrMoved = errors.New("the cursor was moved by another process")
 )
 
-// Store keeps what hooks must not forget, in the store of one namespace (SEC10). All stores pass hookdatatest.Run. Safe for concurrent use, also by several
-// processes. Times are UTC in microseconds. What a call gave or was given is the caller's.
+// Store stores what hooks must not forget, in the store of one namespace (SEC10). All
+// implementations must pass hookdatatest.Run. It is safe for concurrent use, also by several
+// processes. Times are UTC in microseconds. The caller owns arguments and results.
 type Store interface {
 	Incoming
 	Endpoints
@@ -25,133 +26,149 @@ type Store interface {
 	Links
 }
 
-// Incoming keeps webhooks and which deliveries came.
+// Incoming stores webhooks and their received deliveries.
 type Incoming interface {
-	// Webhooks gives all, by the time at which they were made.
+	// Webhooks returns all webhooks, ordered by creation time.
 	Webhooks(ctx context.Context) ([]Webhook, error)
-	// Webhook gives the one with that path. Errors: ErrNone.
+	// Webhook returns the webhook with that path, or ErrNone.
 	Webhook(ctx context.Context, path [sha256.Size]byte) (Webhook, error)
-	// SetWebhook changes the webhook of an id, or adds it: change is given what is stored, the zero Webhook where there is none, in a transaction. An error of
-	// change is given back with nothing changed. It may be called twice.
+	// SetWebhook changes the webhook with the given id, or adds it: in a transaction it calls
+	// change with the stored webhook, or the zero Webhook if there is none. An error of change is
+	// returned and nothing is changed. change may be called twice.
 	SetWebhook(ctx context.Context, id string, change func(*Webhook) error) (Webhook, error)
-	// DeleteWebhook forgets a webhook and its deliveries. Errors: ErrNone.
+	// DeleteWebhook deletes a webhook and its deliveries. It returns ErrNone if there is no such
+	// webhook.
 	DeleteWebhook(ctx context.Context, id string) error
-	// Deliver keeps d and gives it back, or what was kept under its key before and is not past its time. Of several at once one is kept.
+	// Deliver stores and returns d, or returns the delivery already stored under its key if that
+	// has not expired. Of several concurrent deliveries with the same key, one is stored.
 	Deliver(ctx context.Context, d Delivery) (Delivery, error)
 }
 
-// Delivery is something that a sender sent once, however often it came.
+// Delivery is a request that a sender sent once, however often it was received.
 type Delivery struct {
 	Webhook string
 	Key     [sha256.Size]byte
-	// At is when it came first; Until is when it is forgotten, and what comes under its key is another one.
+	// At is when it was first received. Until is when it expires; a later delivery with the same
+	// key is a new one.
 	At, Until time.Time
 }
 
-// Endpoints keeps those who are told.
+// Endpoints stores the endpoints that are notified.
 type Endpoints interface {
-	// Endpoints gives those that are kept here: not those of the operator's file.
+	// Endpoints returns the stored endpoints, not those of the operator's file.
 	Endpoints(ctx context.Context) ([]Endpoint, error)
-	// SetEndpoint adds or changes an endpoint as SetWebhook does.
+	// SetEndpoint adds or changes an endpoint, like SetWebhook.
 	SetEndpoint(ctx context.Context, id string, change func(*Endpoint) error) (Endpoint, error)
-	// DeleteEndpoint forgets an endpoint and what it has not been told. Errors: ErrNone.
+	// DeleteEndpoint deletes an endpoint and its undelivered notifications. It returns ErrNone if
+	// there is no such endpoint.
 	DeleteEndpoint(ctx context.Context, id string) error
 }
 
-// Outbox keeps what is to be told, until it was told.
+// Outbox stores notifications until they are delivered.
 type Outbox interface {
-	// Cursor tells up to where of the feed notifications were made; found is false where no cursor was stored.
+	// Cursor returns the position in the feed up to which notifications were created; found is
+	// false if no cursor was stored.
 	Cursor(ctx context.Context) (at int64, found bool, err error)
-	// Post keeps notifications and moves the cursor from one place to another, all or nothing. A notification of an id that is there is left as it is. Errors: ErrMoved.
+	// Post stores notifications and moves the cursor from one position to another, atomically. A
+	// notification whose id exists is left unchanged. It returns ErrMoved if the cursor is not at
+	// from.
 	Post(ctx context.Context, from, to int64, notifications []Notification) error
-	// Take gives notifications that are due, the oldest first, but for those of some endpoints, and hides them from all until a time, so that of several
-	// processes one sends them.
+	// Take returns due notifications, oldest first, except those of the endpoints in but, and hides
+	// them from all processes until the given time, so that only one of several processes sends
+	// them.
 	Take(ctx context.Context, now, until time.Time, limit int, but []string) ([]Notification, error)
-	// Settle stores what became of a notification, and what follows from it. One that is not there is no error.
+	// Settle stores the outcome of a notification, and the notifications that follow from it. If
+	// the notification does not exist, that is not an error.
 	Settle(ctx context.Context, n Notification, next ...Notification) error
-	// Notifications gives a page of notifications, the newest first, and the cursor of the next page.
+	// Notifications returns a page of notifications, newest first, and the cursor of the next page.
 	Notifications(ctx context.Context, q NotificationQuery) ([]Notification, int64, error)
-	// Notification gives one. Errors: ErrNone.
+	// Notification returns one notification, or ErrNone.
 	Notification(ctx context.Context, id string) (Notification, error)
-	// Sweep forgets deliveries that are past their time, and notifications that were settled before a time.
+	// Sweep deletes expired deliveries, and notifications that were settled before a time.
 	Sweep(ctx context.Context, now, before time.Time) error
 }
 
 // Backlogs counts notifications.
 type Backlogs interface {
-	// Backlog gives how many notifications are to be sent, now or later, and how many were given up on.
+	// Backlog returns how many notifications are to be sent, now or later, and how many were given
+	// up on.
 	Backlog(ctx context.Context) (pending, dead int, err error)
 }
 
-// Links keeps which approve links were used.
+// Links stores which approve links were used.
 type Links interface {
-	// Use keeps that a link is being used and gives it back, or what was kept of its nonce before.
+	// Use records that a link is being used and returns the use, or returns the use already
+	// recorded for its nonce.
 	Use(ctx context.Context, u Use) (Use, error)
-	// Used gives what is kept of a nonce. Errors: ErrNone.
+	// Used returns the use recorded for a nonce, or ErrNone.
 	Used(ctx context.Context, nonce string) (Use, error)
-	// Unuse forgets a use whose decision the run refused.
+	// Unuse deletes a use whose decision the run rejected.
 	Unuse(ctx context.Context, nonce string) error
 }
 
 // Use is one use of an approve link.
 type Use struct {
 	Nonce string `json:"nonce"`
-	// Answer is what was decided, as JSON.
+	// Answer is the decision, as JSON.
 	Answer string    `json:"answer"`
 	Note   string    `json:"note,omitempty"`
 	At     time.Time `json:"at"`
-	// Until is when the link would have ended: after it the use is forgotten.
+	// Until is when the link would have expired; the use is deleted after that.
 	Until time.Time `json:"until"`
 }
 
-// State is where a notification stands.
+// State is the state of a notification.
 type State string
 
 const (
-	// StatePending: it is to be sent, now or later.
+	// StatePending means that it is to be sent, now or later.
 	StatePending State = "pending"
-	// StateDelivered: its endpoint took it.
+	// StateDelivered means that its endpoint accepted it.
 	StateDelivered State = "delivered"
-	// StateDead: it was given up on. A person may send it again.
+	// StateDead means that it was given up on. A person may send it again.
 	StateDead State = "dead"
-	// StateDropped: it was not needed any more when its time came, as a reminder of a wait that was answered.
+	// StateDropped means that it was no longer needed when it was due, such as a reminder of a wait
+	// that was answered.
 	StateDropped State = "dropped"
 )
 
-// Notification is one thing that one endpoint is to be told.
+// Notification is one message for one endpoint.
 type Notification struct {
-	// ID is the webhook-id that the endpoint sees, equal on every try: it follows from endpoint, run, event and, of reminders, their number.
+	// ID is the webhook-id that the endpoint sees, the same for every attempt: it is derived from
+	// endpoint, run, event and, for reminders, their number.
 	ID       string `json:"id"`
 	Endpoint string `json:"endpoint"`
 	Type     Type   `json:"type"`
 	Run      string `json:"run"`
-	// Wait is "" for what is no matter of a wait.
+	// Wait is "" if the notification is not about a wait.
 	Wait string `json:"wait,omitempty"`
-	// Body is the message without links: those are made when it is sent, so that none is stored.
+	// Body is the message without links: those are created when it is sent, so that none is stored.
 	Body []byte `json:"body"`
 	// Count is the number of a reminder.
 	Count int   `json:"count,omitempty"`
 	State State `json:"state"`
-	// Tries counts those that failed.
+	// Tries is the number of failed attempts.
 	Tries int       `json:"tries"`
 	Error string    `json:"error,omitempty"`
 	Made  time.Time `json:"made"`
-	// Due is when it is to be sent, if it is pending; Settled when it was delivered or given up on.
+	// Due is when it is to be sent, if it is pending; Settled is when it was delivered or given up
+	// on.
 	Due     time.Time `json:"due,omitzero"`
 	Settled time.Time `json:"settled,omitzero"`
 }
 
-// NotificationQuery says which notifications Notifications gives. Zero values are no filter.
+// NotificationQuery selects the notifications that Notifications returns. Zero values do not
+// filter.
 type NotificationQuery struct {
 	State State
 	Run   string
-	// Limit is 50 where zero, and at most 200.
+	// Limit is the page size, at most 200; 0 means 50.
 	Limit int
-	// Before is a cursor that Notifications gave.
+	// Before is a cursor returned by Notifications.
 	Before int64
 }
 
-// PageSize is the number of notifications on a page of q.
+// PageSize returns the number of notifications on a page of q.
 func (q NotificationQuery) PageSize() int {
 	switch {
 	case q.Limit <= 0:

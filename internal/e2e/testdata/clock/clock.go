@@ -8,18 +8,20 @@ import (
 	_ "unsafe" // for linkname
 )
 
-// vdsoClockgettimeSym is the function that the runtime calls for the time of all clocks.
+// vdsoClockgettimeSym is the function that the runtime calls to read any clock.
 //
 //go:linkname vdsoClockgettimeSym runtime.vdsoClockgettimeSym
 var vdsoClockgettimeSym uintptr
 
-// clockOffset is added to the wall clock, in seconds. The assembly reads it.
+// clockOffset is added to the wall clock, in seconds. It is read by the assembly code.
 var clockOffset int64
 
-// addressOfClock gives the address of the function in the assembly.
+// addressOfClock returns the address of the assembly function.
 func addressOfClock() uintptr
 
-// init makes the wall clock of this process go by the file that HOCKET_TEST_CLOCK names: it has the seconds that the clock is ahead. Where the clock goes by the file, the file with the suffix .is says the same.
+// init makes the wall clock of this process follow the file named by HOCKET_TEST_CLOCK, which holds
+// the number of seconds that the clock is ahead. Once the clock follows the file, the file with the
+// suffix .is contains the same number.
 func init() {
 	file := os.Getenv("HOCKET_TEST_CLOCK")
 	if file == "" {

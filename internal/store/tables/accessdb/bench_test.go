@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables/tablestest"
 )
 
-// BenchmarkRecord measures what a request pays for its record in the audit log, alone and beside others, in each kind of store.
+// BenchmarkRecord measures the cost that a request pays for its record in the audit log, alone and
+// concurrently with others, in each kind of store.
 func BenchmarkRecord(b *testing.B) {
 	record := access.Record{Namespace: "default", Token: "t1", Actor: "deploy", Channel: "http", Action: "POST /api/v1/runs", Target: "01JD000000000000000000000A", Outcome: "ok", Request: "q1", Remote: "127.0.0.1:1"}
 	for _, at := range []struct {
@@ -22,7 +23,7 @@ func BenchmarkRecord(b *testing.B) {
 		for _, many := range []struct {
 			name string
 			n    int
-		}{{"alone", 0}, {"64 at once", 16}} { // for each of GOMAXPROCS
+		}{{"alone", 0}, {"64 at once", 16}} { // per GOMAXPROCS
 			b.Run(at.name+"/"+many.name, func(b *testing.B) {
 				s := accessdb.New(at.fresh(b).Open(b))
 				add := func() {

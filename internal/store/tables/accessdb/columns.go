@@ -5,7 +5,8 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// token reads a row of access_tokens. A role that is none may do nothing, so a damaged row opens no transport.
+// token reads a row of access_tokens. An invalid role has no permissions, so a corrupted row grants
+// no access.
 func token(c []any) access.Token {
 	return access.Token{
 		ID: tables.String(c[0]), Name: tables.String(c[1]), Namespace: tables.String(c[2]), Role: access.Role(tables.String(c[3])), Approve: tables.Int(c[4]) == 1,
@@ -13,7 +14,7 @@ func token(c []any) access.Token {
 	}
 }
 
-// number gives the only column of the only row of q.
+// number returns the only column of the only row of q.
 func number(tx tables.Tx, q tables.Text, args ...any) (n int64, err error) {
 	err = tx.Query(q, func(c []any) error {
 		n = tables.Int(c[0])

@@ -1,10 +1,11 @@
-// Package accessdb keeps access tokens, namespaces and the audit log in the store, beside the runs.
+// Package accessdb stores access tokens, namespaces and the audit log in the store, next to the
+// runs.
 //
-// It refuses to know the database driver: it reads and writes in transactions that the journal's store lends. The tables come with that store's
-// migrations.
+// It does not depend on the database driver: it reads and writes in transactions that the journal's
+// store provides. The tables are created by that store's migrations.
 //
-// Invariants: SQL text is constant (SEC7); every statement names the namespace, but the one that finds a token by its hash (SEC10); of a token's text there is
-// only the hash (SEC2).
+// Invariants: SQL text is constant (SEC7); every statement names the namespace, except the one that
+// finds a token by its hash (SEC10); of a token, only the hash is stored (SEC2).
 package accessdb
 
 import (
@@ -43,12 +44,14 @@ const (
 		WHERE namespace = ? AND n < ? AND at >= ? ORDER BY n DESC LIMIT ?`)
 )
 
-// rowBytes is about what a row costs.
+// rowBytes is the approximate size of a row.
 const rowBytes = 400
 
-// Store keeps tokens and records in a store's tables. Safe for concurrent use, also by several processes.
+// Store stores tokens and records in a store's tables. It is safe for concurrent use, also by
+// several processes.
 type Store struct {
-	// Keep bounds the records of a namespace; 0: access.MaxRecords. It is not changed once the store is used.
+	// Keep is the maximum number of records of a namespace; 0 means access.MaxRecords. It must not
+	// be changed once the store is in use.
 	Keep int
 
 	db tables.DB
@@ -61,7 +64,7 @@ var (
 	_ access.SessionStore = (*Store)(nil)
 )
 
-// New makes a Store in a store that is open, which it does not close.
+// New returns a Store in an open store, which it does not close.
 func New(db tables.DB) *Store { return &Store{db: db} }
 
 // Add implements access.Store.
@@ -88,7 +91,7 @@ func (s *Store) Add(ctx context.Context, t access.Token, h access.Hash) error {
 	return nil
 }
 
-// makeNamespace makes a namespace that is not there.
+// makeNamespace creates a namespace if it does not exist.
 func makeNamespace(tx tables.Tx, name string, at time.Time) error {
 	var all, same int64
 	if err := tx.Query(sqlCountNames, func(c []any) error {

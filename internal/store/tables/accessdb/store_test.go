@@ -32,7 +32,7 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// TestAtRestInServer: as TestAtRest, of all columns of all tables in PostgreSQL.
+// TestAtRestInServer is like TestAtRest, for all columns of all tables in PostgreSQL.
 func TestAtRestInServer(t *testing.T) {
 	t.Parallel()
 	at := tablestest.Postgres(t, postgres.Access)
@@ -55,7 +55,8 @@ func TestAtRestInServer(t *testing.T) {
 	}
 }
 
-// TestAtRest: the file holds no text of a token, nor a part of one that would do (SEC2). Its name is found in the same way, so the search can find.
+// TestAtRest checks that the file contains no token, nor any usable part of one (SEC2). The token's
+// name is searched for in the same way, which shows that the search works.
 func TestAtRest(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -93,7 +94,8 @@ func TestAtRest(t *testing.T) {
 		}
 		return n
 	}
-	// Once with the log beside the file, as while the server runs, and once after it was folded in.
+	// Once with the log next to the file, as while the server runs, and once after the log was
+	// folded in.
 	for range 2 {
 		for _, part := range []string{text, text[3:], text[:24], text[23:]} {
 			if n := count(part); n != 0 {

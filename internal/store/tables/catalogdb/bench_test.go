@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables/catalogdb"
 )
 
-// BenchmarkFar measures what it takes to store a workflow of 200 nodes and 200 edges in a database that answers after 2 ms.
+// BenchmarkFar measures the time to store a workflow of 200 nodes and 200 edges in a database with
+// a latency of 2 ms.
 func BenchmarkFar(b *testing.B) {
 	p := pgtest.NewProxy(b, pgtest.URL(b))
 	opened, err := postgres.Open(b.Context(), postgres.Config{URL: p.URL()})

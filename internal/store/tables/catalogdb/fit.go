@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// write runs a statement whose arguments are columns of a table, and names the column of a text that the store cannot keep.
+// write runs a statement whose arguments are columns of a table, and adds to an error the column of
+// a text that the store cannot store.
 func write(tx tables.Tx, q tables.Text, table string, columns []string, args ...any) error {
 	err := tx.Do(q, args...)
 	if e, ok := errors.AsType[*tables.TextError](err); ok && e.Arg >= 0 && e.Arg < len(columns) {
@@ -20,7 +21,7 @@ func write(tx tables.Tx, q tables.Text, table string, columns []string, args ...
 	return named(err, table)
 }
 
-// named names the column of a text that the store cannot keep.
+// named adds to an error the column of a text that the store cannot store.
 func named(err error, column string) error {
 	if e, ok := errors.AsType[*tables.TextError](err); ok {
 		return &catalog.TextError{Column: cmp.Or(e.What, column), Reason: e.Reason}
@@ -28,7 +29,7 @@ func named(err error, column string) error {
 	return err
 }
 
-// writeRow is write for a row.
+// writeRow is like write, for a row.
 func writeRow(tx tables.Tx, q tables.Text, table string, columns []catalog.Column, r catalog.Row) error {
 	args, names := r.Normal(), make([]string, len(columns))
 	for i, c := range columns {
@@ -45,7 +46,8 @@ func writeRow(tx tables.Tx, q tables.Text, table string, columns []catalog.Colum
 	return write(tx, q, table, names, args...)
 }
 
-// fit gives a value in the type of its column, as SQLite converts it by itself. It is false for one that is none of a column of numbers, which SQLite keeps as it is.
+// fit converts a value to the type of its column, as SQLite does by itself. It returns false for a
+// non-numeric value of a numeric column, which SQLite stores unchanged.
 func fit(c catalog.Column, v any) (any, bool) {
 	if v == nil {
 		return nil, true
@@ -81,7 +83,7 @@ func fit(c catalog.Column, v any) (any, bool) {
 	return whole(f)
 }
 
-// whole gives a number that has no fraction.
+// whole converts a number without a fraction to an integer.
 func whole(f float64) (any, bool) {
 	if f != math.Trunc(f) || math.Abs(f) >= 1<<63 {
 		return nil, false
@@ -89,7 +91,7 @@ func whole(f float64) (any, bool) {
 	return int64(f), true
 }
 
-// absent is the error of looking for an id: none has one that the store cannot keep.
+// absent converts the error of looking up an ID: no entry has an ID that the store cannot store.
 func absent(err error) error {
 	if e, ok := errors.AsType[*tables.TextError](err); ok && e.What == "" {
 		return catalog.ErrNotFound

@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables/tablestest"
 )
 
-// envChild is the store in which a child process stores documents until it is killed.
+// envChild names the store in which a child process stores documents until it is killed.
 const envChild = "HOCKET_TEST_CATALOG"
 
 func TestMain(m *testing.M) {
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// numbered is a workflow with many rows, all of which say its number.
+// numbered returns a workflow with many rows, all of which contain its number.
 func numbered(n int) catalog.Put {
 	nodes := make([]string, 0, 200)
 	for i := range cap(nodes) {
@@ -59,7 +59,7 @@ func openAt(ctx context.Context, at string) (*catalogdb.Store, error) {
 	return catalogdb.New(file), nil
 }
 
-// child stores one document after another and says so, each as it is acknowledged.
+// child stores one document after another and prints each as it is acknowledged.
 func child(path string) error {
 	s, err := openAt(context.Background(), path)
 	if err != nil {
@@ -76,8 +76,8 @@ func child(path string) error {
 	}
 }
 
-// TestKill: a process that is killed while it stores leaves one whole document, none older than the last that was acknowledged, upsert and replacement
-// alike (S3-20).
+// TestKill checks that a process that is killed while storing leaves one complete document, not
+// older than the last that was acknowledged, for upsert and replacement alike (S3-20).
 func TestKill(t *testing.T) {
 	t.Parallel()
 	tablestest.One(t, postgres.Catalog, testKill)
@@ -102,7 +102,7 @@ func testKill(t *testing.T, at tablestest.Store) {
 				t.Fatal("the child ended by itself")
 			}
 		}
-		// It is somewhere in the next transaction.
+		// The child is somewhere in the next transaction.
 		if err := c.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func testKill(t *testing.T, at tablestest.Store) {
 	}
 }
 
-// check compares what the killed child left, and gives the version that is published.
+// check compares what the killed child left, and returns the published version.
 func check(t *testing.T, at tablestest.Store, acknowledged string, before int) int {
 	t.Helper()
 	lent, closeIt := at.OpenFor(t)

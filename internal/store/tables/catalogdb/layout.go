@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// layout gives the layout of a workflow that is there; nil: none is stored.
+// layout returns the layout of an existing workflow; nil means that none is stored.
 func layout(tx tables.Tx, id string) (text []byte, err error) {
 	if _, err := entry(tx, id); err != nil {
 		return nil, err

@@ -2,7 +2,7 @@ package catalogdb
 
 import "github.com/hocket-run/hocket/internal/store/tables"
 
-// All SQL of the catalog. Columns are in the order of catalog's lists of columns; a test compares them.
+// All SQL of the catalog. Columns are in the order of catalog's column lists; a test compares them.
 const (
 	sqlDocument    = tables.Text(`SELECT published, draft, latest, updated FROM workflow_documents WHERE id = ?`)
 	sqlSetDocument = tables.Text(`INSERT INTO workflow_documents (id, published, draft, latest, updated) VALUES (?, ?, ?, ?, ?)
@@ -15,8 +15,9 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 WHERE workflow_id = ? AND version = ?`)
 	sqlVersions = tables.Text(`SELECT version, format, name, file, digest, created, labels FROM workflow_versions WHERE workflow_id = ? ORDER BY version`)
 
-	// A workflow is there where it has a version or a row. The name is the row's where rows are what is published, else that of the published
-	// version, else the draft's. The labels are the version's whose name it is; versions of rows have none.
+	// A workflow exists if it has a version or a row. Its name is the row's if rows are published,
+	// else that of the published version, else the draft's. The labels are those of the version
+	// that provides the name; versions of rows have none.
 	entries = `SELECT i.id, CASE WHEN r.id IS NOT NULL AND coalesce(p.format, 'routes') = 'routes' THEN coalesce(r.name, '')
     ELSE coalesce(p.name, d.name, '') END, coalesce(p.format, d.format, 'routes'),
   coalesce(w.published, 0), coalesce(w.draft, 0), r.id IS NOT NULL, coalesce(w.updated, 0), coalesce(p.labels, d.labels, '')
@@ -58,7 +59,8 @@ ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.desc
   entrypoint_node_id = excluded.entrypoint_node_id, human_handoff = excluded.human_handoff, max_steps = excluded.max_steps,
   timeout_ms = excluded.timeout_ms, agents = excluded.agents`)
 
-	// A row that is there goes to the end, so that all rows of a workflow end up in the order in which they are written. In PostgreSQL rowid is an identity column.
+	// An existing row moves to the end, so that all rows of a workflow end up in the order in which
+	// they are written. In PostgreSQL rowid is an identity column.
 	sqlSetNodeRow = tables.Text(`INSERT INTO agent_workflow_nodes (id, workflow_id, node_type, node_name, agent_id, prompt)
 VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (workflow_id, id) DO UPDATE SET rowid = (SELECT max(rowid) + 1 FROM agent_workflow_nodes), node_type = excluded.node_type,

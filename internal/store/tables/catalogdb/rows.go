@@ -42,7 +42,8 @@ func readRows(tx tables.Tx, id string) (rows catalog.Rows, isThere bool, err err
 	return rows, isThere, err
 }
 
-// setRows makes the rows of a workflow those of want, nil for none, and tells whether they were so already (S3-20).
+// setRows replaces the rows of a workflow with want, nil for none, and reports whether they were
+// equal already (S3-20).
 func setRows(tx tables.Tx, id string, want *catalog.Rows, replace bool) (isSo bool, err error) {
 	have, isThere, err := readRows(tx, id)
 	switch {
@@ -88,7 +89,8 @@ func setRows(tx tables.Tx, id string, want *catalog.Rows, replace bool) (isSo bo
 	return isSo, nil
 }
 
-// dropOthers deletes the rows that are not among keep. A row without an id is another one each time.
+// dropOthers deletes the rows that are not among keep. A row without an ID is a different one each
+// time.
 func dropOthers(tx tables.Tx, id string, ids, drop tables.Text, keep []catalog.Row) error {
 	kept := map[string]bool{}
 	for _, r := range keep {
@@ -127,7 +129,7 @@ func (s *Store) PutAgents(ctx context.Context, agents []catalog.Row, replace boo
 	return named(err, "agents")
 }
 
-// expectedAgent gives catalog.ErrChanged where the agent has another tag; "" is any.
+// expectedAgent returns catalog.ErrChanged if the agent has another tag; "" matches any.
 func expectedAgent(tx tables.Tx, id, expect string) error {
 	tag := catalog.TagAbsent
 	err := tx.Query(sqlAgent, func(c []any) error {
@@ -183,13 +185,13 @@ func (s *Store) DeleteAgent(ctx context.Context, id, expect string, may func(ent
 		case n == 0:
 			return catalog.ErrNotFound
 		case changed != nil:
-			return changed // which brings the row back
+			return changed // which restores the row
 		case may == nil:
 			return nil
 		}
 		entries, err := readEntries(tx)
 		if err == nil && !may(entries) {
-			err = catalog.ErrChanged // which brings the row back
+			err = catalog.ErrChanged // which restores the row
 		}
 		return err
 	})

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	_ "modernc.org/sqlite" // as other programs write the tables
+	_ "modernc.org/sqlite" // how other programs write the tables
 
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -20,7 +20,8 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables/tablestest"
 )
 
-// TestColumns: the tables have the columns of the lists in package catalog, which docs/catalog.md documents.
+// TestColumns checks that the tables have the columns of the lists in package catalog, which
+// docs/catalog.md documents.
 func TestColumns(t *testing.T) {
 	t.Parallel()
 	one(t, testColumns)
@@ -37,7 +38,8 @@ func testColumns(t *testing.T, at tablestest.Store, _ *catalogdb.Store, db *sql.
 		if err := db.QueryRowContext(t.Context(), string(names), table).Scan(&all); err != nil {
 			t.Fatal(err)
 		}
-		got := slices.DeleteFunc(strings.Fields(all), func(name string) bool { return name == "rowid" }) // which SQLite does not list
+		// not listed by SQLite
+		got := slices.DeleteFunc(strings.Fields(all), func(name string) bool { return name == "rowid" })
 		var want []string
 		for _, c := range columns {
 			want = append(want, c.Name)
@@ -67,7 +69,8 @@ func store(t *testing.T, s catalog.Store, p catalog.Put) (catalog.Stored, error)
 	return got[0], nil
 }
 
-// TestRowsAfterDelete: rows that are written by SQL under the id of a workflow that was deleted are a new workflow: they have nothing of the old one.
+// TestRowsAfterDelete checks that rows written with SQL under the ID of a deleted workflow are a
+// new workflow, with nothing of the old one.
 func TestRowsAfterDelete(t *testing.T) {
 	t.Parallel()
 	one(t, testRowsAfterDelete)
@@ -88,7 +91,8 @@ func testRowsAfterDelete(t *testing.T, _ tablestest.Store, s *catalogdb.Store, d
 	}
 }
 
-// TestOtherColumns: columns that other programs added keep what they hold where a row is changed in place, and go with rows that are replaced (S3-20).
+// TestOtherColumns checks that columns that other programs added keep their values if a row is
+// changed in place, and are removed with rows that are replaced (S3-20).
 func TestOtherColumns(t *testing.T) {
 	t.Parallel()
 	one(t, testOtherColumns)
@@ -121,7 +125,8 @@ func testOtherColumns(t *testing.T, _ tablestest.Store, s *catalogdb.Store, db *
 	}
 }
 
-// TestAtomic: where a statement fails in the middle, everything is as it was, upsert and replacement alike (S3-20).
+// TestAtomic checks that if a statement fails in the middle, everything is unchanged, for upsert
+// and replacement alike (S3-20).
 func TestAtomic(t *testing.T) {
 	t.Parallel()
 	for _, replace := range []bool{false, true} {
@@ -166,7 +171,8 @@ func testAtomic(t *testing.T, at tablestest.Store, s *catalogdb.Store, db *sql.D
 	}
 }
 
-// TestWrittenBySQL: rows alone are a workflow, whatever types SQLite holds, with foreign keys on and edges that lead nowhere (S3-8).
+// TestWrittenBySQL checks that rows alone are a workflow, whatever types SQLite stores, with
+// foreign keys enabled and edges that lead nowhere (S3-8).
 func TestWrittenBySQL(t *testing.T) {
 	t.Parallel()
 	one(t, testWrittenBySQL)
@@ -213,7 +219,7 @@ func testWrittenBySQL(t *testing.T, at tablestest.Store, s *catalogdb.Store, db 
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("document (-want +got):\n%s", diff)
 	}
-	// A row may be replaced without taking the others with it.
+	// A row may be replaced without deleting the others.
 	tablestest.Do(t, db, string(at.Dialect.Pick(`INSERT OR REPLACE INTO agent_workflows (id, name) VALUES ('w', 'again')`,
 		`BEGIN; DELETE FROM agent_workflows; INSERT INTO agent_workflows (id, name) VALUES ('w', 'again'); COMMIT`)))
 	if rows, err = s.Rows(t.Context(), "w"); err != nil || len(rows.Nodes) != 2 || len(rows.Edges) != 2 {
@@ -230,7 +236,7 @@ func testWrittenBySQL(t *testing.T, at tablestest.Store, s *catalogdb.Store, db 
 	}
 }
 
-// TestDamagedText: a text that is not what was stored is not handed out (P17).
+// TestDamagedText checks that a text that differs from what was stored is not returned (P17).
 func TestDamagedText(t *testing.T) {
 	t.Parallel()
 	one(t, testDamagedText)
@@ -247,7 +253,8 @@ func testDamagedText(t *testing.T, _ tablestest.Store, s *catalogdb.Store, db *s
 	}
 }
 
-// TestBusy: two handles and a program that writes the same rows all the time; no caller sees that they were busy (P10).
+// TestBusy runs two handles and a program that constantly write the same rows, and checks that no
+// caller gets a busy error (P10).
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	tablestest.One(t, postgres.Catalog, testBusy)

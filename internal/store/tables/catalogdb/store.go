@@ -15,15 +15,15 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Store is the catalog in a store. Safe for concurrent use.
+// Store is the catalog in a store. It is safe for concurrent use.
 type Store struct{ db tables.DB }
 
 var _ catalog.Store = (*Store)(nil)
 
-// New gives the catalog in a store that is open, which stays the caller's to close.
+// New returns the catalog in an open store, which the caller must close.
 func New(db tables.DB) *Store { return &Store{db} }
 
-const rowBytes = 200 // about what a row costs beside its texts
+const rowBytes = 200 // approximate size of a row without its texts
 
 // Put implements catalog.Workflows.
 func (s *Store) Put(ctx context.Context, puts []catalog.Put, agents []catalog.Row) ([]catalog.Stored, error) {
@@ -64,7 +64,7 @@ func (d document) write(tx tables.Tx, id string) error {
 	return tx.Do(sqlSetDocument, id, d.published, d.draft, d.latest, d.updated)
 }
 
-// versionColumns are those of workflow_versions, in the order of sqlNewVersion.
+// versionColumns are the columns of workflow_versions, in the order of sqlNewVersion.
 var versionColumns = []string{"workflow_id", "version", "format", "name", "file", "digest", "hash", "created", "text", "labels"}
 
 func put(tx tables.Tx, p catalog.Put) (catalog.Stored, error) {
@@ -170,7 +170,7 @@ func entry(tx tables.Tx, id string) (e catalog.Entry, err error) {
 	return e, err
 }
 
-// expected gives catalog.ErrChanged where the workflow has another tag; "" is any.
+// expected returns catalog.ErrChanged if the workflow has another tag; "" matches any.
 func expected(tx tables.Tx, id, expect string) error {
 	if expect == "" {
 		return nil
@@ -185,7 +185,7 @@ func expected(tx tables.Tx, id, expect string) error {
 	return catalog.Expected(expect, tag)
 }
 
-// tagged gives a workflow with its tag. Errors: catalog.ErrNotFound.
+// tagged returns a workflow with its tag. It returns catalog.ErrNotFound if there is none.
 func tagged(tx tables.Tx, id string) (e catalog.Entry, tag string, err error) {
 	if e, err = entry(tx, id); err != nil {
 		return e, "", err
@@ -236,16 +236,17 @@ func readVersion(id string, c []any) catalog.Version {
 	}
 }
 
-// labelsText gives labels as their column has them: a JSON object, empty for none.
+// labelsText encodes labels for their column: a JSON object, empty for none.
 func labelsText(l workflow.Labels) string {
 	if len(l) == 0 {
 		return ""
 	}
-	text, _ := json.Marshal(l) // texts always have a form
+	text, _ := json.Marshal(l) // strings always encode
 	return string(text)
 }
 
-// readLabels is the inverse of labelsText. What other programs wrote there and is none reads as none: runs have the labels of the document.
+// readLabels is the inverse of labelsText. An invalid value written by another program reads as no
+// labels: runs have the labels of the document.
 func readLabels(column any) workflow.Labels {
 	var l workflow.Labels
 	if text := tables.Bytes(column); len(text) == 0 || json.Unmarshal(text, &l) != nil || len(l) == 0 || l.Check() != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables/tablestest"
 )
 
-// one runs a test on a store of each kind, with a program beside it.
+// one runs a test on a store of each kind, with another program that uses the store.
 func one(t *testing.T, test func(t *testing.T, at tablestest.Store, s *catalogdb.Store, db *sql.DB)) {
 	t.Helper()
 	tablestest.One(t, postgres.Catalog, func(t *testing.T, at tablestest.Store) {
@@ -22,7 +22,8 @@ func one(t *testing.T, test func(t *testing.T, at tablestest.Store, s *catalogdb
 	})
 }
 
-// refuses gives which texts a store refuses. Rows are made valid UTF-8 before they are stored.
+// refuses returns a function that reports whether a store rejects a text. Rows are made valid UTF-8
+// before they are stored.
 func refuses(d tables.Dialect) func(string) bool {
 	if d == tables.Postgres {
 		return func(text string) bool { return strings.ContainsRune(text, 0) }

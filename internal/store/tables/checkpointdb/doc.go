@@ -1,7 +1,9 @@
-// Package checkpointdb keeps checkpoints in a database file: one of their own, or the journal's, beside the runs.
+// Package checkpointdb stores checkpoints in a database file: their own, or the journal's, next to
+// the runs.
 //
-// It refuses to know the database driver: it reads and writes in transactions that the journal's store lends. The table comes with that store's
-// migrations.
+// It does not depend on the database driver: it reads and writes in transactions that the journal's
+// store provides. The table is created by that store's migrations.
 //
-// Invariants: SQL text is constant (SEC7); a state is checked by its hash whenever it is read (P17).
+// Invariants: SQL text is constant (SEC7); a state is checked against its hash whenever it is read
+// (P17).
 package checkpointdb

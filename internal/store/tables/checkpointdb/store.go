@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// All SQL of checkpoints. What is saved last has the highest n.
+// All SQL of checkpoints. The checkpoint saved last has the highest n.
 const (
 	sqlForget = tables.Text(`DELETE FROM checkpoints WHERE execution = ? AND label = ?`)
 	sqlClear  = tables.Text(`DELETE FROM checkpoints WHERE execution = ?`)
@@ -23,15 +23,16 @@ const (
 	sqlList   = tables.Text(`SELECT label FROM checkpoints WHERE execution = ? ORDER BY n`)
 )
 
-// rowBytes is about what a checkpoint costs beside its state.
+// rowBytes is the approximate size of a checkpoint without its state.
 const rowBytes = 200
 
-// Store keeps checkpoints in a store's tables. Safe for concurrent use, also by several processes.
+// Store stores checkpoints in a store's tables. It is safe for concurrent use, also by several
+// processes.
 type Store struct{ db tables.DB }
 
 var _ checkpoint.Store = (*Store)(nil)
 
-// New makes a Store in a store that is open, which it does not close.
+// New returns a Store in an open store, which it does not close.
 func New(db tables.DB) *Store { return &Store{db} }
 
 // Save implements hocket.Checkpointer. The state is on disk when it returns.
@@ -140,7 +141,7 @@ func (s *Store) Delete(ctx context.Context, execution, label string) error {
 	return nil
 }
 
-// explain puts errors of the file into words of checkpoints.
+// explain converts errors of the file to checkpoint errors.
 func explain(err error, execution, label string) error {
 	if corrupt, ok := errors.AsType[*journal.CorruptError](err); ok {
 		return &checkpoint.CorruptError{Execution: execution, Label: label, Reason: corrupt.Reason}

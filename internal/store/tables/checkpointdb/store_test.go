@@ -20,7 +20,8 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// TestDamage: a state that is not what was saved is a *CorruptError, never a state (P17).
+// TestDamage checks that a state that differs from what was saved results in a *CorruptError, never
+// in a state (P17).
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	tablestest.One(t, postgres.Checkpoints, func(t *testing.T, at tablestest.Store) {
@@ -39,7 +40,8 @@ func TestDamage(t *testing.T) {
 	})
 }
 
-// TestTwoHandles: several handles on one store, as several processes have, save for one run without losing anything.
+// TestTwoHandles checks that several handles on one store, as several processes have, save for one
+// run without losing anything.
 func TestTwoHandles(t *testing.T) {
 	t.Parallel()
 	tablestest.One(t, postgres.Checkpoints, func(t *testing.T, at tablestest.Store) {
@@ -61,7 +63,7 @@ func TestTwoHandles(t *testing.T) {
 	})
 }
 
-// TestClosed: a closed store says so.
+// TestClosed checks the error of a closed store.
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	tablestest.One(t, postgres.Checkpoints, func(t *testing.T, at tablestest.Store) {

@@ -75,7 +75,7 @@ func post(tx tables.Tx, notifications []hookdata.Notification) error {
 func (s *Store) Take(ctx context.Context, now, until time.Time, limit int, but []string) (out []hookdata.Notification, err error) {
 	find := func(tx tables.Tx, limit int, each func([]any) error) error {
 		names := append([]string{}, but...)
-		if tx.Dialect() == tables.Postgres { // which has no NUL: no endpoint of such a name is there
+		if tx.Dialect() == tables.Postgres { // it cannot store NUL, so no endpoint has such a name
 			names = slices.DeleteFunc(names, func(name string) bool { return strings.ContainsRune(name, 0) })
 		}
 		list, err := json.Marshal(names)
@@ -86,7 +86,7 @@ func (s *Store) Take(ctx context.Context, now, until time.Time, limit int, but [
 	}
 	isDue := false
 	err = s.db.Select(ctx, sqlDue, func() { isDue = false }, func([]any) error { isDue = true; return nil }, tables.Micros(now))
-	if err != nil || !isDue { // most of the time nothing is, and nothing is written
+	if err != nil || !isDue { // usually none is due, and nothing is written
 		return nil, err
 	}
 	look := func(tx tables.Tx) error {
@@ -96,7 +96,7 @@ func (s *Store) Take(ctx context.Context, now, until time.Time, limit int, but [
 			return nil
 		})
 	}
-	if err := s.db.View(ctx, look); err != nil || !isDue { // only for those whose turn it is not
+	if err := s.db.View(ctx, look); err != nil || !isDue { // all that are due are for excluded endpoints
 		return nil, err
 	}
 	err = s.db.Write(ctx, rowBytes*limit, func(tx tables.Tx) error {

@@ -1,8 +1,11 @@
-// Package hookdb keeps webhooks, endpoints, notifications and used approve links in a store, beside the runs.
+// Package hookdb stores webhooks, endpoints, notifications and used approve links in a store, next
+// to the runs.
 //
-// It refuses to know the database driver: it reads and writes in transactions that the journal's store lends. The tables come with that store's migrations.
+// It does not depend on the database driver: it reads and writes in transactions that the journal's
+// store provides. The tables are created by that store's migrations.
 //
-// Invariants: SQL text is constant (SEC7); the store is of one namespace, so no statement names one (SEC10); what a call wrote is on disk when it returns.
+// Invariants: SQL text is constant (SEC7); the store belongs to one namespace, so no statement
+// names one (SEC10); what a call wrote is on disk when the call returns.
 package hookdb
 
 import (
@@ -15,18 +18,19 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// rowBytes is about what a row costs beside its text.
+// rowBytes is the approximate size of a row without its text.
 const rowBytes = 400
 
-// Store keeps hooks in a store's tables. Safe for concurrent use, also by several processes.
+// Store stores hooks in a store's tables. It is safe for concurrent use, also by several processes.
 type Store struct{ db tables.DB }
 
 var _ hookdata.Store = (*Store)(nil)
 
-// New makes a Store in a store that is open, which it does not close.
+// New returns a Store in an open store, which it does not close.
 func New(db tables.DB) *Store { return &Store{db} }
 
-// deleted is the reason of webhooks that the store itself disabled, as it does when a workflow is deleted.
+// deleted is the reason of webhooks that the store itself disabled because their workflow was
+// deleted.
 const deleted = "the workflow was deleted"
 
 func webhookOf(c []any) (w hookdata.Webhook, err error) {
@@ -119,7 +123,7 @@ func (s *Store) DeleteWebhook(ctx context.Context, id string) error {
 	return nil
 }
 
-// orNone is the error of changing a row that is not there.
+// orNone converts the error of changing a row that does not exist.
 func orNone(err error) error {
 	if err == nil || tables.IsAbsent(err) {
 		return hookdata.ErrNone
@@ -249,7 +253,7 @@ func (s *Store) Unuse(ctx context.Context, nonce string) error {
 	return nil
 }
 
-// decode reads a column of JSON.
+// decode decodes a JSON column.
 func decode(column, into any) error {
 	text, _ := column.(string)
 	if err := json.Unmarshal([]byte(text), into); err != nil {

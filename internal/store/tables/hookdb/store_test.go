@@ -25,7 +25,8 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// TestWorkflowDeleted: when a workflow is deleted, by whatever program, its webhooks are disabled with it, and a new workflow of its id does not get them (SEC18).
+// TestWorkflowDeleted checks that when a workflow is deleted, by whatever program, its webhooks are
+// disabled, and a new workflow with its ID does not get them (SEC18).
 func TestWorkflowDeleted(t *testing.T) {
 	t.Parallel()
 	tablestest.One(t, postgres.Hooks, testWorkflowDeleted)
@@ -73,7 +74,8 @@ func testWorkflowDeleted(t *testing.T, at tablestest.Store) {
 	}
 }
 
-// TestOtherPath: in PostgreSQL the tables of the schema are written, whatever the search path of the program is that deletes.
+// TestOtherPath checks that in PostgreSQL the tables of the schema are written, whatever the search
+// path of the deleting program.
 func TestOtherPath(t *testing.T) {
 	t.Parallel()
 	at := tablestest.Postgres(t, postgres.Hooks)

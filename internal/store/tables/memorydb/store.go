@@ -1,9 +1,10 @@
-// Package memorydb keeps agents' memories in the store, beside the runs.
+// Package memorydb stores agents' memories in the store, next to the runs.
 //
-// It refuses to know the database driver: it reads and writes in transactions that the journal's store lends. The table comes with that store's
-// migrations.
+// It does not depend on the database driver: it reads and writes in transactions that the journal's
+// store provides. The table is created by that store's migrations.
 //
-// Invariants: SQL text is constant (SEC7); every statement names the space (SEC10); an entry is on disk when the call that wrote it returns.
+// Invariants: SQL text is constant (SEC7); every statement names the space (SEC10); an entry is on
+// disk when the call that wrote it returns.
 package memorydb
 
 import (
@@ -26,15 +27,16 @@ const (
 	sqlRemove = tables.Text(`DELETE FROM memories WHERE space = ? AND n = ?`)
 )
 
-// rowBytes is about what an entry costs beside its text.
+// rowBytes is the approximate size of an entry without its text.
 const rowBytes = 300
 
-// Store keeps memories in a store's tables. Safe for concurrent use, also by several processes.
+// Store stores memories in a store's tables. It is safe for concurrent use, also by several
+// processes.
 type Store struct{ db tables.DB }
 
 var _ memory.Store = (*Store)(nil)
 
-// New makes a Store in a store that is open, which it does not close.
+// New returns a Store in an open store, which it does not close.
 func New(db tables.DB) *Store { return &Store{db} }
 
 // Add implements memory.Store.
@@ -105,7 +107,7 @@ func (s *Store) Remove(ctx context.Context, space, id string) error {
 	})
 }
 
-// one does something to the entry of an id, which must be there.
+// one calls do for the entry with an ID, which must exist.
 func (s *Store) one(ctx context.Context, what string, bytes int, id string, do func(tx tables.Tx, n int64) (int64, error)) error {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != id {

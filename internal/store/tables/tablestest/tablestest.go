@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // as other programs write the tables
+	_ "github.com/jackc/pgx/v5/stdlib" // how other programs write the tables
 
 	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/store/postgres"
@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// Store is a store of a test, empty at first.
+// Store is a store for a test, initially empty.
 type Store struct {
 	Dialect tables.Dialect
 	// At is the path of the file, or the URL of the schema.
@@ -24,7 +24,8 @@ type Store struct {
 	part postgres.Part
 }
 
-// Each runs a test on each kind of store, with the tables of a part, in parallel. fresh makes a store.
+// Each runs a test on each kind of store, with the tables of a part, in parallel. fresh creates a
+// store.
 func Each(t *testing.T, p postgres.Part, test func(t *testing.T, fresh func(t testing.TB) Store)) {
 	t.Helper()
 	for name, fresh := range map[string]func(t testing.TB) Store{"sqlite": SQLite, "postgres": func(t testing.TB) Store { return Postgres(t, p) }} {
@@ -35,31 +36,31 @@ func Each(t *testing.T, p postgres.Part, test func(t *testing.T, fresh func(t te
 	}
 }
 
-// One is Each for a test of one store.
+// One is like Each, for a test of one store.
 func One(t *testing.T, p postgres.Part, test func(t *testing.T, s Store)) {
 	t.Helper()
 	Each(t, p, func(t *testing.T, fresh func(t testing.TB) Store) { test(t, fresh(t)) })
 }
 
-// SQLite makes a store in a file.
+// SQLite creates a store in a file.
 func SQLite(t testing.TB) Store {
 	t.Helper()
 	return Store{Dialect: tables.SQLite, At: filepath.Join(t.TempDir(), "hocket.db")}
 }
 
-// Postgres makes a store in a schema.
+// Postgres creates a store in a schema.
 func Postgres(t testing.TB, p postgres.Part) Store {
 	t.Helper()
 	return Store{tables.Postgres, pgtest.Reused(t), p}
 }
 
-// As gives the same store for the tables of another part.
+// As returns the same store for the tables of another part.
 func (s Store) As(p postgres.Part) Store {
 	s.part = p
 	return s
 }
 
-// Open opens the store as one more process does, until the test ends.
+// Open opens the store the way another process would, until the test ends.
 func (s Store) Open(t testing.TB) tables.DB {
 	t.Helper()
 	db, closeIt := s.OpenFor(t)
@@ -71,7 +72,7 @@ func (s Store) Open(t testing.TB) tables.DB {
 	return db
 }
 
-// OpenFor opens the store; the caller closes it.
+// OpenFor opens the store; the caller must close it.
 func (s Store) OpenFor(t testing.TB) (tables.DB, func() error) {
 	t.Helper()
 	if s.Dialect == tables.Postgres {
@@ -88,7 +89,7 @@ func (s Store) OpenFor(t testing.TB) (tables.DB, func() error) {
 	return file, file.Close
 }
 
-// SQL opens the store as other programs do.
+// SQL opens the store the way other programs do.
 func (s Store) SQL(t testing.TB) *sql.DB {
 	t.Helper()
 	driver, name := "sqlite", "file:"+s.At+"?_pragma=busy_timeout(10000)"
@@ -99,12 +100,12 @@ func (s Store) SQL(t testing.TB) *sql.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.SetMaxOpenConns(1) // what is set for a session holds
+	db.SetMaxOpenConns(1) // so that session settings persist
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
 
-// Schema is the name of the schema in PostgreSQL.
+// Schema returns the name of the schema in PostgreSQL.
 func (s Store) Schema(t testing.TB) string {
 	t.Helper()
 	u, err := url.Parse(s.At)
@@ -114,7 +115,7 @@ func (s Store) Schema(t testing.TB) string {
 	return u.Query().Get("schema")
 }
 
-// Do runs statements as another program.
+// Do runs statements the way another program would.
 func Do(t testing.TB, db *sql.DB, statements ...string) {
 	t.Helper()
 	for _, s := range statements {

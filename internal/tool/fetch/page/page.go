@@ -19,10 +19,12 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// Reader implements fetch.Pages. The zero Reader is ready. Safe for concurrent use.
+// Reader implements fetch.Pages. The zero value is ready to use. A Reader is safe for concurrent
+// use.
 type Reader struct{}
 
-// Decode gives body as UTF-8: by its byte order mark, the charset of contentType, or what the page itself says; what is left over is replaced.
+// Decode returns body as UTF-8. The character set comes from the byte order mark, the charset of
+// contentType, or the page's own declaration; remaining invalid bytes are replaced.
 func (Reader) Decode(body []byte, contentType string) string {
 	r, err := charset.NewReader(bytes.NewReader(body), contentType)
 	if err == nil {
@@ -34,15 +36,16 @@ func (Reader) Decode(body []byte, contentType string) string {
 	return strings.ToValidUTF8(strings.TrimPrefix(string(body), "\uFEFF"), "\uFFFD")
 }
 
-// Markdown gives the content of a page as Markdown, relative links made whole by address. It ends with ctx.
+// Markdown returns the content of a page as Markdown, with relative links resolved against address.
+// It stops when ctx is done.
 func (Reader) Markdown(ctx context.Context, source, address string) (string, error) {
 	return convert(ctx, source, func(doc *html.Node) (string, error) {
-		// Cells are not padded: one that is long would make all others of its column as long.
+		// Cells are not padded, because one long cell would make all others in its column as long.
 		tables := table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))
 		conv := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), tables))
 		conv.Register.Renderer(func(converter.Context, converter.Writer, *html.Node) converter.RenderStatus {
 			if ctx.Err() != nil {
-				return converter.RenderSuccess // with nothing of it
+				return converter.RenderSuccess // without the element
 			}
 			return converter.RenderTryNext
 		}, math.MinInt)
@@ -51,7 +54,8 @@ func (Reader) Markdown(ctx context.Context, source, address string) (string, err
 	})
 }
 
-// Text gives the content of a page as plain text, a line for each block. It ends with ctx.
+// Text returns the content of a page as plain text, with one line per block. It stops when ctx is
+// done.
 func (Reader) Text(ctx context.Context, source string) (string, error) {
 	return convert(ctx, source, func(doc *html.Node) (string, error) {
 		b := textWriter{ctx: ctx}
@@ -60,9 +64,10 @@ func (Reader) Text(ctx context.Context, source string) (string, error) {
 	})
 }
 
-// convert reads a page, takes out what is no content and lets write do the rest; the title comes first where the content does not begin with it.
+// convert parses a page, strips everything that is not content, and calls write for the rest. It
+// prepends the title unless the content already begins with it.
 func convert(ctx context.Context, source string, write func(*html.Node) (string, error)) (text string, err error) {
-	// The page is anybody's: neither parser nor converter may end the process.
+	// The page is untrusted: neither the parser nor the converter may crash the process.
 	defer func() {
 		if r := recover(); r != nil {
 			text, err = "", fmt.Errorf("convert page: %v", r)
@@ -99,7 +104,8 @@ func convert(ctx context.Context, source string, write func(*html.Node) (string,
 	return text, nil
 }
 
-// maxRead is how much of a page is read without a look at the context. What is read is parsed at once, in up to 512 steps a byte.
+// maxRead is the number of bytes of a page that are read between checks of the context. Each chunk
+// is parsed in one go, in up to 512 steps per byte.
 const maxRead = 4096
 
 // reader reads until its context is done.
@@ -124,7 +130,8 @@ func titleOf(n *html.Node) string {
 	return ""
 }
 
-// strip takes out what is not content. The header of an article holds its headline and stays; that of the page goes.
+// strip removes what is not content. The header of an article holds its headline and is kept; the
+// header of the page is removed.
 func strip(n *html.Node, inArticle bool) {
 	for c := n.FirstChild; c != nil; {
 		next := c.NextSibling
@@ -150,7 +157,8 @@ func isNoise(n *html.Node, inArticle bool) bool {
 
 var hiding = regexp.MustCompile(`(?i)display\s*:\s*none|visibility\s*:\s*hidden`)
 
-// isHidden tells elements that a person does not see: the place for words that are meant for machines alone.
+// isHidden reports whether a person does not see the element. Hidden elements are where text meant
+// only for machines is placed.
 func isHidden(n *html.Node) bool {
 	for _, a := range n.Attr {
 		switch a.Key {
@@ -165,7 +173,7 @@ func isHidden(n *html.Node) bool {
 	return false
 }
 
-// textWriter writes plain text, spaces as a browser shows them.
+// textWriter writes plain text, collapsing white space as a browser does.
 type textWriter struct {
 	ctx  context.Context
 	out  strings.Builder
@@ -179,7 +187,7 @@ func (b *textWriter) write(s string) {
 	}
 }
 
-// gap writes s between two things of one line.
+// gap writes s as a separator between two items on the same line.
 func (b *textWriter) gap(s string) {
 	if b.last != 0 && b.last != '\n' && b.last != ' ' && b.last != '\t' {
 		b.write(s)
@@ -239,7 +247,7 @@ func isBlock(a atom.Atom) bool {
 
 var blankLines = regexp.MustCompile(`\n{3,}`)
 
-// tidy ends lines where their text ends and leaves one empty line where there are several.
+// tidy trims trailing white space from each line and collapses several empty lines into one.
 func tidy(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {

@@ -48,7 +48,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// A title that the content repeats is not told twice.
+// TestTitleOnce checks that a title that the content repeats is not written twice.
 func TestTitleOnce(t *testing.T) {
 	t.Parallel()
 	got, err := page.Reader{}.Markdown(context.Background(), "<title>Same</title><h1>Same</h1><p>x", "")
@@ -57,7 +57,8 @@ func TestTitleOnce(t *testing.T) {
 	}
 }
 
-// SEC17: a page that is nested without end is refused, and ends nothing.
+// TestDeep checks that a page with unlimited nesting is rejected and does not crash the process
+// (SEC17).
 func TestDeep(t *testing.T) {
 	t.Parallel()
 	for _, deep := range []string{strings.Repeat("<div>", 20_000) + "x", strings.Repeat("<b>", 600) + "x", strings.Repeat("<blockquote>", 20_000)} {
@@ -67,7 +68,8 @@ func TestDeep(t *testing.T) {
 	}
 }
 
-// SEC17: a few bytes of a page do not become many, by the cells, spans and depths that they ask for. Each of these took minutes or megabytes once.
+// TestBlownUp checks that a few bytes of a page do not expand into many through the cells, spans
+// and nesting that they ask for (SEC17). Each of these once took minutes or megabytes.
 func TestBlownUp(t *testing.T) {
 	t.Parallel()
 	for name, source := range map[string]string{
@@ -107,7 +109,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// No page ends the process, and what comes out is UTF-8.
+// FuzzPage checks that no page crashes the process and that the output is UTF-8.
 func FuzzPage(f *testing.F) {
 	f.Add(sample)
 	f.Add("<table><table><td><svg><p><math><mi></table>")

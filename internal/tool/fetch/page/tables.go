@@ -8,15 +8,16 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// What a page of a few bytes could blow up without bounds (SEC17): the cells of a table that is drawn as one, spans counted, and lists and quotes inside each other,
-// since each line begins with the marks of all that it is in.
+// Limits on what a page of a few bytes could otherwise expand without limit (SEC17): the cells of a
+// table that is rendered as a table, counting spans, and the nesting of lists and quotes, since
+// each line begins with the markers of everything that encloses it.
 const (
-	maxCells = 20_000  // of one table
-	maxDrawn = 100_000 // of all tables of a page
+	maxCells = 20_000  // per table
+	maxDrawn = 100_000 // all tables of a page
 	maxDepth = 12
 )
 
-// flatten makes plain blocks of what is too large or too deep to be drawn.
+// flatten turns elements that are too large or too deep to render into plain blocks.
 func flatten(doc *html.Node) {
 	flattenDepth(doc, 0)
 	flattenTables(doc)
@@ -64,7 +65,8 @@ func flattenTables(doc *html.Node) {
 
 func block(n *html.Node) { n.DataAtom, n.Data, n.Attr = atom.Div, "div", nil }
 
-// cells gives how many cells a table would be drawn with, at least; those of tables in it count too.
+// cells returns the minimum number of cells with which a table would be rendered, including the
+// cells of nested tables.
 func cells(table *html.Node) int {
 	rows, widest, spanned := 0, 0, 0
 	for n := range table.Descendants() {

@@ -10,7 +10,9 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-// Item 30 of issue 12: a page is read and converted in pieces, before each of which the context is asked, and little is done once it is over.
+// TestWorkEndsWithContext checks that a page is read and converted in pieces, that the context is
+// checked before each piece, and that little is done once the context is done (item 30 of issue
+// 12).
 func TestWorkEndsWithContext(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -43,7 +45,8 @@ func TestWorkEndsWithContext(t *testing.T) {
 	}
 }
 
-// Item 30 of issue 12: tables that are each within the bound, and cells that are long, do not make much of little either.
+// TestManyTables checks that many tables that are each within the limit, and long cells, do not
+// expand a small page into a large output either (item 30 of issue 12).
 func TestManyTables(t *testing.T) {
 	t.Parallel()
 	for name, source := range map[string]string{

@@ -1,4 +1,4 @@
-// Package memorytest is the one suite that all stores of memories pass.
+// Package memorytest provides the conformance suite that all memory stores pass.
 package memorytest
 
 import (
@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/memory"
 )
 
-// Run checks what [memory.Store] says. open makes an empty store; again opens the same one as another process would, and may be open itself.
+// Run checks the contract of [memory.Store]. open returns an empty store; again opens the same
+// store as another process would, and may return the same value as open.
 func Run(t *testing.T, open func(t *testing.T) (s memory.Store, again func() memory.Store)) {
 	t.Helper()
 	at := time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC)
@@ -43,7 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) (s memory.Store, again func() mem
 		if err := s.Change(ctx, "a", memory.Entry{ID: two, Text: "2", At: at.Add(time.Hour)}); err != nil {
 			t.Error(err)
 		}
-		// SEC10: no call reaches another space.
+		// No call reaches another space (SEC10).
 		for what, err := range map[string]error{
 			"change": s.Change(ctx, "b", memory.Entry{ID: one, Text: "x", At: at}), "remove": s.Remove(ctx, "b", one),
 			"change of nothing": s.Change(ctx, "a", memory.Entry{ID: "99", At: at}), "no id": s.Remove(ctx, "a", "x' OR 1=1"), "empty id": s.Remove(ctx, "a", ""), "other form": s.Remove(ctx, "a", "0"+one),

@@ -1,4 +1,4 @@
-// Package hookdatatest is the one suite that all stores of hooks pass.
+// Package hookdatatest is the conformance suite for all stores of hooks.
 package hookdatatest
 
 import (
@@ -18,7 +18,8 @@ var zero = time.Date(2026, 11, 22, 4, 0, 0, 123456000, time.UTC)
 
 func after(d time.Duration) time.Time { return zero.Add(d) }
 
-// Run holds a kind of store to what hookdata.Store says. open gives a store and a function that gives another handle on the same store.
+// Run checks an implementation against the contract of hookdata.Store. open returns a store and a
+// function that returns another handle on the same store.
 func Run(t *testing.T, open func(t *testing.T) (hookdata.Store, func() hookdata.Store)) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, hookdata.Store, func() hookdata.Store){
